@@ -1,0 +1,2 @@
+//! Flashyard.
+fn main() {}

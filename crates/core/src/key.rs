@@ -1,0 +1,244 @@
+//! Configuration keys as data.
+//!
+//! A part declares its keys once, with [`keys!`](crate::keys). Parsing, range checks, help, the
+//! generated reference and the test that every key does something all read the same table.
+
+/// What a key accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A number in `unit`; multiplied by `scale` it must be an integer in `min..=max`.
+    Number {
+        /// The unit of the number as written in a file.
+        unit: &'static str,
+        /// Stored value = written value x scale: `read_us = 60` is stored as 60,000 ns.
+        scale: u64,
+        /// Least stored value.
+        min: u64,
+        /// Greatest stored value.
+        max: u64,
+    },
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+}
+
+impl Kind {
+    /// A whole number.
+    pub const fn count(unit: &'static str, min: u64, max: u64) -> Self {
+        Self::Number { unit, scale: 1, min, max }
+    }
+
+    /// A time written in microseconds and stored in nanoseconds; bounds in nanoseconds.
+    pub const fn micros(min: u64, max: u64) -> Self {
+        Self::Number { unit: "us", scale: 1_000, min, max }
+    }
+
+    /// A time written in milliseconds and stored in nanoseconds; bounds in nanoseconds.
+    pub const fn millis(min: u64, max: u64) -> Self {
+        Self::Number { unit: "ms", scale: 1_000_000, min, max }
+    }
+
+    /// A share written in percent and stored in parts per million; bounds in parts per million.
+    pub const fn percent(min: u64, max: u64) -> Self {
+        Self::Number { unit: "%", scale: 10_000, min, max }
+    }
+}
+
+/// The value of a key, checked against its [`Kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Of a [`Kind::Bool`].
+    Bool(bool),
+    /// Of a [`Kind::Number`], scaled.
+    Number(u64),
+    /// Of a [`Kind::Choice`]: the index of the word.
+    Choice(usize),
+}
+
+/// One configuration key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name inside its section.
+    pub name: &'static str,
+    /// What it means; the first sentence is the help line.
+    pub doc: &'static str,
+    /// What it accepts.
+    pub kind: Kind,
+    /// Where the default comes from: a paper, a standard, a formula, or "assumed".
+    pub source: &'static str,
+    /// Another value, as written in a file, that changes some result ...
+    pub flip: &'static str,
+    /// ... of a run with these settings (`section.key=value`).
+    pub with: &'static [&'static str],
+}
+
+/// A Rust type that a key's value is stored in.
+pub trait KeyValue: Copy {
+    /// The checked value for this key; panics where the variant is another kind's.
+    fn from_value(value: Value) -> Self;
+    /// The value to echo.
+    fn to_value(self) -> Value;
+}
+
+impl KeyValue for bool {
+    fn from_value(value: Value) -> Self {
+        let Value::Bool(value) = value else { panic!("a Bool key was given {value:?}") };
+        value
+    }
+    fn to_value(self) -> Value {
+        Value::Bool(self)
+    }
+}
+
+impl KeyValue for u64 {
+    fn from_value(value: Value) -> Self {
+        let Value::Number(value) = value else { panic!("a Number key was given {value:?}") };
+        value
+    }
+    fn to_value(self) -> Value {
+        Value::Number(self)
+    }
+}
+
+/// Declares an enum whose variants are the words of a [`Kind::Choice`].
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $($(#[$vmeta])* $variant,)+ }
+
+        impl $name {
+            /// The words, in the order of the variants.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            /// The variants.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            /// The word of this variant.
+            pub const fn word(self) -> &'static str {
+                Self::WORDS[self as usize]
+            }
+        }
+
+        impl $crate::key::KeyValue for $name {
+            fn from_value(value: $crate::key::Value) -> Self {
+                let $crate::key::Value::Choice(index) = value else {
+                    panic!("a Choice key was given {value:?}")
+                };
+                Self::ALL[index]
+            }
+            fn to_value(self) -> $crate::key::Value {
+                $crate::key::Value::Choice(self as usize)
+            }
+        }
+    };
+}
+
+/// Declares the keys of a part: a struct of settings, its defaults and its table of [`Key`]s.
+///
+/// ```
+/// flashyard_core::keys! {
+///     /// Keys of `[example]`.
+///     pub struct ExampleKeys {
+///         /// How deep the queue is.
+///         depth: u64 = 256 => {
+///             kind: flashyard_core::key::Kind::count("commands", 1, 65_536),
+///             source: "assumed",
+///             flip: "1",
+///             with: &[],
+///         },
+///     }
+/// }
+/// assert_eq!(ExampleKeys::default().depth, 256);
+/// assert_eq!(ExampleKeys::KEYS[0].name, "depth");
+/// ```
+#[macro_export]
+macro_rules! keys {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $(
+            $(#[doc = $doc:literal])+
+            $field:ident: $type:ty = $default:expr => {
+                kind: $kind:expr, source: $source:expr, flip: $flip:expr, with: $with:expr $(,)?
+            },
+        )*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis struct $name { $($(#[doc = $doc])+ pub $field: $type,)* }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $name {
+            /// The keys, in the order in which they are declared.
+            pub const KEYS: &'static [$crate::key::Key] = &[$($crate::key::Key {
+                name: stringify!($field),
+                doc: concat!($($doc),+),
+                kind: $kind,
+                source: $source,
+                flip: $flip,
+                with: $with,
+            },)*];
+
+            /// Stores a checked value; returns whether there is a key of this name.
+            #[allow(unused_variables, clippy::allow_attributes, reason = "a part may have no keys")]
+            pub fn set(&mut self, name: &str, value: $crate::key::Value) -> bool {
+                match name {
+                    $(stringify!($field) => {
+                        self.$field = $crate::key::KeyValue::from_value(value);
+                        true
+                    })*
+                    _ => false,
+                }
+            }
+
+            /// The value of the key of this name.
+            pub fn get(&self, name: &str) -> Option<$crate::key::Value> {
+                match name {
+                    $(stringify!($field) => {
+                        Some($crate::key::KeyValue::to_value(self.$field))
+                    })*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::choice! {
+        /// Two words.
+        enum Colour { Red = "red", Blue = "blue", }
+    }
+
+    crate::keys! {
+        /// Keys of a part that only the test has.
+        struct PartKeys {
+            /// How many.
+            count: u64 = 3 => { kind: Kind::count("things", 1, 9), source: "assumed", flip: "4", with: &[] },
+            /// Which one.
+            colour: Colour = Colour::Red => {
+                kind: Kind::Choice(Colour::WORDS), source: "assumed", flip: "blue", with: &[],
+            },
+        }
+    }
+
+    #[test]
+    fn keys_are_set_and_echoed_by_name() {
+        let mut keys = PartKeys::default();
+        assert!(keys.set("colour", Value::Choice(1)));
+        assert!(!keys.set("color", Value::Choice(1)));
+        assert_eq!(keys.colour, Colour::Blue);
+        assert_eq!(keys.colour.word(), "blue");
+        assert_eq!(keys.get("count"), Some(Value::Number(3)));
+        assert_eq!(PartKeys::KEYS[1].doc.trim(), "Which one.");
+    }
+}

@@ -1,0 +1,21 @@
+//! The vocabulary and the scheduling policies of a flash storage device.
+//!
+//! No `std`, no `alloc`, no dependencies, no I/O, no clock: time is passed in and memory is lent by
+//! the caller, so the code that schedules in the simulator could schedule in a device's firmware.
+//!
+//! * [`units`], [`request`], [`command`], [`geometry`]: what things are called and how they count.
+//! * [`heap`]: an indexed priority queue over lent memory.
+//! * [`graph`]: dependency edges between command sets; delay relations, the inheritance of priority
+//!   and the explanation of latency all read these.
+//! * [`policy`]: command policies (which command a die takes next), one file each.
+//! * [`host`]: host policies (which request the device starts next), one file each.
+//! * [`key`]: how a part states its configuration keys as data.
+
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod key;
+pub mod request;
+pub mod units;

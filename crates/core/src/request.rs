@@ -1,0 +1,84 @@
+//! What the host sends.
+
+use crate::units::Time;
+
+/// Bytes of a sector, the unit of host addresses.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RequestOp {
+    /// Return the newest contents.
+    Read,
+    /// Replace the contents.
+    Write,
+    /// Forget the contents of every mapping unit that lies wholly inside the range.
+    Trim,
+    /// Complete when every write admitted earlier has been committed.
+    Flush,
+}
+
+impl RequestOp {
+    /// Every operation, in the order in which reports list them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// Modifiers of a request, a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No modifier.
+    pub const NONE: Self = Self(0);
+    /// Force unit access: acknowledge a write only when it is on flash.
+    pub const FUA: Self = Self(1);
+    /// Flush every earlier write before this request starts.
+    pub const PREFLUSH: Self = Self(2);
+
+    /// Both sets of bits.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every bit of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// One request of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When it reaches the device.
+    pub arrival: Time,
+    /// First sector (512 B).
+    pub first_sector: u64,
+    /// Length in sectors; 0 only for a flush.
+    pub sectors: u32,
+    /// Which of the host's request streams it belongs to.
+    pub stream: u16,
+    /// What it asks for.
+    pub op: RequestOp,
+    /// Its modifiers.
+    pub flags: Flags,
+}
+
+const _: () = assert!(size_of::<Request>() <= 32, "requests stay small: queues hold thousands");
+
+impl Request {
+    /// The first sector behind the request; `None` where that does not fit.
+    pub fn end_sector(&self) -> Option<u64> {
+        self.first_sector.checked_add(u64::from(self.sectors))
+    }
+}

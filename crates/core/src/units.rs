@@ -1,0 +1,181 @@
+//! Time and the newtype identifiers. All integers; no arithmetic between kinds.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time: integer nanoseconds since the start of the run (584 years fit).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+/// A length of simulated time in integer nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than every event.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The point `ns` nanoseconds after the start.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// The point `us` microseconds after the start.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// Nanoseconds since the start.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// The time between `earlier` and `self`; panics where `earlier` is the later one.
+    pub fn since(self, earlier: Self) -> Span {
+        assert!(self.0 >= earlier.0, "time runs backwards: {self:?} is before {earlier:?}");
+        Span(self.0 - earlier.0)
+    }
+
+    /// `self + span`, or [`Time::MAX`] where that does not fit.
+    pub const fn saturating_add(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `ns` nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// Length in nanoseconds.
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0 + span.0)
+    }
+}
+
+impl Sub for Time {
+    type Output = Span;
+    fn sub(self, earlier: Self) -> Span {
+        self.since(earlier)
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The identifier with this number.
+            pub const fn new(number: u32) -> Self {
+                Self(number)
+            }
+
+            /// The identifier of a slot of a slice; panics above `u32::MAX`.
+            pub fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("identifiers are 32 bits wide"))
+            }
+
+            /// Its number.
+            pub const fn get(self) -> u32 {
+                self.0
+            }
+
+            /// Its number, to index a slice with.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id! {
+    /// A logical page number: counts mapping units of the exported address space.
+    Lpn
+}
+id! {
+    /// A physical page number: counts mapping units of the flash array, all dies in a row.
+    Ppn
+}
+id! {
+    /// An erase block, counted over all dies in a row.
+    BlockId
+}
+id! {
+    /// A die: the unit that is busy during tR, tPROG and tBERS.
+    DieId
+}
+id! {
+    /// A channel: carries one thing at a time for the dies behind it.
+    ChannelId
+}
+id! {
+    /// A map page (VPN): the mapping entries of a run of consecutive LPNs.
+    MapPage
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_subtract_to_spans() {
+        assert_eq!(Time::from_us(3) - Time::from_ns(500), Span::from_ns(2_500));
+        assert_eq!(Time::MAX.saturating_add(Span::from_ms(1)), Time::MAX);
+    }
+
+    #[test]
+    #[should_panic(expected = "time runs backwards")]
+    fn negative_spans_are_refused() {
+        let _ = Time::ZERO.since(Time::from_ns(1));
+    }
+}
