@@ -7,6 +7,7 @@
 //! * [`heap`]: an indexed priority queue over lent memory.
 //! * [`graph`]: dependency edges between command sets; delay relations, the inheritance of priority
 //!   and the explanation of latency all read these.
+//! * [`queue`]: the commands that wait for a die.
 //! * [`policy`]: command policies (which command a die takes next), one file each.
 //! * [`host`]: host policies (which request the device starts next), one file each.
 //! * [`key`]: how a part states its configuration keys as data.
@@ -16,6 +17,13 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod command;
+pub mod geometry;
+pub mod graph;
+pub mod heap;
+pub mod host;
 pub mod key;
+pub mod policy;
+pub mod queue;
 pub mod request;
 pub mod units;

@@ -1,0 +1,86 @@
+//! Commands: one array operation on one die, and what it is done for.
+
+use crate::units::Span;
+
+/// What the array does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// Sense a page (tR).
+    Read,
+    /// Program a page (tPROG).
+    Program,
+    /// Erase a block (tBERS).
+    Erase,
+}
+
+impl Op {
+    /// Every operation, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Program => "program",
+            Self::Erase => "erase",
+        }
+    }
+}
+
+/// What a command is done for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Purpose {
+    /// Data of a host request.
+    Host,
+    /// Mapping entries that a translation misses.
+    MapFetch,
+    /// Dirty mapping entries that leave the map cache: read, modify, write of their map page.
+    MapWriteback,
+    /// Valid data moved out of a block before its erase, and the erase.
+    Gc,
+    /// Map pages moved by garbage collection, or rewritten because it moved data.
+    MapGc,
+}
+
+impl Purpose {
+    /// Every purpose, in the order of their numbers.
+    pub const ALL: [Self; 5] =
+        [Self::Host, Self::MapFetch, Self::MapWriteback, Self::Gc, Self::MapGc];
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::MapFetch => "map_fetch",
+            Self::MapWriteback => "map_writeback",
+            Self::Gc => "gc",
+            Self::MapGc => "map_gc",
+        }
+    }
+
+    /// Whether garbage collection issued the command.
+    pub const fn is_gc(self) -> bool {
+        matches!(self, Self::Gc | Self::MapGc)
+    }
+}
+
+/// How pressing a request is: reads before writes, then the smaller flash operation time (FOT).
+///
+/// The smaller rank is served first. Source: Lee et al., IEEE Access 2021, Algorithms 1 and 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// 0 for a read, 1 for everything else a host asks for, 2 where no request is concerned.
+    pub class: u8,
+    /// Flash operation time.
+    pub fot: Span,
+}
+
+impl Rank {
+    /// Behind every request.
+    pub const NONE: Self = Self { class: 2, fot: Span::from_ns(u64::MAX) };
+
+    /// Whether a request is concerned at all.
+    pub const fn is_some(self) -> bool {
+        self.class < 2
+    }
+}

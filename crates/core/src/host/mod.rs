@@ -1,0 +1,91 @@
+//! Host policies: which queued request the device starts next. One file each.
+//!
+//! A policy picks from a view; the device holds conflicts. Where a policy picks a request that
+//! overlaps an earlier queued one and one of the two is not a read, the device starts the earlier
+//! one instead and counts the pick, so a policy moves time, never contents.
+//! To add one, write a file beside these and name it in the `registry!` below.
+
+use crate::request::Request;
+
+/// What a host policy may look at.
+pub trait HostView {
+    /// How many requests wait, the oldest at place 0.
+    fn waiting(&self) -> usize;
+    /// The request at a place.
+    fn request(&self, place: usize) -> Request;
+    /// Whether every die that holds data of the request is idle, by the map as committed now. A
+    /// peek: it costs no time and moves nothing.
+    fn dies_idle(&self, place: usize) -> bool;
+}
+
+/// What the device shall do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostAnswer {
+    /// Start the request at this place.
+    Start(usize),
+    /// Nothing until something changes.
+    Wait,
+}
+
+/// Picks requests.
+///
+/// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
+pub trait HostPolicy {
+    /// Called when the device can start a request.
+    fn pick(&self, view: &impl HostView) -> HostAnswer;
+}
+
+/// The registry: one line a policy.
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
+        $(pub mod $module;)+
+
+        crate::choice! {
+            /// The name of a host policy.
+            pub enum HostPolicyName { $($(#[doc = $doc])+ $variant = $name,)+ }
+        }
+
+        /// A host policy with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum AnyHostPolicy { $($(#[doc = $doc])+ $variant($module::$keys),)+ }
+
+        /// The settings of every host policy, chosen or not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        pub struct HostPolicyKeys { $($(#[doc = $doc])+ pub $module: $module::$keys,)+ }
+
+        impl HostPolicyKeys {
+            /// Each policy's name, its keys and what it is.
+            pub const PARTS: &'static [(&'static str, &'static [crate::key::Key], &'static str)] =
+                &[$(($name, $module::$keys::KEYS, concat!($($doc),+)),)+];
+
+            /// Stores a checked value; returns whether there is such a policy and key.
+            pub fn set(&mut self, policy: &str, key: &str, value: crate::key::Value) -> bool {
+                match policy { $($name => self.$module.set(key, value),)+ _ => false }
+            }
+
+            /// The value of a policy's key.
+            pub fn get(&self, policy: &str, key: &str) -> Option<crate::key::Value> {
+                match policy { $($name => self.$module.get(key),)+ _ => None }
+            }
+
+            /// The policy of this name with its settings.
+            pub const fn policy(&self, name: HostPolicyName) -> AnyHostPolicy {
+                match name { $(HostPolicyName::$variant => AnyHostPolicy::$variant(self.$module),)+ }
+            }
+        }
+
+        impl AnyHostPolicy {
+            /// See [`HostPolicy::pick`].
+            pub fn pick(&self, view: &impl HostView) -> HostAnswer {
+                match self { $(Self::$variant(policy) => policy.pick(view),)+ }
+            }
+        }
+    };
+}
+
+registry! {
+    /// The oldest request.
+    Fifo(fifo::FifoKeys) = "fifo",
+    /// The oldest request whose dies are all idle; where there is none, the oldest.
+    Idle(idle::IdleKeys) = "idle",
+}

@@ -1,0 +1,74 @@
+//! DRS, delay-relation scheduling: as [fot](super::fot), but a command is placed by the most
+//! pressing of the requests that need it, its own and every one that waits for it.
+//!
+//! Source: Lee et al., IEEE Access 2021, Algorithms 1 and 2. A set keeps the best rank of the
+//! requests that wait for each of its stages, so a map eviction that a read waits for is served as
+//! that read's work, and the set's later commands by their own request again. Generalised: every
+//! kind of dependency edge counts, and a command that no request needs goes last. O(log n) a
+//! command, and O(chain) a translation for handing ranks on.
+
+use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use crate::command::Rank;
+use crate::key::Kind;
+use crate::units::Time;
+
+crate::keys! {
+    /// Keys of `[policy.drs]`.
+    pub struct DrsKeys {
+        /// Whether waiting commands move as soon as a more pressing request needs them.
+        rekey: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al., IEEE Access 2021, is silent; without it most of the gain over FOT is lost",
+            flip: "false",
+            with: &["policy.command=drs"],
+        },
+        /// Longest wait of a command in RRQ; 0 for no limit.
+        read_deadline_ms: u64 = 500_000_000 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 500 ms",
+            flip: "1",
+            with: &["policy.command=drs"],
+        },
+        /// Longest wait of a command in WRQ; 0 for no limit.
+        write_deadline_ms: u64 = 5_000_000_000 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 5 s",
+            flip: "1",
+            with: &["policy.command=drs"],
+        },
+        /// The instant that limits count from.
+        deadline_from: DeadlineFrom = DeadlineFrom::Insertion => {
+            kind: Kind::Choice(DeadlineFrom::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent",
+            flip: "arrival",
+            with: &["policy.command=drs", "policy.drs.write_deadline_ms=5"],
+        },
+    }
+}
+
+impl CommandPolicy for DrsKeys {
+    fn queue_names(&self) -> [&'static str; 2] {
+        ["RRQ", "WRQ"]
+    }
+
+    fn inherits(&self) -> bool {
+        true
+    }
+
+    fn place(&self, command: &CommandView, now: Time) -> Placement {
+        let request = command.request.as_ref();
+        let own = request.map_or(Rank::NONE, |request| request.rank());
+        let rank = own.min(command.inherited);
+        let queue = by_class(rank);
+        let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
+        Placement {
+            queue,
+            key: rank.fot.as_ns(),
+            deadline: deadline(self.deadline_from, limit, request, now),
+        }
+    }
+
+    fn rekeys(&self) -> bool {
+        self.rekey
+    }
+}

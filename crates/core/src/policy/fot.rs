@@ -1,0 +1,56 @@
+//! FOT: as [rrf](super::rrf), but the commands of the request with the shortest flash operation
+//! time go first.
+//!
+//! Source: Lee et al., IEEE Access 2021. The flash operation time of a request is the sum of its
+//! own commands and of the unfinished commands of others that it has to wait for; it is fixed once
+//! the request has been translated. O(log n) a command.
+
+use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use crate::command::Rank;
+use crate::key::Kind;
+use crate::units::Time;
+
+crate::keys! {
+    /// Keys of `[policy.fot]`.
+    pub struct FotPolicyKeys {
+        /// Longest wait of a command in RRQ; 0 for no limit.
+        read_deadline_ms: u64 = 500_000_000 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 500 ms",
+            flip: "1",
+            with: &["policy.command=fot"],
+        },
+        /// Longest wait of a command in WRQ; 0 for no limit.
+        write_deadline_ms: u64 = 5_000_000_000 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 5 s",
+            flip: "1",
+            with: &["policy.command=fot"],
+        },
+        /// The instant that limits count from.
+        deadline_from: DeadlineFrom = DeadlineFrom::Insertion => {
+            kind: Kind::Choice(DeadlineFrom::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent",
+            flip: "arrival",
+            with: &["policy.command=fot", "policy.fot.write_deadline_ms=5"],
+        },
+    }
+}
+
+impl CommandPolicy for FotPolicyKeys {
+    fn queue_names(&self) -> [&'static str; 2] {
+        ["RRQ", "WRQ"]
+    }
+
+    fn place(&self, command: &CommandView, now: Time) -> Placement {
+        let request = command.request.as_ref();
+        let rank = request.map_or(Rank::NONE, |request| request.rank());
+        let queue = by_class(rank);
+        let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
+        Placement {
+            queue,
+            key: rank.fot.as_ns(),
+            deadline: deadline(self.deadline_from, limit, request, now),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Command policies: which of the waiting commands a die takes next. One file each.
+//!
+//! A policy places a command in one of two queues under a key, with a deadline or without; the
+//! [queue](crate::queue) then serves queue 0 before queue 1, equal keys in the order of insertion.
+//! To add one, write a file beside these and name it in the `registry!` below.
+
+use crate::command::{Op, Rank};
+use crate::graph::Reach;
+use crate::units::{Span, Time};
+
+/// The request that a command belongs to, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestView {
+    /// Reads rank before everything else a host asks for.
+    pub is_read: bool,
+    /// Mapping units that it touches.
+    pub pages: u32,
+    /// When it reached the device.
+    pub arrival: Time,
+    /// Its flash operation time, as far as it has been translated.
+    pub fot: Span,
+    /// Its place in the order of admission.
+    pub order: u64,
+}
+
+impl RequestView {
+    /// Its own rank.
+    pub fn rank(&self) -> Rank {
+        Rank { class: u8::from(!self.is_read), fot: self.fot }
+    }
+}
+
+/// A command that is about to wait, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandView {
+    /// What the array will do.
+    pub op: Op,
+    /// The request it belongs to; none for the device's own work.
+    pub request: Option<RequestView>,
+    /// The best rank of the requests that wait for it, directly or transitively.
+    pub inherited: Rank,
+}
+
+/// Where a command waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// 0 or 1; queue 0 is served first.
+    pub queue: u8,
+    /// Order inside the queue, least first; equal keys in the order of insertion.
+    pub key: u64,
+    /// When the command may wait no longer.
+    pub deadline: Option<Time>,
+}
+
+impl Placement {
+    const fn new(queue: u8, key: u64) -> Self {
+        Self { queue, key, deadline: None }
+    }
+}
+
+/// Places commands.
+///
+/// Every answer MUST depend on the arguments and the settings alone.
+pub trait CommandPolicy {
+    /// The names of queue 0 and queue 1 in logs.
+    fn queue_names(&self) -> [&'static str; 2];
+
+    /// Where a command of a host request, or one that such a request waits for, shall wait; `now`
+    /// is the instant of insertion.
+    fn place(&self, command: &CommandView, now: Time) -> Placement;
+
+    /// Whether placements follow [`CommandView::inherited`]: only then are ranks handed on.
+    fn inherits(&self) -> bool {
+        false
+    }
+
+    /// Whether waiting commands move when their placement changes.
+    fn rekeys(&self) -> bool {
+        true
+    }
+}
+
+crate::choice! {
+    /// The instant that a deadline counts from.
+    pub enum DeadlineFrom {
+        /// The command's insertion into a queue (each command of a set gets a fresh deadline).
+        Insertion = "insertion",
+        /// The request's arrival.
+        Arrival = "arrival",
+    }
+}
+
+crate::choice! {
+    /// How often FOT counts a delaying command that several sets of a request wait for.
+    pub enum SharedDelays {
+        /// Once.
+        PerRequest = "per_request",
+        /// Once for each set that waits.
+        PerSet = "per_set",
+    }
+}
+
+crate::choice! {
+    /// How FOT adds up commands of several dies.
+    pub enum FotSpan {
+        /// As if one die ran them all (the published sum).
+        Sum = "sum",
+        /// The sum of the die with the most work.
+        LongestDie = "longest_die",
+    }
+}
+
+crate::keys! {
+    /// How the flash operation time (FOT) of a request is counted.
+    pub struct FotKeys {
+        /// Whether a delaying command counts once per request or once per waiting set.
+        shared_delays: SharedDelays = SharedDelays::PerRequest => {
+            kind: crate::key::Kind::Choice(SharedDelays::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; once per request ranks requests by the work they cause",
+            flip: "per_set",
+            with: &["policy.command=fot"],
+        },
+        /// Whether delay relations are followed transitively, for FOT and for inherited ranks.
+        transitive: bool = true => {
+            kind: crate::key::Kind::Bool,
+            source: "Lee et al., IEEE Access 2021, Fig. 7: directly or indirectly related",
+            flip: "false",
+            with: &["policy.command=fot", "map.entries_per_line=1"],
+        },
+        /// How commands of several dies add up.
+        span: FotSpan = FotSpan::Sum => {
+            kind: crate::key::Kind::Choice(FotSpan::WORDS),
+            source: "the published device has one die, where both agree",
+            flip: "longest_die",
+            with: &["policy.command=fot", "geometry.channels=2", "geometry.ways=2"],
+        },
+    }
+}
+
+impl FotKeys {
+    /// How far delay relations are followed.
+    pub const fn reach(&self) -> Reach {
+        if self.transitive { Reach::Transitive } else { Reach::Direct }
+    }
+}
+
+/// Reads to queue 0, programs to queue 1.
+const fn by_op(op: Op) -> u8 {
+    match op {
+        Op::Read | Op::Erase => 0,
+        Op::Program => 1,
+    }
+}
+
+/// Commands of reads to queue 0, all others to queue 1.
+const fn by_class(rank: Rank) -> u8 {
+    if rank.class == 0 { 0 } else { 1 }
+}
+
+/// `from + limit`; a limit of zero means no deadline.
+fn deadline(
+    from: DeadlineFrom,
+    limit_ns: u64,
+    request: Option<&RequestView>,
+    now: Time,
+) -> Option<Time> {
+    let start = match (from, request) {
+        (DeadlineFrom::Arrival, Some(request)) => request.arrival,
+        _ => now,
+    };
+    (limit_ns > 0).then(|| start.saturating_add(Span::from_ns(limit_ns)))
+}
+
+/// The registry: one line a policy. Whatever lists policies or their keys is derived from it.
+macro_rules! registry {
+    ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
+        $(pub mod $module;)+
+
+        crate::choice! {
+            /// The name of a command policy.
+            pub enum PolicyName { $($(#[doc = $doc])+ $variant = $name,)+ }
+        }
+
+        /// A command policy with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum AnyPolicy { $($(#[doc = $doc])+ $variant($module::$keys),)+ }
+
+        /// The settings of every policy, chosen or not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        pub struct PolicyKeys { $($(#[doc = $doc])+ pub $module: $module::$keys,)+ }
+
+        impl PolicyKeys {
+            /// Each policy's name, its keys and what it is.
+            pub const PARTS: &'static [(&'static str, &'static [crate::key::Key], &'static str)] =
+                &[$(($name, $module::$keys::KEYS, concat!($($doc),+)),)+];
+
+            /// Stores a checked value; returns whether there is such a policy and key.
+            pub fn set(&mut self, policy: &str, key: &str, value: crate::key::Value) -> bool {
+                match policy { $($name => self.$module.set(key, value),)+ _ => false }
+            }
+
+            /// The value of a policy's key.
+            pub fn get(&self, policy: &str, key: &str) -> Option<crate::key::Value> {
+                match policy { $($name => self.$module.get(key),)+ _ => None }
+            }
+
+            /// The policy of this name with its settings.
+            pub const fn policy(&self, name: PolicyName) -> AnyPolicy {
+                match name { $(PolicyName::$variant => AnyPolicy::$variant(self.$module),)+ }
+            }
+        }
+
+        impl CommandPolicy for AnyPolicy {
+            fn queue_names(&self) -> [&'static str; 2] {
+                match self { $(Self::$variant(policy) => policy.queue_names(),)+ }
+            }
+            fn place(&self, command: &CommandView, now: Time) -> Placement {
+                match self { $(Self::$variant(policy) => policy.place(command, now),)+ }
+            }
+            fn inherits(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.inherits(),)+ }
+            }
+            fn rekeys(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.rekeys(),)+ }
+            }
+        }
+    };
+}
+
+registry! {
+    /// First in, first out.
+    Fifo(fifo::FifoKeys) = "fifo",
+    /// Reads before programs, maps and data alike (RCF: read command first).
+    Rcf(rcf::RcfKeys) = "rcf",
+    /// Reads before programs, small requests first.
+    Size(size::SizeKeys) = "size",
+    /// Commands of reads before commands of writes (RRF: read request first).
+    Rrf(rrf::RrfKeys) = "rrf",
+    /// As rrf, requests with a short flash operation time first.
+    Fot(fot::FotPolicyKeys) = "fot",
+    /// As fot, a command by the most pressing request that needs it (DRS: delay-relation scheduling).
+    Drs(drs::DrsKeys) = "drs",
+}

@@ -1,0 +1,23 @@
+//! RCF, read command first: every read, of map pages too, goes before every program; each group is
+//! served first in, first out. The baseline of the published comparison.
+//!
+//! Source: Lee et al., IEEE Access 2021. Since only the current command of a set waits in a queue,
+//! sets are served round robin. O(log n) a command.
+
+use super::{CommandPolicy, CommandView, Placement, by_op};
+use crate::units::Time;
+
+crate::keys! {
+    /// The policy has no keys.
+    pub struct RcfKeys {}
+}
+
+impl CommandPolicy for RcfKeys {
+    fn queue_names(&self) -> [&'static str; 2] {
+        ["RCQ", "PCQ"]
+    }
+
+    fn place(&self, command: &CommandView, _now: Time) -> Placement {
+        Placement::new(by_op(command.op), 0)
+    }
+}

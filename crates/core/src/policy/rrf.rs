@@ -1,0 +1,71 @@
+//! RRF, read request first: all commands of a read, its map reads and programs included, go before
+//! the commands of writes.
+//!
+//! Source: Lee et al., IEEE Access 2021. Writes do not starve: a command that has waited for
+//! `write_deadline_ms` goes first. O(log n) a command.
+
+use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use crate::command::Rank;
+use crate::key::Kind;
+use crate::units::Time;
+
+crate::choice! {
+    /// The order inside RRQ and WRQ.
+    pub enum RrfOrder {
+        /// By insertion of the command.
+        Insertion = "insertion",
+        /// By arrival of the request.
+        Arrival = "arrival",
+    }
+}
+
+crate::keys! {
+    /// Keys of `[policy.rrf]`.
+    pub struct RrfKeys {
+        /// Order inside each queue.
+        order: RrfOrder = RrfOrder::Insertion => {
+            kind: Kind::Choice(RrfOrder::WORDS),
+            source: "Lee et al., IEEE Access 2021, does not decide it",
+            flip: "arrival",
+            with: &["policy.command=rrf"],
+        },
+        /// Longest wait of a command in RRQ; 0 for no limit.
+        read_deadline_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: RRF has none",
+            flip: "1",
+            with: &["policy.command=rrf"],
+        },
+        /// Longest wait of a command in WRQ; 0 for no limit.
+        write_deadline_ms: u64 = 5_000_000_000 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 5 s",
+            flip: "1",
+            with: &["policy.command=rrf"],
+        },
+        /// The instant that limits count from.
+        deadline_from: DeadlineFrom = DeadlineFrom::Insertion => {
+            kind: Kind::Choice(DeadlineFrom::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent",
+            flip: "arrival",
+            with: &["policy.command=rrf", "policy.rrf.write_deadline_ms=5"],
+        },
+    }
+}
+
+impl CommandPolicy for RrfKeys {
+    fn queue_names(&self) -> [&'static str; 2] {
+        ["RRQ", "WRQ"]
+    }
+
+    fn place(&self, command: &CommandView, now: Time) -> Placement {
+        let request = command.request.as_ref();
+        let queue = by_class(request.map_or(Rank::NONE, |request| request.rank()));
+        let key = match (self.order, request) {
+            (RrfOrder::Insertion, _) => 0,
+            (RrfOrder::Arrival, request) => request.map_or(u64::MAX, |request| request.order),
+        };
+        let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
+        Placement { queue, key, deadline: deadline(self.deadline_from, limit, request, now) }
+    }
+}

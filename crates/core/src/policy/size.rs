@@ -1,0 +1,34 @@
+//! Size: as [rcf](super::rcf), but commands of small requests go first.
+//!
+//! Source: Lee et al., IEEE Access 2021. The paper does not say whether programs are sorted too;
+//! its remarks on write latency hold only if they are, so that is the default. O(log n) a command.
+
+use super::{CommandPolicy, CommandView, Placement, by_op};
+use crate::key::Kind;
+use crate::units::Time;
+
+crate::keys! {
+    /// Keys of `[policy.size]`.
+    pub struct SizeKeys {
+        /// Whether programs are sorted by request size as reads are.
+        sort_programs: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al., IEEE Access 2021, is silent; its remarks on write latency need it",
+            flip: "false",
+            with: &["policy.command=size"],
+        },
+    }
+}
+
+impl CommandPolicy for SizeKeys {
+    fn queue_names(&self) -> [&'static str; 2] {
+        ["RCQ", "PCQ"]
+    }
+
+    fn place(&self, command: &CommandView, _now: Time) -> Placement {
+        let queue = by_op(command.op);
+        let sorted = queue == 0 || self.sort_programs;
+        let pages = command.request.map_or(u32::MAX, |request| request.pages);
+        Placement::new(queue, if sorted { pages.into() } else { 0 })
+    }
+}

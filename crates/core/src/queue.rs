@@ -1,0 +1,124 @@
+//! The queue of commands that wait for one die, in the order a command policy gives them.
+//!
+//! Commands are served by (queue, key, insertion number): queue 0 before queue 1, equal keys first
+//! in first out. A command whose deadline has passed comes before all others, the earliest
+//! deadline first. Source: Lee et al., IEEE Access 2021, Algorithm 1.
+
+use crate::heap::{ABSENT, Entry, IndexedHeap};
+use crate::policy::Placement;
+use crate::units::Time;
+
+/// Order among ready commands: queue, key, insertion number.
+pub type ReadyKey = (u8, u64, u64);
+/// Order among commands with a deadline: deadline, queue, insertion number.
+pub type DeadlineKey = (Time, u8, u64);
+
+/// Where commands stand in the heaps of all dies; one pair of slices serves every queue.
+#[derive(Debug)]
+pub struct Positions<P> {
+    /// In the heap of ready commands.
+    pub ready: P,
+    /// In the heap of deadlines.
+    pub deadline: P,
+}
+
+/// The waiting commands of a die.
+#[derive(Debug)]
+pub struct CommandQueue<R, D> {
+    ready: IndexedHeap<ReadyKey, R>,
+    deadlines: IndexedHeap<DeadlineKey, D>,
+}
+
+impl<R, D> CommandQueue<R, D>
+where
+    R: AsRef<[Entry<ReadyKey>]> + AsMut<[Entry<ReadyKey>]>,
+    D: AsRef<[Entry<DeadlineKey>]> + AsMut<[Entry<DeadlineKey>]>,
+{
+    /// An empty queue over lent memory of equal lengths.
+    pub fn new(ready: R, deadlines: D) -> Self {
+        assert_eq!(ready.as_ref().len(), deadlines.as_ref().len());
+        Self { ready: IndexedHeap::new(ready), deadlines: IndexedHeap::new(deadlines) }
+    }
+
+    /// How many commands wait.
+    pub const fn len(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Whether none waits.
+    pub const fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// Whether the memory is used up.
+    pub fn is_full(&self) -> bool {
+        self.ready.is_full()
+    }
+
+    /// The memory of both heaps, to lend more.
+    pub fn storage_mut(&mut self) -> (&mut R, &mut D) {
+        (self.ready.storage_mut(), self.deadlines.storage_mut())
+    }
+
+    /// Adds a command. `number` is the insertion number: it MUST grow from call to call.
+    pub fn insert<P: AsMut<[u32]>>(
+        &mut self,
+        positions: &mut Positions<P>,
+        command: u32,
+        placement: &Placement,
+        number: u64,
+    ) {
+        let Placement { queue, key, deadline } = *placement;
+        self.ready.push(positions.ready.as_mut(), (queue, key, number), command);
+        if let Some(deadline) = deadline {
+            self.deadlines.push(positions.deadline.as_mut(), (deadline, queue, number), command);
+        }
+    }
+
+    /// Takes a command out; returns its deadline.
+    pub fn remove<P: AsMut<[u32]>>(
+        &mut self,
+        positions: &mut Positions<P>,
+        command: u32,
+    ) -> Option<Time> {
+        self.ready.remove(positions.ready.as_mut(), command);
+        let deadlines = positions.deadline.as_mut();
+        (deadlines[command as usize] != ABSENT)
+            .then(|| self.deadlines.remove(deadlines, command).0)
+    }
+
+    /// The command to serve next at `now`.
+    pub fn peek(&self, now: Time) -> Option<u32> {
+        match self.deadlines.peek() {
+            Some(((deadline, _, _), command)) if deadline <= now => Some(command),
+            _ => self.ready.peek().map(|(_, command)| command),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expired_commands_come_first_and_equal_keys_in_order() {
+        let mut queue =
+            CommandQueue::new([Entry::vacant((0, 0, 0)); 4], [Entry::vacant((Time::ZERO, 0, 0)); 4]);
+        let mut positions = Positions { ready: [ABSENT; 4], deadline: [ABSENT; 4] };
+        let place = |queue, key, deadline: Option<u64>| Placement {
+            queue,
+            key,
+            deadline: deadline.map(Time::from_us),
+        };
+        queue.insert(&mut positions, 0, &place(1, 0, Some(50)), 0);
+        queue.insert(&mut positions, 1, &place(0, 9, None), 1);
+        queue.insert(&mut positions, 2, &place(0, 9, Some(60)), 2);
+        assert_eq!(queue.peek(Time::from_us(49)), Some(1), "queue 0, inserted first");
+        assert_eq!(queue.peek(Time::from_us(50)), Some(0), "expired at its deadline");
+        assert_eq!(queue.remove(&mut positions, 0), Some(Time::from_us(50)));
+        assert_eq!(queue.peek(Time::from_us(60)), Some(2));
+        assert_eq!(queue.remove(&mut positions, 2), Some(Time::from_us(60)));
+        assert_eq!(queue.remove(&mut positions, 1), None);
+        assert!(queue.is_empty());
+    }
+}
