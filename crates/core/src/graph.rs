@@ -332,9 +332,9 @@ where
         self.count += 1;
     }
 
-    /// Calls `visit(set, stage)` for every unfinished command that `id` waits for and that this
+    /// Calls `visit(handle, set, stage)` for every unfinished command that `id` waits for and that this
     /// count has not seen, in an unspecified but deterministic order.
-    pub fn prerequisites(&mut self, id: u32, reach: Reach, mut visit: impl FnMut(&Node, u8)) {
+    pub fn prerequisites(&mut self, id: u32, reach: Reach, mut visit: impl FnMut(u32, &Node, u8)) {
         self.walk += 1;
         let count = self.count;
         let mut walk = NIL;
@@ -349,7 +349,7 @@ where
             node.count_stages |= new;
             for stage in node.stage..node.stages {
                 if new & (1 << stage) != 0 {
-                    visit(node, stage);
+                    visit(at, node, stage);
                 }
             }
             if reach == Reach::Transitive {
@@ -474,7 +474,7 @@ mod tests {
         let count = |graph: &mut Graph<_, _>, reach| {
             let mut seen = Vec::new();
             graph.new_count();
-            graph.prerequisites(c, reach, |node, stage| seen.push((node.number, stage)));
+            graph.prerequisites(c, reach, |_, node, stage| seen.push((node.number, stage)));
             seen
         };
         assert_eq!(count(&mut graph, Reach::Direct), [(1, 0), (1, 1)]);

@@ -1,1 +1,33 @@
-//! Flashyard.
+//! The simulator of flash storage devices, from the host queue to the array operation.
+//!
+//! ```
+//! use flashyard_core::request::{Flags, Request, RequestOp};
+//! use flashyard_core::units::Time;
+//! use flashyard_sim::config::{DeviceKeys, Settings};
+//! use flashyard_sim::device::Device;
+//!
+//! let settings = Settings::new(DeviceKeys::default()).unwrap();
+//! let mut requests = (0..10u64).map(|number| Request {
+//!     arrival: Time::from_us(number * 100),
+//!     first_sector: number * 8,
+//!     sectors: 8,
+//!     stream: 0,
+//!     op: RequestOp::Write,
+//!     flags: Flags::NONE,
+//! });
+//! let mut device = Device::new(&settings);
+//! device.check();
+//! let report = device.run(|| Ok::<_, std::convert::Infallible>(requests.next())).unwrap();
+//! assert_eq!(report.latency_ns["write"].count, 10);
+//! ```
+//!
+//! No I/O, no clock, no threads, no globals: a run depends on its settings and its requests alone.
+
+pub mod check;
+pub mod config;
+pub mod device;
+pub mod ftl;
+pub mod metrics;
+pub mod observe;
+pub mod policy;
+pub mod report;

@@ -53,4 +53,9 @@ impl CommandPolicy for FotPolicyKeys {
             deadline: deadline(self.deadline_from, limit, request, now),
         }
     }
+
+    /// A stalled translation makes the FOT of a request grow while its first commands wait.
+    fn rekeys(&self) -> bool {
+        true
+    }
 }

@@ -74,9 +74,10 @@ pub trait CommandPolicy {
         false
     }
 
-    /// Whether waiting commands move when their placement changes.
+    /// Whether waiting commands move when their placement changes: when a more pressing request
+    /// comes to wait for them, or when the FOT of their request grows.
     fn rekeys(&self) -> bool {
-        true
+        false
     }
 }
 

@@ -1,0 +1,372 @@
+//! Reading keys from TOML text and from `section.key=value` settings.
+//!
+//! Every problem of a file is found before any is reported, each with its line and, for a
+//! misspelt key, the nearest known one.
+
+use super::sections::Sections;
+use flashyard_core::key::{Key, Kind, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use toml_edit::{Document, Item, Table};
+
+/// One thing that is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// `file:line`, a command-line option, or nothing where the cause is a combination of keys.
+    pub place: String,
+    /// What is wrong and what would be right.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() {
+            f.write_str(&self.what)
+        } else {
+            write!(f, "{}: {}", self.place, self.what)
+        }
+    }
+}
+
+/// A configuration that cannot be used: every problem that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(pub Vec<Problem>);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// What a file holds besides keys: strings and tables that its reader named as extras.
+#[derive(Clone, Debug, Default)]
+pub struct Extras {
+    items: BTreeMap<String, (Item, usize)>,
+}
+
+impl Extras {
+    /// The string at `path`; an error where it is something else.
+    pub fn string(&self, path: &str) -> Result<Option<&str>, String> {
+        let Some((item, _)) = self.items.get(path) else { return Ok(None) };
+        item.as_str().map(Some).ok_or_else(|| format!("{path}: a string in quotes is needed"))
+    }
+
+    /// The tables of the array `[[path]]`.
+    pub fn tables(&self, path: &str) -> Result<Vec<&Table>, String> {
+        let Some((item, _)) = self.items.get(path) else { return Ok(Vec::new()) };
+        let tables = item.as_array_of_tables();
+        let tables = tables.ok_or_else(|| format!("{path}: tables [[{path}]] are needed"))?;
+        Ok(tables.iter().collect())
+    }
+
+    /// The line of `path`, from 1.
+    pub fn line(&self, path: &str) -> usize {
+        self.items.get(path).map_or(1, |(_, line)| *line)
+    }
+}
+
+/// Strings that any file may have and that change no result.
+const NOTES: [&str; 3] = ["title", "source", "notes"];
+
+/// Reads TOML `text` into `sections`. `extras` are paths that are not keys but belong in the file.
+/// Problems are added to `problems`; what could be read is kept.
+pub fn read_toml(
+    file: &str,
+    text: &str,
+    sections: &mut dyn Sections,
+    extras: &[&str],
+    problems: &mut Vec<Problem>,
+) -> Extras {
+    let document = match Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            let what = error.message().trim().replace('\n', "; ");
+            problems.push(Problem { place: format!("{file}:{line}"), what });
+            return Extras::default();
+        }
+    };
+    let mut reader = Reader { file, text, sections, extras, problems, found: Extras::default() };
+    reader.table("", document.as_table());
+    reader.found
+}
+
+/// Applies one `section.key=value` setting; `option` names it in problems.
+pub fn apply_setting(
+    option: &str,
+    setting: &str,
+    sections: &mut dyn Sections,
+    problems: &mut Vec<Problem>,
+) {
+    let place = format!("{option} {setting}");
+    let mut fail = |what: String| problems.push(Problem { place: place.clone(), what });
+    let Some((path, raw)) = setting.split_once('=') else {
+        return fail("KEY=VALUE is needed, such as queue.depth=64".to_string());
+    };
+    match find_key(sections, path.trim()) {
+        Err(what) => fail(what),
+        Ok((section, key)) => match parse_value(&key.kind, raw.trim()) {
+            Err(what) => fail(format!("{}: {what}", path.trim())),
+            Ok(value) => assert!(sections.set(&section, key.name, value), "a listed key is set"),
+        },
+    }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    sections: &'a mut dyn Sections,
+    extras: &'a [&'a str],
+    problems: &'a mut Vec<Problem>,
+    found: Extras,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, prefix: &str, table: &Table) {
+        for (name, item) in table {
+            let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
+            let span = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
+            let line = span.map_or(1, |span| line_of(self.text, span.start));
+            if self.extras.contains(&path.as_str()) {
+                self.found.items.insert(path, (item.clone(), line));
+            } else if prefix.is_empty() && NOTES.contains(&name) {
+                if item.as_str().is_none() {
+                    self.problem(line, format!("{path}: a string in quotes is needed"));
+                }
+            } else if let Some(table) = item.as_table() {
+                self.check_section(&path, line);
+                self.table(&path, table);
+            } else {
+                self.key(&path, item, line);
+            }
+        }
+    }
+
+    /// Reports a table that is no section; its keys are then not looked at one by one.
+    fn check_section(&mut self, path: &str, line: usize) {
+        let sections = self.sections.sections();
+        let inside = format!("{path}.");
+        let known = |name: &str| name == path || name.starts_with(&inside);
+        let holds_extras = self.extras.iter().any(|extra| extra.starts_with(&inside));
+        if !holds_extras && !sections.iter().any(|(name, ..)| known(name)) {
+            let near = nearest(path, sections.iter().map(|(name, ..)| name.as_str()));
+            self.problem(line, format!("[{path}]: unknown section{near}"));
+        }
+    }
+
+    fn key(&mut self, path: &str, item: &Item, line: usize) {
+        let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+        let known = self.sections.sections().iter().any(|(name, ..)| name == section);
+        if !known && !section.is_empty() && !self.is_prefix(section) {
+            return; // The section has been reported.
+        }
+        let (section, key) = match find_key(self.sections, path) {
+            Ok(found) => found,
+            Err(what) => return self.problem(line, what),
+        };
+        let raw = item.span().map_or("", |span: Range<usize>| &self.text[span]);
+        match parse_value(&key.kind, raw) {
+            Ok(value) => {
+                assert!(self.sections.set(&section, key.name, value), "a listed key is set");
+            }
+            Err(what) => self.problem(line, format!("{path}: {what}")),
+        }
+    }
+
+    fn is_prefix(&self, section: &str) -> bool {
+        let inside = format!("{section}.");
+        self.sections.sections().iter().any(|(name, ..)| name.starts_with(&inside))
+            || self.extras.iter().any(|extra| extra.starts_with(&inside))
+    }
+
+    fn problem(&mut self, line: usize, what: String) {
+        self.problems.push(Problem { place: format!("{}:{line}", self.file), what });
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key), String> {
+    let all = sections.sections();
+    let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
+    if let Some((_, keys, _)) = all.iter().find(|(known, ..)| known == section)
+        && let Some(key) = keys.iter().find(|key| key.name == name)
+    {
+        return Ok((section.to_string(), key));
+    }
+    let paths: Vec<String> = all
+        .iter()
+        .flat_map(|(section, keys, _)| keys.iter().map(move |key| format!("{section}.{}", key.name)))
+        .collect();
+    let exact = paths.iter().find(|known| known.rsplit('.').next() == Some(name));
+    let near = match exact {
+        Some(exact) => format!("; did you mean {exact}?"),
+        None => nearest(path, paths.iter().map(String::as_str)),
+    };
+    Err(format!("{path}: unknown key{near}"))
+}
+
+/// A hint at the most similar of the known words; nothing where none is similar.
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in known {
+        let likeness = strsim::normalized_damerau_levenshtein(word, candidate);
+        if best.is_none_or(|(most, _)| likeness > most) {
+            best = Some((likeness, candidate));
+        }
+    }
+    match best {
+        Some((likeness, candidate)) if likeness >= 0.4 => format!("; did you mean {candidate}?"),
+        _ => String::new(),
+    }
+}
+
+/// Checks a value as written (quotes around words are optional) against what a key accepts.
+pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
+    let word = raw.trim().trim_matches(['"', '\'']);
+    match *kind {
+        Kind::Bool => match word {
+            "true" => Ok(Value::Bool(true)),
+            "false" => Ok(Value::Bool(false)),
+            _ => Err(format!("{word} is neither true nor false")),
+        },
+        Kind::Choice(words) => {
+            words.iter().position(|known| *known == word).map(Value::Choice).ok_or_else(|| {
+                let near = nearest(word, words.iter().copied());
+                format!("{word} is not one of {}{near}", words.join(", "))
+            })
+        }
+        Kind::Number { scale, min, max, .. } => {
+            let scaled = parse_scaled(word, scale);
+            scaled.filter(|scaled| (min..=max).contains(scaled)).map(Value::Number).ok_or_else(
+                || {
+                    let (least, most) = (show_number(min, scale), show_number(max, scale));
+                    format!("{word} is not {} from {least} to {most}", describe(kind))
+                },
+            )
+        }
+    }
+}
+
+/// `number` x `scale` as an integer; `None` where it is not one or does not fit.
+fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
+    let clean = number.replace('_', "");
+    let (whole, fraction) = clean.split_once('.').unwrap_or((&clean, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) || clean.ends_with('.') {
+        return None;
+    }
+    let whole = whole.parse::<u64>().ok()?.checked_mul(scale)?;
+    let fraction = fraction.trim_end_matches('0');
+    let power = 10u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().ok()? };
+    let part = u128::from(part) * u128::from(scale);
+    if part % u128::from(power) != 0 {
+        return None;
+    }
+    whole.checked_add(u64::try_from(part / u128::from(power)).ok()?)
+}
+
+/// What a key accepts, in words.
+pub fn describe(kind: &Kind) -> String {
+    match kind {
+        Kind::Bool => "true or false".to_string(),
+        Kind::Choice(words) => words.join(" | "),
+        Kind::Number { unit, scale: 1, .. } => format!("a whole number ({unit})"),
+        Kind::Number { unit, .. } => format!("a number ({unit})"),
+    }
+}
+
+fn show_number(stored: u64, scale: u64) -> String {
+    let (whole, part) = (stored / scale, stored % scale);
+    if part == 0 {
+        return whole.to_string();
+    }
+    let width = scale.ilog10() as usize;
+    format!("{whole}.{part:0width$}").trim_end_matches('0').to_string()
+}
+
+/// A value as a file would have it, words without quotes.
+pub fn show_value(kind: &Kind, value: Value) -> String {
+    match (kind, value) {
+        (_, Value::Bool(value)) => value.to_string(),
+        (Kind::Choice(words), Value::Choice(index)) => words[index].to_string(),
+        (Kind::Number { scale, .. }, Value::Number(stored)) => show_number(stored, *scale),
+        _ => unreachable!("{value:?} is no value of {kind:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DeviceKeys;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) -> DeviceKeys {
+        let mut keys = DeviceKeys::default();
+        let mut problems = Vec::new();
+        read_toml("d.toml", text, &mut keys, &[], &mut problems);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems, expected);
+        keys
+    }
+
+    #[test]
+    fn numbers_are_exact_in_their_unit() {
+        let keys = check("[nand]\nread_us = 130.9\nprogram_us = 1_500\n", &[]);
+        assert_eq!(keys.nand.read_us, 130_900);
+        assert_eq!(keys.nand.program_us, 1_500_000);
+        assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(130_900)), "130.9");
+        assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(1_000_001)), "1000.001");
+    }
+
+    #[test]
+    fn every_problem_is_reported_with_its_line() {
+        check(
+            "title = 1\n[geometry]\nchanels = 2\nways = 0\n[nnd]\nread_us = 1\n[map]\nhazards = 'orders'\n\
+             batch_update = 3\n[policy.drs]\nrekey = false\nreads = 1\n[nand]\nread_us = 0.0001\n",
+            &[
+                "d.toml:1: title: a string in quotes is needed",
+                "d.toml:3: geometry.chanels: unknown key; did you mean geometry.channels?",
+                "d.toml:4: geometry.ways: 0 is not a whole number (dies) from 1 to 1024",
+                "d.toml:5: [nnd]: unknown section; did you mean nand?",
+                "d.toml:8: map.hazards: orders is not one of order, ignore; did you mean order?",
+                "d.toml:9: map.batch_update: 3 is neither true nor false",
+                "d.toml:12: policy.drs.reads: unknown key; did you mean policy.drs.rekey?",
+                "d.toml:14: nand.read_us: 0.0001 is not a number (us) from 0.001 to 4000000",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_line() {
+        let mut problems = Vec::new();
+        read_toml("d.toml", "[nand]\nread_us = = 3\n", &mut DeviceKeys::default(), &[], &mut problems);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].place, "d.toml:2");
+    }
+
+    #[test]
+    fn settings_name_the_section_that_was_left_out() {
+        let mut keys = DeviceKeys::default();
+        let mut problems = Vec::new();
+        apply_setting("--set", "queue.depth=64", &mut keys, &mut problems);
+        apply_setting("--set", "depth=64", &mut keys, &mut problems);
+        apply_setting("--set", "depth", &mut keys, &mut problems);
+        assert_eq!(keys.queue.depth, 64);
+        assert_eq!(
+            problems[0].to_string(),
+            "--set depth=64: depth: unknown key; did you mean queue.depth?"
+        );
+        assert!(problems[1].what.starts_with("KEY=VALUE is needed"));
+    }
+}

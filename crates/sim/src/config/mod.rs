@@ -1,0 +1,213 @@
+//! From device files to settings that the engine trusts.
+//!
+//! Three stages: text, [`DeviceKeys`] (every key, each in its range), [`Settings`] (the whole
+//! checked as a device that can exist). All problems of a stage are reported at once.
+
+mod file;
+mod sections;
+
+pub use file::{
+    ConfigError, Extras, Problem, apply_setting, describe, nearest, parse_value, read_toml,
+    show_value,
+};
+pub use sections::*;
+
+use flashyard_core::geometry::Geometry;
+use flashyard_core::request::SECTOR_BYTES;
+use flashyard_core::units::Span;
+
+/// Open blocks a die may have: host data, host map, copied data, copied map pages.
+pub const FRONTIERS: u64 = 4;
+
+/// A device that can exist, in integers.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The keys that it was made from.
+    pub keys: DeviceKeys,
+    /// The shape of the flash array.
+    pub geometry: Geometry,
+    /// Mapping units that the host sees.
+    pub exported_units: u32,
+    /// Lines of the map cache; 0 with a resident map.
+    pub map_lines: u32,
+    /// Entries of a map page.
+    pub entries_per_map_page: u32,
+    /// Map pages of the whole map; 0 with a resident map.
+    pub map_pages: u32,
+    /// Time on the channel for a page.
+    pub page_transfer: Span,
+}
+
+impl Settings {
+    /// Checks the keys as a whole.
+    pub fn new(keys: DeviceKeys) -> Result<Self, ConfigError> {
+        let mut problems = Vec::new();
+        let settings = Self::derive(keys, &mut problems);
+        match settings {
+            Some(settings) if problems.is_empty() => Ok(settings),
+            _ => Err(ConfigError(problems)),
+        }
+    }
+
+    /// Sectors that the host sees.
+    pub fn capacity_sectors(&self) -> u64 {
+        u64::from(self.exported_units) * u64::from(self.geometry.unit_sectors())
+    }
+
+    fn derive(keys: DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
+        let g = keys.geometry;
+        if g.page_bytes % u64::from(SECTOR_BYTES) != 0 {
+            fail(format!(
+                "geometry.page_bytes: {} is not a multiple of the sector of {SECTOR_BYTES} bytes",
+                g.page_bytes
+            ));
+        }
+        let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+        let geometry = Geometry {
+            channels: small(g.channels),
+            ways: small(g.ways),
+            blocks_per_die: small(g.blocks_per_die),
+            pages_per_block: small(g.pages_per_block),
+            page_bytes: small(g.page_bytes),
+        };
+        check_gc(&keys.gc, &mut fail);
+        let lines = check_map(&keys, &mut fail);
+        let pages = u128::from(g.channels) * u128::from(g.ways) * u128::from(g.blocks_per_die);
+        let pages = pages * u128::from(g.pages_per_block);
+        if pages >= u128::from(u32::MAX) {
+            fail(format!(
+                "geometry: {pages} pages are more than 32 bits count ({}); make page_bytes larger or the device smaller",
+                u32::MAX - 1
+            ));
+            return None;
+        }
+        let ppm = u128::from(keys.ftl.over_provisioning_percent);
+        let exported = u64::try_from(pages * 1_000_000 / (1_000_000 + ppm)).expect("fits");
+        let (entries, map_lines) = lines?;
+        let resident = keys.map.store == MapStore::Resident;
+        let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
+        check_spare(&keys, &geometry, exported, map_pages, &mut fail);
+        let transfer_ps = u128::from(keys.channel.ps_per_byte) * u128::from(g.page_bytes);
+        Some(Self {
+            keys,
+            geometry,
+            exported_units: small(exported),
+            map_lines: if resident { 0 } else { map_lines },
+            entries_per_map_page: small(entries),
+            map_pages: small(map_pages),
+            page_transfer: Span::from_ns(u64::try_from(transfer_ps.div_ceil(1_000)).expect("fits")),
+        })
+    }
+}
+
+fn check_gc(gc: &GcKeys, fail: &mut impl FnMut(String)) {
+    if gc.hard_free_blocks > gc.soft_free_blocks {
+        fail(format!(
+            "gc.hard_free_blocks: {} is above gc.soft_free_blocks = {}; garbage collection would be urgent before it starts",
+            gc.hard_free_blocks, gc.soft_free_blocks
+        ));
+    }
+    if gc.reserve_blocks > gc.hard_free_blocks {
+        fail(format!(
+            "gc.reserve_blocks: {} is above gc.hard_free_blocks = {}; writes would wait for garbage collection that is not urgent",
+            gc.reserve_blocks, gc.hard_free_blocks
+        ));
+    }
+}
+
+/// Entries of a map page and lines of the cache.
+fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u32)> {
+    let map = keys.map;
+    let entries = match map.entries_per_page {
+        0 => keys.geometry.page_bytes / map.entry_bytes,
+        entries => entries,
+    };
+    if entries == 0 || entries % map.entries_per_line != 0 {
+        fail(format!(
+            "map.entries_per_line: {} does not divide the {entries} entries of a map page",
+            map.entries_per_line
+        ));
+        return None;
+    }
+    let line_bytes = map.entry_bytes * map.entries_per_line;
+    let lines = map.cache_bytes / line_bytes;
+    if lines == 0 {
+        fail(format!(
+            "map.cache_bytes: {} is smaller than a line ({} entries of {} bytes = {line_bytes})",
+            map.cache_bytes, map.entries_per_line, map.entry_bytes
+        ));
+        return None;
+    }
+    match u32::try_from(lines) {
+        Ok(lines) if lines < u32::MAX => Some((entries, lines)),
+        _ => {
+            fail(format!("map.cache_bytes: {lines} lines are more than 32 bits count"));
+            None
+        }
+    }
+}
+
+/// A die must keep room for its open blocks and its reserve when everything else is valid.
+fn check_spare(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    exported: u64,
+    map_pages: u64,
+    fail: &mut impl FnMut(String),
+) {
+    let dies = u64::from(geometry.dies());
+    let valid = exported.div_ceil(dies) + map_pages.div_ceil(dies);
+    let valid_blocks = valid / keys.geometry.pages_per_block;
+    // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
+    // so there must be room for one more copy of them.
+    let rewrite = map_pages.div_ceil(dies).div_ceil(keys.geometry.pages_per_block);
+    let needed = valid_blocks + rewrite + FRONTIERS + keys.gc.reserve_blocks + 1;
+    if exported == 0 || keys.geometry.blocks_per_die < needed {
+        fail(format!(
+            "geometry.blocks_per_die: {} blocks leave no room to write: {valid_blocks} of valid pages, {rewrite} of rewritten map pages, \
+             {FRONTIERS} open, gc.reserve_blocks = {} and 1 to copy into need {needed}; \
+             raise ftl.over_provisioning_percent or blocks_per_die",
+            keys.geometry.blocks_per_die, keys.gc.reserve_blocks
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_device_exports_32_gib() {
+        let settings = Settings::new(DeviceKeys::default()).unwrap();
+        assert!(settings.capacity_sectors() >= 32 << 21, "{}", settings.capacity_sectors());
+        assert_eq!(settings.map_lines, 32);
+        assert_eq!(settings.entries_per_map_page, 1024);
+    }
+
+    #[test]
+    fn combinations_that_make_no_sense_are_reported_together() {
+        let mut keys = DeviceKeys::default();
+        keys.geometry.page_bytes = 1_000;
+        keys.gc.hard_free_blocks = 2;
+        keys.map.entries_per_page = 12;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 3, "{error}");
+        assert!(error.contains("not a multiple of the sector"));
+        assert!(error.contains("gc.reserve_blocks: 4 is above gc.hard_free_blocks = 2"));
+        assert!(error.contains("does not divide the 12 entries"));
+        let mut keys = DeviceKeys::default();
+        keys.map.cache_bytes = 31;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("smaller than a line (8 entries of 4 bytes = 32)"), "{error}");
+        let mut keys = DeviceKeys::default();
+        keys.geometry.channels = 1_024;
+        keys.geometry.ways = 1_024;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("more than 32 bits count"), "{error}");
+        let mut keys = DeviceKeys::default();
+        keys.geometry.blocks_per_die = 40;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("leave no room to write"), "{error}");
+    }
+}

@@ -1,0 +1,435 @@
+//! The sections of a device file and their keys.
+
+use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
+use flashyard_core::key::{Key, Kind, Value};
+use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
+use flashyard_core::{choice, keys};
+
+keys! {
+    /// Keys of `[geometry]`.
+    pub struct GeometryKeys {
+        /// Channels of the device.
+        channels: u64 = 1 => {
+            kind: Kind::count("channels", 1, 1_024),
+            source: "Lee et al., IEEE Access 2021: one channel",
+            flip: "2", with: &[],
+        },
+        /// Dies (ways) behind each channel.
+        ways: u64 = 1 => {
+            kind: Kind::count("dies", 1, 1_024),
+            source: "Lee et al., IEEE Access 2021: one way",
+            flip: "2", with: &[],
+        },
+        /// Erase blocks of a die.
+        blocks_per_die: u64 = 70_400 => {
+            kind: Kind::count("blocks", 1, u32::MAX as u64),
+            source: "assumed: 32 GiB exported at 7 % over-provisioning, the size of the phone's eMMC (Zhou et al., IISWC 2015)",
+            flip: "70000", with: &[],
+        },
+        /// Pages of an erase block.
+        pages_per_block: u64 = 128 => {
+            kind: Kind::count("pages", 1, 65_536),
+            source: "assumed",
+            flip: "256", with: &[],
+        },
+        /// Data bytes of a page; the mapping unit is a page.
+        page_bytes: u64 = 4_096 => {
+            kind: Kind::count("bytes", 512, 1_048_576),
+            source: "Lee et al., IEEE Access 2021: 4 kB",
+            flip: "8192", with: &[],
+        },
+    }
+}
+
+choice! {
+    /// What reading a page that was never written costs.
+    pub enum UnmappedRead {
+        /// An array read, as on a device that was written once.
+        Array = "array",
+        /// Nothing: the answer is zeros.
+        Zero = "zero",
+    }
+}
+
+keys! {
+    /// Keys of `[nand]`.
+    pub struct NandKeys {
+        /// tR: sensing a page.
+        read_us: u64 = 60_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 60 us",
+            flip: "61", with: &[],
+        },
+        /// tPROG: programming a page.
+        program_us: u64 = 700_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 700 us",
+            flip: "701", with: &[],
+        },
+        /// tBERS: erasing a block.
+        erase_us: u64 = 5_000_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "assumed: the paper models no erase; 5 ms is common for MLC",
+            flip: "5001", with: &["@full"],
+        },
+        /// What reading a never-written page costs.
+        unmapped_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[channel]`.
+    pub struct ChannelKeys {
+        /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: no transfer time.
+        ps_per_byte: u64 = 0 => {
+            kind: Kind::count("ps", 0, 1_000_000_000),
+            source: "Lee et al., IEEE Access 2021: no transfer time",
+            flip: "2500", with: &[],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[energy]`. Energy is busy time x power, in integer picojoules.
+    pub struct EnergyKeys {
+        /// Power of a die that reads.
+        read_mw: u64 = 36 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 4.72 uJ / 130.9 us, rounded",
+            flip: "37", with: &[],
+        },
+        /// Power of a die that programs.
+        program_mw: u64 = 94 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 38.04 uJ / 405.9 us, rounded",
+            flip: "95", with: &[],
+        },
+        /// Power of a die that erases.
+        erase_mw: u64 = 352 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
+            flip: "353", with: &["@full"],
+        },
+        /// Power of a channel that transfers.
+        transfer_mw: u64 = 20 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed",
+            flip: "21", with: &["channel.ps_per_byte=2500"],
+        },
+        /// Power of each die at all times, on top of what its operations take.
+        standby_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: a die draws microwatts between operations",
+            flip: "1", with: &[],
+        },
+    }
+}
+
+choice! {
+    /// Where the map is.
+    pub enum MapStore {
+        /// On flash, behind a cache of lines of consecutive entries.
+        LineCache = "line_cache",
+        /// In memory as a whole: every translation is a hit.
+        Resident = "resident",
+    }
+}
+
+choice! {
+    /// What happens to map operations that would use stale entries.
+    pub enum MapHazards {
+        /// They wait.
+        Order = "order",
+        /// They do not wait, and are counted.
+        Ignore = "ignore",
+    }
+}
+
+keys! {
+    /// Keys of `[map]`.
+    pub struct MapKeys {
+        /// Where the map is.
+        store: MapStore = MapStore::LineCache => {
+            kind: Kind::Choice(MapStore::WORDS),
+            source: "Lee et al., IEEE Access 2021",
+            flip: "resident", with: &[],
+        },
+        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line).
+        cache_bytes: u64 = 1_024 => {
+            kind: Kind::count("bytes", 1, 1 << 32),
+            source: "Lee et al., IEEE Access 2021: 1 kB",
+            flip: "2048", with: &[],
+        },
+        /// Consecutive entries of a cache line.
+        entries_per_line: u64 = 8 => {
+            kind: Kind::count("entries", 1, 65_536),
+            source: "Lee et al., IEEE Access 2021, is silent; 8 fits its remarks best together with ordered hazards",
+            flip: "16", with: &[],
+        },
+        /// Bytes of a mapping entry.
+        entry_bytes: u64 = 4 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Lee et al., IEEE Access 2021, is silent; 4 bytes address 16 TiB of 4 kB pages",
+            flip: "8", with: &[],
+        },
+        /// Entries of a map page; 0 for page_bytes / entry_bytes.
+        entries_per_page: u64 = 0 => {
+            kind: Kind::count("entries", 0, 1 << 20),
+            source: "formula",
+            flip: "64", with: &[],
+        },
+        /// Whether a dirty eviction also cleans the other dirty lines of its map page.
+        batch_update: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al., IEEE Access 2021",
+            flip: "false", with: &[],
+        },
+        /// Whether evictions of one map page, and fetches of entries being written back, wait.
+        hazards: MapHazards = MapHazards::Order => {
+            kind: Kind::Choice(MapHazards::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
+            flip: "ignore", with: &[],
+        },
+    }
+}
+
+choice! {
+    /// What a slot limit counts.
+    pub enum SlotsScope {
+        /// All command sets of the device.
+        Device = "device",
+        /// The sets of each data die; the oldest unslotted set still goes first.
+        Die = "die",
+    }
+}
+
+choice! {
+    /// How a request enters the device.
+    pub enum Admission {
+        /// Translated as a whole, its sets take slots one by one.
+        Request = "request",
+        /// A page is translated when it has a slot.
+        Page = "page",
+        /// Translated as a whole once all its sets have slots.
+        Atomic = "atomic",
+    }
+}
+
+choice! {
+    /// Whether accesses of the same LPN are ordered.
+    pub enum DataOrder {
+        /// No; reads then return a version that was valid while they were under way.
+        None = "none",
+        /// An access waits for the earlier unfinished write of its LPN.
+        Lpn = "lpn",
+    }
+}
+
+keys! {
+    /// Keys of `[queue]`: the flash command queue.
+    pub struct QueueKeys {
+        /// Command sets that may be under way; a slot is held from admission to completion.
+        depth: u64 = 256 => {
+            kind: Kind::count("slots", 1, 1_000_000),
+            source: "Lee et al., IEEE Access 2021: 256",
+            flip: "2", with: &[],
+        },
+        /// What the slots are counted over.
+        slots_scope: SlotsScope = SlotsScope::Device => {
+            kind: Kind::Choice(SlotsScope::WORDS),
+            source: "the published device has one die, where both agree",
+            flip: "die", with: &["queue.depth=2", "geometry.channels=2"],
+        },
+        /// How a request enters.
+        admission: Admission = Admission::Request => {
+            kind: Kind::Choice(Admission::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; FOT must be known when a request enters",
+            flip: "page", with: &["policy.command=fot", "queue.depth=4"],
+        },
+        /// Whether a set that waits for another request's map commands holds its slot.
+        delayed_sets_hold_slot: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al., IEEE Access 2021, is silent",
+            flip: "false", with: &["queue.depth=4"],
+        },
+        /// Whether accesses of the same LPN wait for each other.
+        data_order: DataOrder = DataOrder::None => {
+            kind: Kind::Choice(DataOrder::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent",
+            flip: "lpn", with: &[],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[policy]`: the command policy. Each policy's own keys are in `[policy.NAME]`.
+    pub struct PolicyChoice {
+        /// Which waiting command a die takes next.
+        command: PolicyName = PolicyName::Drs => {
+            kind: Kind::Choice(PolicyName::WORDS),
+            source: "Lee et al., IEEE Access 2021: the proposed scheduler",
+            flip: "fifo", with: &[],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[host]`: the host policy. Each policy's own keys are in `[host.NAME]`.
+    pub struct HostChoice {
+        /// Which queued request the device starts next.
+        policy: HostPolicyName = HostPolicyName::Fifo => {
+            kind: Kind::Choice(HostPolicyName::WORDS),
+            source: "Lee et al., IEEE Access 2021: a FIFO of requests",
+            flip: "idle",
+            with: &["geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[ftl]`.
+    pub struct FtlKeys {
+        /// Spare space: (physical - exported) / exported.
+        over_provisioning_percent: u64 = 70_000 => {
+            kind: Kind::percent(1, 1_000_000_000),
+            source: "assumed: 7 %, GiB sold as GB",
+            flip: "8", with: &[],
+        },
+    }
+}
+
+keys! {
+    /// Keys of `[gc]`: greedy garbage collection, on demand, die by die.
+    pub struct GcKeys {
+        /// It starts when a die has at most this many free blocks.
+        soft_free_blocks: u64 = 16 => {
+            kind: Kind::count("blocks", 1, 1 << 24),
+            source: "assumed",
+            flip: "20", with: &["@full"],
+        },
+        /// Its commands go before all others while a die has at most this many free blocks.
+        hard_free_blocks: u64 = 8 => {
+            kind: Kind::count("blocks", 1, 1 << 24),
+            source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
+            flip: "16", with: &["@full"],
+        },
+        /// Host data takes no new block while a die has at most this many free blocks, and map
+        /// pages none at half of it; copies may use what is left.
+        reserve_blocks: u64 = 4 => {
+            kind: Kind::count("blocks", 2, 1 << 24),
+            source: "assumed; a copy needs one block, the rest is room for map pages",
+            flip: "8", with: &["@full"],
+        },
+    }
+}
+
+choice! {
+    /// What the device holds when the run starts.
+    pub enum InitialState {
+        /// Nothing was ever written.
+        Fresh = "fresh",
+        /// Every exported page was written once, in order.
+        Full = "full",
+    }
+}
+
+keys! {
+    /// Keys of `[state]`.
+    pub struct StateKeys {
+        /// What the device holds when the run starts.
+        initial: InitialState = InitialState::Fresh => {
+            kind: Kind::Choice(InitialState::WORDS),
+            source: "Lee et al., IEEE Access 2021: no preconditioning",
+            flip: "full", with: &["nand.unmapped_read=zero"],
+        },
+    }
+}
+
+/// A set of sections that a file or a command line can assign keys of.
+pub trait Sections {
+    /// Every section: its name, its keys and a line about it.
+    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)>;
+    /// Stores a checked value; returns whether there is such a section and key.
+    fn set(&mut self, section: &str, key: &str, value: Value) -> bool;
+    /// The value of a key.
+    fn get(&self, section: &str, key: &str) -> Option<Value>;
+}
+
+macro_rules! device_keys {
+    ($($(#[doc = $doc:literal])+ $field:ident: $type:ty,)+) => {
+        /// Every key of a device file, as written; [`super::Settings`] is what the engine trusts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        pub struct DeviceKeys {
+            $($(#[doc = $doc])+ pub $field: $type,)+
+            /// The keys of every command policy.
+            pub policies: PolicyKeys,
+            /// The keys of every host policy.
+            pub host_policies: HostPolicyKeys,
+        }
+
+        impl Sections for DeviceKeys {
+            fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+                let mut all = vec![$((stringify!($field).to_string(), <$type>::KEYS, concat!($($doc),+)),)+];
+                let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
+                let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
+                all.extend(parts.map(|(family, (name, keys, doc))| {
+                    (format!("{family}.{name}"), *keys, *doc)
+                }));
+                all
+            }
+
+            fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+                match section.split_once('.') {
+                    Some(("policy", name)) => self.policies.set(name, key, value),
+                    Some(("host", name)) => self.host_policies.set(name, key, value),
+                    _ => match section {
+                        $(stringify!($field) => self.$field.set(key, value),)+
+                        _ => false,
+                    },
+                }
+            }
+
+            fn get(&self, section: &str, key: &str) -> Option<Value> {
+                match section.split_once('.') {
+                    Some(("policy", name)) => self.policies.get(name, key),
+                    Some(("host", name)) => self.host_policies.get(name, key),
+                    _ => match section {
+                        $(stringify!($field) => self.$field.get(key),)+
+                        _ => None,
+                    },
+                }
+            }
+        }
+    };
+}
+
+device_keys! {
+    /// The shape of the flash array.
+    geometry: GeometryKeys,
+    /// Array times.
+    nand: NandKeys,
+    /// The bus that dies share.
+    channel: ChannelKeys,
+    /// Power of each state.
+    energy: EnergyKeys,
+    /// Mapping entries and their cache.
+    map: MapKeys,
+    /// The flash command queue.
+    queue: QueueKeys,
+    /// How flash operation times are counted.
+    fot: FotKeys,
+    /// The command policy.
+    policy: PolicyChoice,
+    /// The host policy.
+    host: HostChoice,
+    /// The translation layer.
+    ftl: FtlKeys,
+    /// Garbage collection.
+    gc: GcKeys,
+    /// What the device holds when the run starts.
+    state: StateKeys,
+}

@@ -1,0 +1,183 @@
+//! Explains latency: charges every instant of a set's life to what it waits for.
+//!
+//! A ready command waits for its die and is charged with what the die does meanwhile: dies keep
+//! running totals, so that takes two subtractions whatever the wait. A set that waits for another
+//! one is charged with what that one spends its time on; it remembers the other's account when the
+//! wait begins and takes the difference when it ends.
+
+use super::Device;
+use super::state::{Mode, Stage};
+use crate::metrics::parts::{Part, Parts};
+use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::units::Time;
+
+/// An account, seen from outside the set: waiting for a slot; for its die while that reads,
+/// programs, erases, collects garbage; for the channel; commands of its own request; of others.
+pub(super) const ACCOUNTS: usize = 8;
+const SLOT: usize = 0;
+const DIE: usize = 1;
+const BUS: usize = 5;
+const OWN: usize = 6;
+const OTHER: usize = 7;
+
+/// The parts that the first accounts are charged to.
+const PART_OF: [Part; 6] =
+    [Part::Slot, Part::DieRead, Part::DieProgram, Part::DieErase, Part::DieGc, Part::Bus];
+
+/// What a die is doing: the place of its running total.
+pub(super) const DIE_GC: usize = 3;
+
+/// The account of a set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Track {
+    /// When the current segment began.
+    since: Time,
+    /// What earlier segments spent.
+    spent: [u64; ACCOUNTS],
+    /// The die's or the other set's account when the current segment began.
+    base: [u64; ACCOUNTS],
+    /// The set that is waited for, and why.
+    source: u32,
+    reason: EdgeKind,
+    /// What the latency is made of so far.
+    pub(super) parts: Parts,
+}
+
+impl Track {
+    pub(super) const NEW: Self = Self {
+        since: Time::ZERO,
+        spent: [0; ACCOUNTS],
+        base: [0; ACCOUNTS],
+        source: NIL,
+        reason: EdgeKind::Order,
+        parts: Parts([0; crate::metrics::parts::PARTS]),
+    };
+
+    pub(super) fn starting(now: Time, parts: Parts) -> Self {
+        Self { since: now, parts, ..Self::NEW }
+    }
+}
+
+impl Device {
+    /// Ends the current segment of a set's account and begins the next in `mode`.
+    pub(super) fn enter(&mut self, set: u32, mode: Mode) {
+        self.close_segment(set);
+        let now = self.now;
+        let base = match mode {
+            Mode::Queued => self.die_account(self.current_die(set)),
+            Mode::Waiting => {
+                let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
+                self.sets[set as usize].track.source = wait.source;
+                self.sets[set as usize].track.reason = wait.kind;
+                self.account(wait.source)
+            }
+            Mode::Slotless | Mode::Running => [0; ACCOUNTS],
+        };
+        let state = &mut self.sets[set as usize];
+        state.mode = mode;
+        state.track.since = now;
+        state.track.base = base;
+    }
+
+    /// Charges the time since the segment began.
+    pub(super) fn close_segment(&mut self, set: u32) {
+        let spent = self.segment(set);
+        let elapsed = self.now.since(self.sets[set as usize].track.since).as_ns();
+        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
+        if elapsed == 0 {
+            return;
+        }
+        let state = &mut self.sets[set as usize];
+        let is_map = match state.mode {
+            Mode::Running => {
+                !state.stages[self.graph.node(set).stage as usize].0.is_data()
+            }
+            _ => true,
+        };
+        let track = &mut state.track;
+        for (account, &ns) in spent.iter().enumerate() {
+            track.spent[account] += ns;
+        }
+        if state.mode == Mode::Waiting && track.reason == EdgeKind::Flush {
+            track.parts.add(Part::Flush, elapsed);
+            return;
+        }
+        for (part, &ns) in PART_OF.iter().zip(&spent) {
+            track.parts.add(*part, ns);
+        }
+        track.parts.add(Part::Delaying, spent[OTHER]);
+        if is_map {
+            track.parts.add(Part::OwnMap, spent[OWN]);
+        } else {
+            let transfer = self.transfer_since_start(set);
+            let track = &mut self.sets[set as usize].track;
+            track.parts.add(Part::Transfer, transfer);
+            track.parts.add(Part::Array, spent[OWN] - transfer);
+        }
+    }
+
+    /// A set's account as of now.
+    fn account(&self, set: u32) -> [u64; ACCOUNTS] {
+        let mut account = self.segment(set);
+        for (sum, &spent) in account.iter_mut().zip(&self.sets[set as usize].track.spent) {
+            *sum += spent;
+        }
+        account
+    }
+
+    /// What the current segment of a set has spent until now.
+    fn segment(&self, set: u32) -> [u64; ACCOUNTS] {
+        let state = &self.sets[set as usize];
+        let track = &state.track;
+        let mut spent = [0; ACCOUNTS];
+        match state.mode {
+            Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
+            Mode::Queued => {
+                let die = self.die_account(self.current_die(set));
+                for account in DIE..=DIE + DIE_GC {
+                    spent[account] = die[account] - track.base[account];
+                }
+            }
+            Mode::Running => {
+                let all = self.now.since(state.started).as_ns();
+                if self.stage(set).purpose(state.copies_map).is_gc() {
+                    spent[DIE + DIE_GC] = all;
+                } else {
+                    let until = state.bus_until.min(self.now);
+                    let from = state.bus_from.min(until);
+                    spent[BUS] = until.since(from).as_ns();
+                    spent[OWN] = all - spent[BUS];
+                }
+            }
+            Mode::Waiting => {
+                let source = self.account(track.source);
+                for account in 0..ACCOUNTS {
+                    spent[account] = source[account] - track.base[account];
+                }
+                let same = self.sets[track.source as usize].request == state.request;
+                if !same || state.request == NIL {
+                    spent[OTHER] += std::mem::take(&mut spent[OWN]);
+                }
+            }
+        }
+        spent
+    }
+
+    fn die_account(&self, die: flashyard_core::units::DieId) -> [u64; ACCOUNTS] {
+        let die = &self.dies[die.index()];
+        let mut account = [0; ACCOUNTS];
+        account[DIE..=DIE + DIE_GC].copy_from_slice(&die.busy);
+        if die.running != NIL {
+            account[DIE + die.doing] += self.now.since(die.since).as_ns();
+        }
+        account
+    }
+
+    /// Time that the running command of a set has spent on the channel, at its end.
+    fn transfer_since_start(&self, set: u32) -> u64 {
+        match self.stage(set) {
+            Stage::Read | Stage::Program => self.page_transfer.as_ns(),
+            _ => 0,
+        }
+    }
+}

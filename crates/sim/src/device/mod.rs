@@ -1,0 +1,506 @@
+//! The device: the only module that knows all parts.
+//!
+//! Life of a request: it arrives in the host queue; [`admit`] translates it into command sets, one
+//! a page access, and gives them slots; [`issue`] places their commands in the queues of dies and
+//! starts them; [`finish`] completes them, commits the map and wakes whoever waited; [`collect`]
+//! makes room; [`explain`] accounts for every nanosecond on the way.
+//!
+//! Order at one instant: completions by ascending die, then all arrivals, then one round of
+//! admission, then idle dies take commands in ascending order.
+
+mod admit;
+mod collect;
+mod explain;
+mod finish;
+mod issue;
+mod results;
+mod state;
+
+use crate::check::Checker;
+use crate::config::{InitialState, MapStore, Settings};
+use crate::ftl::blocks::Frontier;
+use crate::ftl::line_cache::LineCache;
+use crate::ftl::page_map::{Owner, PageMap};
+use crate::metrics::counters::{Phase, Tally};
+use crate::observe::Observer;
+use crate::policy::Policy;
+use crate::report::Report;
+use collect::Job;
+use flashyard_core::graph::{Edge, Graph, NIL, Node};
+use flashyard_core::heap::{ABSENT, Entry, IndexedHeap};
+use flashyard_core::host::AnyHostPolicy;
+use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{DieId, Lpn, MapPage, Span, Time};
+use results::Totals;
+use state::{Pending, Set, Stage};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Why a run ended without results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimError {
+    /// A request reaches past the end of the device.
+    BeyondDevice {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+        /// Its first sector.
+        first_sector: u64,
+        /// Its length in sectors.
+        sectors: u32,
+        /// The device's sectors.
+        capacity: u64,
+    },
+    /// A request arrives before the one that came before it.
+    Backwards {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+    },
+    /// Requests are unanswered and nothing is left that could answer them.
+    Stuck {
+        /// The first unanswered request.
+        order: u64,
+        /// How many there are.
+        requests: u64,
+    },
+    /// Garbage collection frees no space.
+    NoRoom {
+        /// The die whose writes wait.
+        die: u32,
+    },
+    /// The initial cache lines do not fit the device.
+    InitialLines(String),
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondDevice { order, first_sector, sectors, capacity } => write!(
+                f,
+                "request {order}: sectors {first_sector} + {sectors} reach past the end of the device ({capacity} sectors)"
+            ),
+            Self::Backwards { order } => {
+                write!(f, "request {order} arrives before the request that precedes it")
+            }
+            Self::Stuck { order, requests } => write!(
+                f,
+                "request {order} and {} more were never answered: nothing is left to do that could answer them",
+                requests - 1
+            ),
+            Self::NoRoom { die } => write!(
+                f,
+                "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_die"
+            ),
+            Self::InitialLines(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SimError {}
+
+/// Why [`Device::run`] ended early: the workload failed, or the simulation did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError<E> {
+    /// The workload could not give the next request.
+    Workload(E),
+    /// The device could not go on.
+    Sim(SimError),
+}
+
+/// A die: its queues and what it is doing.
+#[derive(Debug)]
+struct Die {
+    host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
+    gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
+    /// The set whose command runs, [`NIL`] when idle.
+    running: u32,
+    since: Time,
+    doing: usize,
+    /// The array is done and the data waits for, or is on, the channel.
+    in_transfer: bool,
+    /// Time spent reading, programming, erasing, collecting garbage.
+    busy: [u64; 4],
+    job: Option<Job>,
+    /// Moved data whose map entries are not cached.
+    moved: Vec<(MapPage, Lpn)>,
+    /// The request whose program last took a free block, and its order.
+    drawer: (u32, u64),
+    /// Whether programs wait for the erase of the job, and how many erases gave a host write no
+    /// room.
+    programs_wait: bool,
+    fruitless: u32,
+}
+
+/// The simulated device.
+pub struct Device {
+    settings: Settings,
+    policy: Policy,
+    host_policy: AnyHostPolicy,
+    observers: Vec<Box<dyn Observer>>,
+    checker: Option<Box<Checker>>,
+    now: Time,
+    map: PageMap,
+    cache: Option<LineCache>,
+    dies: Vec<Die>,
+    channel_free: Vec<Time>,
+    /// The next completion of each busy die.
+    events: IndexedHeap<(Time, u32), Vec<Entry<(Time, u32)>>>,
+    event_positions: Vec<u32>,
+    /// Dies that may be able to take a command, a bit each.
+    stirred: Vec<u64>,
+    graph: Graph<Vec<Node>, Vec<Edge>>,
+    sets: Vec<Set>,
+    positions: Positions<Vec<u32>>,
+    /// The first live set of each bucket of the index by LPN.
+    lpn_index: Vec<u32>,
+    pending: Vec<Pending>,
+    free_pending: u32,
+    waiting_requests: VecDeque<u32>,
+    /// The request that is being translated.
+    translating: Option<u32>,
+    unslotted: VecDeque<u32>,
+    slots: u64,
+    slots_of_die: Vec<u64>,
+    /// Sets that change contents and are not complete.
+    live_changes: u32,
+    outstanding: u64,
+    exhausted: bool,
+    arrived: u64,
+    next_set: u64,
+    next_insertion: u64,
+    page_transfer: Span,
+    read_span: Span,
+    program_span: Span,
+    erase_span: Span,
+    fot_by_die: Vec<Span>,
+    /// Scratch lists; empty between uses.
+    woken: Vec<u32>,
+    changed: Vec<u32>,
+    failed: Option<SimError>,
+    totals: Totals,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("now", &self.now)
+            .field("policy", &self.policy)
+            .field("outstanding", &self.outstanding)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Buckets of the index of live sets by LPN.
+const LPN_BUCKETS: usize = 1024;
+
+impl Device {
+    /// A device in its initial state, with the command policy that its settings name.
+    pub fn new(settings: &Settings) -> Self {
+        let policy = settings.keys.policies.policy(settings.keys.policy.command);
+        Self::with_policy(settings, Policy::BuiltIn(policy))
+    }
+
+    /// A device in its initial state, with this command policy.
+    pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
+        let keys = &settings.keys;
+        let dies = settings.geometry.dies() as usize;
+        let span = |ns| Span::from_ns(ns) + settings.page_transfer;
+        let mut device = Self {
+            settings: *settings,
+            policy,
+            host_policy: keys.host_policies.policy(keys.host.policy),
+            observers: Vec::new(),
+            checker: None,
+            now: Time::ZERO,
+            map: PageMap::new(settings),
+            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            dies: (0..dies).map(|_| Die::new()).collect(),
+            channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
+            events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); dies]),
+            event_positions: vec![ABSENT; dies],
+            stirred: vec![0; dies.div_ceil(64)],
+            graph: Graph::new(Vec::new(), Vec::new()),
+            sets: Vec::new(),
+            positions: Positions { ready: Vec::new(), deadline: Vec::new() },
+            lpn_index: vec![NIL; LPN_BUCKETS],
+            pending: Vec::new(),
+            free_pending: NIL,
+            waiting_requests: VecDeque::new(),
+            translating: None,
+            unslotted: VecDeque::new(),
+            slots: 0,
+            slots_of_die: vec![0; dies],
+            live_changes: 0,
+            outstanding: 0,
+            exhausted: false,
+            arrived: 0,
+            next_set: 0,
+            next_insertion: 0,
+            page_transfer: settings.page_transfer,
+            read_span: span(keys.nand.read_us),
+            program_span: span(keys.nand.program_us),
+            erase_span: Span::from_ns(keys.nand.erase_us),
+            fot_by_die: vec![Span::ZERO; dies],
+            woken: Vec::new(),
+            changed: Vec::new(),
+            failed: None,
+            totals: Totals::default(),
+        };
+        if keys.state.initial == InitialState::Full {
+            device.fill();
+        }
+        device
+    }
+
+    /// Calls `observer` for every event of the run.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observers.push(observer);
+    }
+
+    /// Checks every rule while the run goes on; a broken one is a panic. Costs memory (16 bytes a
+    /// page) and time.
+    pub fn check(&mut self) {
+        let mut checker = Box::new(Checker::new(&self.settings));
+        checker.adopt(&self.map);
+        self.checker = Some(checker);
+    }
+
+    /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the
+    /// least recently used one first.
+    pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
+        let Some(cache) = &mut self.cache else {
+            return Err(SimError::InitialLines("a resident map has no lines".to_string()));
+        };
+        let last = u64::from(self.settings.exported_units) - 1;
+        if let Some((lpn, _)) = lines.iter().find(|(lpn, _)| *lpn > last) {
+            let why = format!("initial line {lpn}: the last page of the device is {last}");
+            return Err(SimError::InitialLines(why));
+        }
+        let narrow = |lpn| Lpn::new(u32::try_from(lpn).expect("below the device's pages"));
+        let lines: Vec<_> = lines.iter().map(|&(lpn, dirty)| (narrow(lpn), dirty)).collect();
+        cache.preload(&lines).map_err(SimError::InitialLines)
+    }
+
+    /// Runs the whole workload. `next` gives requests in the order of their arrival times.
+    pub fn run<E>(
+        mut self,
+        mut next: impl FnMut() -> Result<Option<Request>, E>,
+    ) -> Result<Report, RunError<E>> {
+        let mut arrival = next().map_err(RunError::Workload)?;
+        self.exhausted = arrival.is_none();
+        loop {
+            let event = self.events.peek().map(|((time, _), _)| time);
+            let due = arrival.as_ref().map(|request| request.arrival);
+            let Some(now) = [event, due].into_iter().flatten().min() else { break };
+            assert!(now >= self.now, "time runs backwards");
+            self.now = now;
+            while let Some(((_, _), die)) = self.events.peek().filter(|((at, _), _)| *at == now) {
+                self.events.remove(&mut self.event_positions, die);
+                self.die_event(DieId::new(die));
+            }
+            while let Some(request) = arrival.filter(|request| request.arrival == now) {
+                self.arrive(&request).map_err(RunError::Sim)?;
+                arrival = next().map_err(RunError::Workload)?;
+                if arrival.is_some_and(|request| request.arrival < now) {
+                    return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
+                }
+                self.exhausted = arrival.is_none();
+            }
+            self.admit();
+            self.dispatch_stirred();
+            if let Some(error) = self.failed.take() {
+                return Err(RunError::Sim(error));
+            }
+        }
+        self.finish_run().map_err(RunError::Sim)
+    }
+
+    fn arrive(&mut self, request: &Request) -> Result<(), SimError> {
+        let order = self.arrived;
+        let capacity = self.settings.capacity_sectors();
+        let fits = request.end_sector().is_some_and(|end| end <= capacity)
+            && request.first_sector < capacity;
+        if request.op != RequestOp::Flush && !fits {
+            return Err(SimError::BeyondDevice {
+                order,
+                first_sector: request.first_sector,
+                sectors: request.sectors,
+                capacity,
+            });
+        }
+        let (first, pages) = self.pages_of(request);
+        let pending = Pending {
+            request: *request,
+            order,
+            first,
+            pages,
+            translated: 0,
+            unfinished: 0,
+            charges: 0,
+            answered: None,
+            fot: Span::ZERO,
+            first_slot: None,
+            stalled_since: None,
+            stalled_ns: 0,
+            preflush_since: None,
+            preflush_ns: 0,
+            own: Span::ZERO,
+            parts: crate::metrics::parts::Parts::default(),
+            work: Tally::default(),
+            link: NIL,
+        };
+        self.arrived += 1;
+        self.totals.arrival(&pending, self.outstanding);
+        if let Some(checker) = &mut self.checker {
+            checker.arrived(order, first, pages);
+        }
+        self.outstanding += 1;
+        let handle = if self.free_pending == NIL {
+            self.pending.push(pending);
+            u32::try_from(self.pending.len() - 1).expect("fewer than 2^32 requests wait")
+        } else {
+            let handle = self.free_pending;
+            self.free_pending = self.pending[handle as usize].link;
+            self.pending[handle as usize] = pending;
+            handle
+        };
+        self.waiting_requests.push_back(handle);
+        Ok(())
+    }
+
+    /// The pages that a request accesses. A trim forgets only pages that lie wholly inside it; a
+    /// read or write of no sectors touches the page that it points at.
+    fn pages_of(&self, request: &Request) -> (Lpn, u32) {
+        let unit = u64::from(self.settings.geometry.unit_sectors());
+        let start = request.first_sector;
+        let end = start + u64::from(request.sectors);
+        let (first, last) = match request.op {
+            RequestOp::Flush => (0, 0),
+            RequestOp::Trim => (start.div_ceil(unit), end / unit),
+            RequestOp::Read | RequestOp::Write => {
+                (start / unit, end.div_ceil(unit).max(start / unit + 1))
+            }
+        };
+        let narrow = |number: u64| u32::try_from(number).expect("checked against the capacity");
+        let pages = narrow(last.saturating_sub(first));
+        (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
+    }
+
+    /// Writes every exported page and every map page once, in order, in no time.
+    fn fill(&mut self) {
+        let units = (0..self.settings.exported_units).map(|lpn| {
+            let lpn = Lpn::new(lpn);
+            (self.settings.geometry.die_of_lpn(lpn), Frontier::HostData, Owner::Data(lpn))
+        });
+        let maps = (0..self.settings.map_pages).map(|page| {
+            let page = MapPage::new(page);
+            (self.die_of_map(page), Frontier::HostMap, Owner::Map(page))
+        });
+        for (die, frontier, owner) in units.chain(maps).collect::<Vec<_>>() {
+            let page = self.map.blocks.take_page(die, frontier);
+            let (ppn, _) = page.expect("the settings leave room for every page");
+            self.map.blocks.programmed(ppn);
+            self.map.commit(owner, ppn);
+        }
+    }
+
+    /// The die of a map page: the one that the data striping gives to its number.
+    const fn die_of_map(&self, page: MapPage) -> DieId {
+        self.settings.geometry.die_of_lpn(Lpn::new(page.get()))
+    }
+
+    const fn phase(&self) -> Phase {
+        match (self.outstanding, self.exhausted) {
+            (0, true) => Phase::Post,
+            (0, false) => Phase::Idle,
+            _ => Phase::Foreground,
+        }
+    }
+
+    /// The current command of a set.
+    fn stage(&self, set: u32) -> Stage {
+        self.sets[set as usize].stages[self.graph.node(set).stage as usize].0
+    }
+
+    /// The die of the current command of a set.
+    fn current_die(&self, set: u32) -> DieId {
+        self.sets[set as usize].stages[self.graph.node(set).stage as usize].1
+    }
+
+    /// Adds a set with these commands to the graph.
+    fn new_set(&mut self, state: Set, stages: &[(Stage, DieId)]) -> u32 {
+        let mut spans = [Span::ZERO; flashyard_core::graph::STAGES];
+        let mut state = state;
+        for (place, &(stage, die)) in stages.iter().enumerate() {
+            spans[place] = self.span_of(stage);
+            state.stages[place] = (stage, die);
+        }
+        if !self.graph.has_node() {
+            self.grow_sets();
+        }
+        let number = self.next_set;
+        self.next_set += 1;
+        let set = self.graph.insert(number, state.request, &spans[..stages.len()]);
+        self.sets[set as usize] = state;
+        set
+    }
+
+    const fn span_of(&self, stage: Stage) -> Span {
+        use flashyard_core::command::Op;
+        if matches!(stage, Stage::Barrier) {
+            return Span::ZERO;
+        }
+        match stage.op() {
+            Op::Read => self.read_span,
+            Op::Program => self.program_span,
+            Op::Erase => self.erase_span,
+        }
+    }
+
+    /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.
+    fn grow_sets(&mut self) {
+        let count = (2 * self.sets.len()).max(64);
+        self.sets.resize(count, Set::VACANT);
+        self.positions.ready.resize(count, ABSENT);
+        self.positions.deadline.resize(count, ABSENT);
+        self.graph.storage_mut().0.resize(count, Node::VACANT);
+    }
+
+    /// Lets `target` start `stage` only after `wait` is over.
+    fn connect(&mut self, wait: flashyard_core::graph::Wait, target: u32, stage: u8) {
+        if !self.graph.has_edge() {
+            let edges = self.graph.storage_mut().1;
+            let count = (2 * edges.len()).max(64);
+            edges.resize(count, Edge::VACANT);
+        }
+        self.graph.connect(wait, target, stage);
+    }
+
+    fn stir(&mut self, die: DieId) {
+        self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+    }
+
+    fn bucket_of(lpn: Lpn) -> usize {
+        (lpn.get().wrapping_mul(0x9E37_79B1) >> 22) as usize % LPN_BUCKETS
+    }
+}
+
+impl Die {
+    fn new() -> Self {
+        let queue = || CommandQueue::new(Vec::new(), Vec::new());
+        Self {
+            host: queue(),
+            gc: queue(),
+            running: NIL,
+            since: Time::ZERO,
+            doing: 0,
+            in_transfer: false,
+            busy: [0; 4],
+            job: None,
+            moved: Vec::new(),
+            drawer: (NIL, 0),
+            programs_wait: false,
+            fruitless: 0,
+        }
+    }
+}

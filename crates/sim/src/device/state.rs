@@ -1,0 +1,225 @@
+//! What the device remembers of every request and command set under way.
+
+use super::explain::Track;
+use crate::metrics::counters::Tally;
+use crate::metrics::parts::Parts;
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::graph::{NIL, STAGES};
+use flashyard_core::policy::RequestView;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{DieId, Lpn, MapPage, Ppn, Span, Time};
+
+/// A command of a set, by what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Read the map page of a dirty line that is evicted (MRe).
+    EvictRead,
+    /// Program that map page (MP).
+    Writeback,
+    /// Read the map page of the line to fill (MRf).
+    Fetch,
+    /// Read data (DR).
+    Read,
+    /// Program data (DP).
+    Program,
+    /// Read a valid page out of a victim.
+    CopyRead,
+    /// Program it elsewhere on the die.
+    CopyProgram,
+    /// Erase the victim.
+    Erase,
+    /// Read a map page whose data has moved.
+    RewriteRead,
+    /// Program it.
+    RewriteProgram,
+    /// Of a flush request: nothing to do once nothing is left to wait for.
+    Barrier,
+}
+
+impl Stage {
+    /// What the array does; none for a barrier.
+    pub(super) const fn op(self) -> Op {
+        match self {
+            Self::EvictRead | Self::Fetch | Self::Read | Self::CopyRead | Self::RewriteRead => {
+                Op::Read
+            }
+            Self::Writeback | Self::Program | Self::CopyProgram | Self::RewriteProgram => {
+                Op::Program
+            }
+            Self::Erase => Op::Erase,
+            Self::Barrier => unreachable!(),
+        }
+    }
+
+    /// What it is done for; `map` is whether a copy is one of a map page.
+    pub(super) const fn purpose(self, map: bool) -> Purpose {
+        match self {
+            Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
+            Self::Fetch => Purpose::MapFetch,
+            Self::Read | Self::Program | Self::Barrier => Purpose::Host,
+            Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
+            Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
+            Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
+        }
+    }
+
+    /// The short name in logs.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::EvictRead => "MRe",
+            Self::Writeback => "MP",
+            Self::Fetch => "MRf",
+            Self::Read => "DR",
+            Self::Program => "DP",
+            Self::CopyRead => "GR",
+            Self::CopyProgram => "GP",
+            Self::Erase => "GE",
+            Self::RewriteRead => "UR",
+            Self::RewriteProgram => "UP",
+            Self::Barrier => "F",
+        }
+    }
+
+    /// Whether it moves the data of the host request itself.
+    pub(super) const fn is_data(self) -> bool {
+        matches!(self, Self::Read | Self::Program)
+    }
+}
+
+/// Where a set's current command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Translated, without a slot.
+    Slotless,
+    /// Waiting for another set.
+    Waiting,
+    /// In the queue of its die.
+    Queued,
+    /// On the die.
+    Running,
+}
+
+/// A command set under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Set {
+    /// The request that it belongs to, [`NIL`] for the device's own work.
+    pub(super) request: u32,
+    /// The request that its work is charged to, [`NIL`] for none.
+    pub(super) charge: u32,
+    /// The page access, counted inside the request.
+    pub(super) page: u32,
+    /// Its commands and the dies they run on.
+    pub(super) stages: [(Stage, DieId); STAGES],
+    pub(super) mode: Mode,
+    /// Whether it holds a slot.
+    pub(super) slotted: bool,
+    /// The logical page of a page access or a data copy.
+    pub(super) lpn: Lpn,
+    /// The map page that it writes, or whose line it fetches.
+    pub(super) map_page: MapPage,
+    /// The cache line that it fetches.
+    pub(super) line: u32,
+    /// The page being programmed or read; the source of a copy.
+    pub(super) ppn: Option<Ppn>,
+    pub(super) source: Option<Ppn>,
+    /// Whether it changes the contents of `lpn`: a write or a trim.
+    pub(super) changes: bool,
+    /// Whether a later change of `lpn` has been committed already.
+    pub(super) superseded: bool,
+    /// Whether it copies a map page.
+    pub(super) copies_map: bool,
+    /// The next live set in the same bucket of the index by LPN.
+    pub(super) next_of_lpn: u32,
+    /// Where its current command waits or came from.
+    pub(super) queue: u8,
+    pub(super) in_gc_queue: bool,
+    pub(super) key: u64,
+    pub(super) enqueued: Time,
+    pub(super) rekeys: u32,
+    /// When its current command started, when that leaves the array or reaches it, and when it
+    /// waits for the channel.
+    pub(super) started: Time,
+    pub(super) bus_from: Time,
+    pub(super) bus_until: Time,
+    /// Time of its own commands.
+    pub(super) own: Span,
+    pub(super) track: Track,
+}
+
+impl Set {
+    /// A set of no request.
+    pub(super) const VACANT: Self = Self {
+        request: NIL,
+        charge: NIL,
+        page: 0,
+        stages: [(Stage::Barrier, DieId::new(0)); STAGES],
+        mode: Mode::Slotless,
+        slotted: false,
+        lpn: Lpn::new(0),
+        map_page: MapPage::new(0),
+        line: NIL,
+        ppn: None,
+        source: None,
+        changes: false,
+        superseded: false,
+        copies_map: false,
+        next_of_lpn: NIL,
+        queue: 0,
+        in_gc_queue: false,
+        key: 0,
+        enqueued: Time::ZERO,
+        rekeys: 0,
+        started: Time::ZERO,
+        bus_from: Time::ZERO,
+        bus_until: Time::ZERO,
+        own: Span::ZERO,
+        track: Track::NEW,
+    };
+}
+
+/// A request that has arrived and whose work is not over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) request: Request,
+    /// Order of arrival.
+    pub(super) order: u64,
+    pub(super) first: Lpn,
+    /// Page accesses, and how many have been translated.
+    pub(super) pages: u32,
+    pub(super) translated: u32,
+    /// Sets that are not complete; translated ones only.
+    pub(super) unfinished: u32,
+    /// Sets of the device's own work that are charged to it.
+    pub(super) charges: u32,
+    pub(super) answered: Option<Time>,
+    pub(super) fot: Span,
+    /// When the first set got a slot.
+    pub(super) first_slot: Option<Time>,
+    /// When it began to wait at the head of the queue for a line or for earlier writes.
+    pub(super) stalled_since: Option<Time>,
+    pub(super) stalled_ns: u64,
+    pub(super) preflush_since: Option<Time>,
+    pub(super) preflush_ns: u64,
+    pub(super) own: Span,
+    pub(super) parts: Parts,
+    pub(super) work: Tally,
+    /// The next free entry.
+    pub(super) link: u32,
+}
+
+impl Pending {
+    pub(super) fn view(&self) -> RequestView {
+        RequestView {
+            is_read: self.request.op == RequestOp::Read,
+            pages: self.pages,
+            arrival: self.request.arrival,
+            fot: self.fot,
+            order: self.order,
+        }
+    }
+
+    /// Whether it changes contents.
+    pub(super) const fn changes(&self) -> bool {
+        matches!(self.request.op, RequestOp::Write | RequestOp::Trim)
+    }
+}

@@ -1,0 +1,5 @@
+//! The flash translation layer: where pages are, which blocks are free, what of the map is cached.
+
+pub mod blocks;
+pub mod line_cache;
+pub mod page_map;

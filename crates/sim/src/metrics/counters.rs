@@ -1,0 +1,132 @@
+//! Operations and busy time by phase, operation and purpose: what energy is derived from.
+
+use crate::config::EnergyKeys;
+use flashyard_core::command::{Op, Purpose};
+
+/// When work was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// While a request was outstanding.
+    Foreground,
+    /// While none was, between requests.
+    Idle,
+    /// After the last request.
+    Post,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 3] = [Self::Foreground, Self::Idle, Self::Post];
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Foreground => "foreground",
+            Self::Idle => "idle",
+            Self::Post => "post",
+        }
+    }
+}
+
+/// Work of one operation for one purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Array operations.
+    pub ops: u64,
+    /// Time in the array, in nanoseconds.
+    pub array_ns: u64,
+    /// Time on a channel, in nanoseconds.
+    pub transfer_ns: u64,
+}
+
+impl Work {
+    fn add(&mut self, other: Self) {
+        self.ops += other.ops;
+        self.array_ns += other.array_ns;
+        self.transfer_ns += other.transfer_ns;
+    }
+}
+
+/// Work by operation and purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally([[Work; Purpose::ALL.len()]; Op::ALL.len()]);
+
+impl Tally {
+    /// Counts one command.
+    pub fn count(&mut self, op: Op, purpose: Purpose, array_ns: u64, transfer_ns: u64) {
+        self.0[op as usize][purpose as usize].add(Work { ops: 1, array_ns, transfer_ns });
+    }
+
+    /// Adds another tally.
+    pub fn merge(&mut self, other: &Self) {
+        for (sums, works) in self.0.iter_mut().zip(&other.0) {
+            for (sum, work) in sums.iter_mut().zip(works) {
+                sum.add(*work);
+            }
+        }
+    }
+
+    /// The work of one operation for one purpose.
+    pub const fn get(&self, op: Op, purpose: Purpose) -> Work {
+        self.0[op as usize][purpose as usize]
+    }
+
+    /// The work of one operation for all purposes.
+    pub fn of_op(&self, op: Op) -> Work {
+        let mut sum = Work::default();
+        self.0[op as usize].iter().for_each(|work| sum.add(*work));
+        sum
+    }
+
+    /// The work of all operations for one purpose.
+    pub fn of_purpose(&self, purpose: Purpose) -> Work {
+        let mut sum = Work::default();
+        self.0.iter().for_each(|works| sum.add(works[purpose as usize]));
+        sum
+    }
+
+    /// Array energy of one operation for one purpose, in picojoules (mW x ns).
+    pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u64 {
+        self.get(op, purpose).array_ns * array_mw(energy, op)
+    }
+
+    /// Channel energy of one purpose, in picojoules.
+    pub fn transfer_pj(&self, energy: &EnergyKeys, purpose: Purpose) -> u64 {
+        self.of_purpose(purpose).transfer_ns * energy.transfer_mw
+    }
+
+    /// All energy, in picojoules.
+    pub fn energy_pj(&self, energy: &EnergyKeys) -> u64 {
+        let array = |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
+        let arrays: u64 = Op::ALL.into_iter().flat_map(array).sum();
+        let transfers: u64 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
+        arrays + transfers
+    }
+}
+
+/// Power of a die during an operation, in milliwatts.
+pub const fn array_mw(energy: &EnergyKeys, op: Op) -> u64 {
+    match op {
+        Op::Read => energy.read_mw,
+        Op::Program => energy.program_mw,
+        Op::Erase => energy.erase_mw,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energy_is_the_sum_of_its_parts_on_either_axis() {
+        let energy = EnergyKeys::default();
+        let mut tally = Tally::default();
+        tally.count(Op::Read, Purpose::Host, 60_000, 10_000);
+        tally.count(Op::Program, Purpose::MapWriteback, 700_000, 10_000);
+        tally.count(Op::Erase, Purpose::Gc, 5_000_000, 0);
+        let expected = 60_000 * 36 + 700_000 * 94 + 5_000_000 * 352 + 20_000 * 20;
+        assert_eq!(tally.energy_pj(&energy), expected);
+        assert_eq!(tally.of_op(Op::Program).ops, 1);
+        assert_eq!(tally.of_purpose(Purpose::Host).transfer_ns, 10_000);
+    }
+}

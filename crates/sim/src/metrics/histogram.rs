@@ -1,0 +1,159 @@
+//! Log-linear histograms of latencies, with the latency parts of each bucket.
+//!
+//! Values below 256 have a bucket each; above, every power of two is cut into 128 buckets, so a
+//! bucket's upper bound exceeds any of its values by less than 1 %. Means, minima and maxima are
+//! exact; percentiles are the upper bound of the bucket with the nearest-rank value, at most the
+//! maximum.
+
+use super::parts::{PARTS, Parts};
+
+const SUB_BITS: u32 = 7;
+const SUB: u64 = 1 << SUB_BITS;
+const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUB as usize;
+
+/// A percentile, in parts of 10,000.
+pub type PerTenThousand = u64;
+
+/// Latencies of one class of requests.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    /// Sums of the latency parts by bucket; empty where they are not asked for.
+    parts: Vec<[u64; PARTS]>,
+    count: u64,
+    sum: u128,
+    least: u64,
+    most: u64,
+}
+
+impl Histogram {
+    /// An empty histogram; `with_parts` keeps the parts of each bucket.
+    pub fn new(with_parts: bool) -> Self {
+        Self {
+            counts: vec![0; BUCKETS],
+            parts: vec![[0; PARTS]; if with_parts { BUCKETS } else { 0 }],
+            count: 0,
+            sum: 0,
+            least: u64::MAX,
+            most: 0,
+        }
+    }
+
+    /// Adds a latency in nanoseconds and its parts.
+    pub fn record(&mut self, ns: u64, parts: &Parts) {
+        let bucket = bucket_of(ns);
+        self.counts[bucket] += 1;
+        if let Some(sums) = self.parts.get_mut(bucket) {
+            for (sum, part) in sums.iter_mut().zip(&parts.0) {
+                *sum += part;
+            }
+        }
+        self.count += 1;
+        self.sum += u128::from(ns);
+        self.least = self.least.min(ns);
+        self.most = self.most.max(ns);
+    }
+
+    /// How many values were added.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The exact sum of the values.
+    pub const fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The exact mean: one division of integer sums.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The greatest value.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.most)
+    }
+
+    /// The least value.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.least)
+    }
+
+    /// The nearest-rank percentile: at least `share` of the values are no greater than the bucket
+    /// that this is the upper bound of.
+    pub fn percentile(&self, share: PerTenThousand) -> Option<u64> {
+        self.percentile_bucket(share).map(|bucket| upper_bound(bucket).min(self.most))
+    }
+
+    /// The summed parts of all values from the percentile's bucket upwards.
+    pub fn tail_parts(&self, share: PerTenThousand) -> Parts {
+        let mut tail = Parts::default();
+        let from = self.percentile_bucket(share).unwrap_or(BUCKETS);
+        for sums in self.parts.iter().skip(from) {
+            tail.merge(&Parts(*sums));
+        }
+        tail
+    }
+
+    fn percentile_bucket(&self, share: PerTenThousand) -> Option<usize> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = (u128::from(self.count) * u128::from(share)).div_ceil(10_000).max(1);
+        let mut seen = 0u128;
+        self.counts.iter().position(|&count| {
+            seen += u128::from(count);
+            seen >= rank
+        })
+    }
+}
+
+fn bucket_of(value: u64) -> usize {
+    let shift = (63 - (value | SUB).leading_zeros()).saturating_sub(SUB_BITS);
+    usize::try_from(u64::from(shift) * SUB + (value >> shift)).expect("few buckets")
+}
+
+fn upper_bound(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < 2 * SUB {
+        return bucket;
+    }
+    let shift = bucket / SUB - 1;
+    let first = u128::from(bucket - shift * SUB) << shift;
+    u64::try_from(first + (1 << shift) - 1).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::parts::Part;
+
+    #[test]
+    fn buckets_are_contiguous_and_narrow() {
+        let mut last = 0;
+        for bucket in 1..BUCKETS {
+            let upper = upper_bound(bucket);
+            assert_eq!(bucket_of(upper), bucket);
+            assert_eq!(bucket_of(last + 1), bucket, "the value after the last bucket's");
+            assert!(u128::from(upper - last - 1) * 100 < u128::from(last + 1), "under 1 %");
+            last = upper;
+        }
+        assert_eq!(last, u64::MAX);
+    }
+
+    #[test]
+    fn percentiles_are_nearest_rank() {
+        let mut histogram = Histogram::new(true);
+        for value in 1..=200 {
+            let mut parts = Parts::default();
+            parts.add(Part::Array, value);
+            histogram.record(value, &parts);
+        }
+        assert_eq!(histogram.percentile(5_000), Some(100));
+        assert_eq!(histogram.percentile(9_900), Some(198));
+        assert_eq!(histogram.percentile(9_999), Some(200));
+        assert_eq!(histogram.mean(), Some(100.5));
+        assert_eq!(histogram.tail_parts(9_900).get(Part::Array), 198 + 199 + 200);
+        assert_eq!(Histogram::new(false).percentile(5_000), None);
+    }
+}

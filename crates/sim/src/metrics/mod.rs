@@ -1,0 +1,6 @@
+//! Counting: latencies, their parts, operations, busy time, queue depths.
+
+pub mod backlog;
+pub mod counters;
+pub mod histogram;
+pub mod parts;

@@ -1,0 +1,95 @@
+//! What a run tells those who watch it: one call an event, with plain data.
+
+use crate::metrics::counters::Tally;
+use crate::metrics::parts::Parts;
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::request::Request;
+use flashyard_core::units::{DieId, Time};
+
+/// A command that waits in a queue, or moved inside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// When.
+    pub at: Time,
+    /// Whether it waited already and was moved.
+    pub moved: bool,
+    /// The command.
+    pub command: CommandName,
+    /// The queue's name.
+    pub queue: &'static str,
+    /// Its key there.
+    pub key: u64,
+}
+
+/// Which command it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandName {
+    /// The request that it belongs to, by order of arrival from 0; none for the device's own work.
+    pub request: Option<u64>,
+    /// The page access, counted inside the request.
+    pub page: u32,
+    /// Short name: MRe, MP, MRf, DR, DP; GR, GP, GE, UR, UP for garbage collection.
+    pub stage: &'static str,
+}
+
+/// A command that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandDone {
+    /// The command.
+    pub command: CommandName,
+    /// What the array did.
+    pub op: Op,
+    /// What for.
+    pub purpose: Purpose,
+    /// Where.
+    pub die: DieId,
+    /// The physical page, the first page of an erased block, or none for a never-written page.
+    pub ppn: Option<u32>,
+    /// The queue that it was taken from.
+    pub queue: &'static str,
+    /// Its key there.
+    pub key: u64,
+    /// When it first waited.
+    pub enqueued: Time,
+    /// When the die took it.
+    pub start: Time,
+    /// When the die was free again.
+    pub end: Time,
+    /// How often it moved while it waited.
+    pub rekeys: u32,
+}
+
+/// A request that is over, with all work that it caused.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestDone {
+    /// Order of arrival, from 0.
+    pub order: u64,
+    /// The request.
+    pub request: Request,
+    /// When it was answered.
+    pub completion: Time,
+    /// Page accesses.
+    pub pages: u32,
+    /// Flash operation time as a policy saw it, in nanoseconds.
+    pub fot_ns: u64,
+    /// From arrival to the first slot, in nanoseconds.
+    pub queue_wait_ns: u64,
+    /// Time of its own commands, in nanoseconds.
+    pub own_ns: u64,
+    /// What its latency is made of.
+    pub parts: Parts,
+    /// Its own commands and the garbage collection charged to it.
+    pub work: Tally,
+    /// Energy of that work, in picojoules.
+    pub energy_pj: u64,
+}
+
+/// Watches a run.
+pub trait Observer {
+    /// A command waits, or moved.
+    fn queued(&mut self, _event: &Queued) {}
+    /// A command is over.
+    fn command_done(&mut self, _event: &CommandDone) {}
+    /// A request is over, and so is the garbage collection charged to it.
+    fn request_done(&mut self, _event: &RequestDone) {}
+}

@@ -1,0 +1,249 @@
+//! The results of a run as plain data. Serialised, it is most of the `--json` contract.
+
+use crate::metrics::histogram::Histogram;
+use crate::metrics::parts::Parts;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Counts by name.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+/// What a run found. Times in nanoseconds, energies in picojoules.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// What arrived.
+    pub workload: WorkloadReport,
+    /// Latencies by class: read, write, trim, flush, all.
+    pub latency_ns: BTreeMap<&'static str, LatencyReport>,
+    /// What the latencies of reads and of writes are made of, summed over requests.
+    pub latency_parts_ns: BTreeMap<&'static str, Parts>,
+    /// The same for the slowest requests.
+    pub latency_parts_tail_ns: BTreeMap<&'static str, Tails>,
+    /// The waiting times of the published comparison; one-die devices only.
+    pub waits_ns: Option<BTreeMap<&'static str, WaitReport>>,
+    /// Work over time.
+    pub throughput: Throughput,
+    /// Flash operations.
+    pub flash: FlashReport,
+    /// The map and its cache.
+    pub map: MapReport,
+    /// Garbage collection.
+    pub gc: GcReport,
+    /// Energy.
+    pub energy_pj: EnergyReport,
+    /// Erases a block.
+    pub wear: Wear,
+    /// What a reader must know before trusting the rest.
+    pub verdict: Verdict,
+}
+
+/// What arrived.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadReport {
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// First arrival.
+    pub first_ns: u64,
+    /// Last arrival.
+    pub last_ns: u64,
+}
+
+/// The latencies of a class; nulls where it is empty. Mean, minimum and maximum are exact,
+/// percentiles too high by less than 1 %.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyReport {
+    /// Requests.
+    pub count: u64,
+    /// Exact mean.
+    pub mean: Option<f64>,
+    /// Exact minimum.
+    pub min: Option<u64>,
+    /// Nearest-rank percentiles.
+    pub p50: Option<u64>,
+    /// 90 %.
+    pub p90: Option<u64>,
+    /// 95 %.
+    pub p95: Option<u64>,
+    /// 99 %.
+    pub p99: Option<u64>,
+    /// 99.9 %.
+    pub p999: Option<u64>,
+    /// 99.99 %.
+    pub p9999: Option<u64>,
+    /// Exact maximum.
+    pub max: Option<u64>,
+}
+
+impl LatencyReport {
+    /// The figures of a histogram.
+    pub fn of(histogram: &Histogram) -> Self {
+        Self {
+            count: histogram.count(),
+            mean: histogram.mean(),
+            min: histogram.min(),
+            p50: histogram.percentile(5_000),
+            p90: histogram.percentile(9_000),
+            p95: histogram.percentile(9_500),
+            p99: histogram.percentile(9_900),
+            p999: histogram.percentile(9_990),
+            p9999: histogram.percentile(9_999),
+            max: histogram.max(),
+        }
+    }
+}
+
+/// Latency parts of the slowest requests: those in or above the percentile's bucket.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tails {
+    /// The slowest 1 %.
+    pub p99: Parts,
+    /// The slowest 0.1 %.
+    pub p999: Parts,
+}
+
+/// Mean waiting times (QWT) as Lee et al., IEEE Access 2021, define them.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitReport {
+    /// From arrival to the first slot.
+    pub request_queue_mean: Option<f64>,
+    /// Own commands on the die.
+    pub own_commands_mean: Option<f64>,
+    /// The rest of the latency.
+    pub flash_queue_mean: Option<f64>,
+}
+
+/// Work over time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Throughput {
+    /// Last completion - first arrival.
+    pub makespan_ns: u64,
+    /// Requests a second.
+    pub iops: Option<f64>,
+    /// Bytes read by the host a second.
+    pub read_bytes_per_s: Option<f64>,
+    /// Bytes written by the host a second.
+    pub write_bytes_per_s: Option<f64>,
+}
+
+/// Flash operations.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlashReport {
+    /// Pages read and programmed, blocks erased, by purpose.
+    #[serde(flatten)]
+    pub pages: BTreeMap<&'static str, Counts>,
+    /// Array operations by purpose.
+    pub array_ops: BTreeMap<&'static str, Counts>,
+    /// Array operations by phase: foreground, idle, post.
+    pub phases: BTreeMap<&'static str, Counts>,
+    /// Bytes programmed for all purposes / bytes the host wrote.
+    pub write_amplification: Option<f64>,
+    /// Programs for all purposes / programs of host data.
+    pub programs_per_host_page: Option<f64>,
+}
+
+/// The map and its cache.
+#[derive(Clone, Debug, Serialize)]
+pub struct MapReport {
+    /// Translations that went through the cache.
+    pub lookups: u64,
+    /// Found there, ready or being fetched.
+    pub hits: u64,
+    /// Fetched.
+    pub misses: u64,
+    /// Misses that had to write a map page first.
+    pub dirty_evictions: u64,
+    /// Lines cleaned along with others of their map page.
+    pub batch_cleaned: u64,
+    /// Attempts to translate that found every line being fetched.
+    pub stalls: u64,
+    /// Map operations that did not wait for a write that made them stale.
+    pub hazards_ignored: u64,
+    /// Reads that overtook an earlier write of their page.
+    pub data_hazards_ignored: u64,
+    /// Commands that moved while they waited.
+    pub commands_moved: u64,
+    /// Picks of the host policy that the device replaced by an earlier conflicting request.
+    pub hazard_picks: u64,
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, Serialize)]
+pub struct GcReport {
+    /// Victims.
+    pub jobs: u64,
+    /// Their valid pages when they were chosen.
+    pub valid_pages_copied: u64,
+    /// Copies whose source was superseded meanwhile.
+    pub copies_superseded: u64,
+    /// Moved pages whose map entry was cached.
+    pub cached_entries_updated: u64,
+    /// Programs that had to wait for an erase.
+    pub programs_that_waited_for_room: u64,
+}
+
+/// Energy in picojoules; attributed + unattributed = total = the sum over either axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct EnergyReport {
+    /// All of it.
+    pub total: u64,
+    /// Of requests: their own commands and the garbage collection that they triggered.
+    pub attributed: u64,
+    /// Background work and standby.
+    pub unattributed: u64,
+    /// By what took it.
+    pub by_resource: Counts,
+    /// By what for.
+    pub by_purpose: Counts,
+}
+
+/// Erases a block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wear {
+    /// Of the least erased block.
+    pub erases_min: u32,
+    /// Mean over all blocks.
+    pub erases_mean: f64,
+    /// Of the most erased block.
+    pub erases_max: u32,
+}
+
+impl Wear {
+    /// The figures of all blocks.
+    pub fn of(erases: &[u32]) -> Self {
+        let sum: u64 = erases.iter().map(|&count| u64::from(count)).sum();
+        Self {
+            erases_min: erases.iter().copied().min().unwrap_or(0),
+            erases_mean: sum as f64 / erases.len().max(1) as f64,
+            erases_max: erases.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// What a reader must know before trusting the rest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// What the device held when the run started.
+    pub initial_state: &'static str,
+    /// Whether garbage collection ran.
+    pub gc_ran: bool,
+    /// Time the dies were busy / (dies x time of arrivals); above 1 the device cannot keep up.
+    pub offered_load: Option<f64>,
+    /// Whether later arrivals found far more requests than earlier ones.
+    pub queue_grew: bool,
+    /// The most requests that an arrival found.
+    pub most_outstanding: u64,
+    /// Page accesses that read a never-written page ...
+    pub unmapped_reads: u64,
+    /// ... and what one costs: array or zero.
+    pub unmapped_read_cost: &'static str,
+    /// Requests whose address was folded into the device; filled in by whoever read the workload.
+    pub folded_requests: u64,
+}

@@ -1,0 +1,116 @@
+//! What the integration tests share: small devices, random numbers, recorded runs.
+#![allow(dead_code, clippy::allow_attributes, reason = "each test uses a part of it")]
+
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
+use flashyard_sim::report::Report;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+/// Splitmix64.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// One of the choices.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
+    }
+}
+
+/// Settings from `section.key=value` strings.
+#[track_caller]
+pub fn settings(assignments: &[&str]) -> Settings {
+    let mut keys = DeviceKeys::default();
+    let mut problems = Vec::new();
+    for assignment in assignments {
+        apply_setting("--set", assignment, &mut keys, &mut problems);
+    }
+    assert!(problems.is_empty(), "{problems:?}");
+    Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A request of whole 4 kB pages.
+pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
+    Request {
+        arrival: Time::from_us(us),
+        first_sector: lpn * 8,
+        sectors: pages * 8,
+        stream: 0,
+        op,
+        flags: Flags::NONE,
+    }
+}
+
+/// Everything that a run tells.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    pub queued: Vec<Queued>,
+    pub commands: Vec<CommandDone>,
+    pub requests: Vec<RequestDone>,
+}
+
+struct Recorder(Rc<RefCell<Recorded>>);
+
+impl Observer for Recorder {
+    fn queued(&mut self, event: &Queued) {
+        self.0.borrow_mut().queued.push(*event);
+    }
+    fn command_done(&mut self, event: &CommandDone) {
+        self.0.borrow_mut().commands.push(*event);
+    }
+    fn request_done(&mut self, event: &RequestDone) {
+        self.0.borrow_mut().requests.push(*event);
+    }
+}
+
+/// Runs requests under the checker and records everything.
+pub fn try_record(
+    settings: &Settings,
+    lines: &[(u64, bool)],
+    requests: &[Request],
+) -> Result<(Report, Recorded), SimError> {
+    let mut device = Device::new(settings);
+    device.check();
+    if !lines.is_empty() {
+        device.preload_map(lines)?;
+    }
+    let recorded = Rc::new(RefCell::new(Recorded::default()));
+    device.observe(Box::new(Recorder(Rc::clone(&recorded))));
+    let mut requests = requests.iter().copied();
+    let report = match device.run(|| Ok::<_, Infallible>(requests.next())) {
+        Ok(report) => report,
+        Err(RunError::Sim(error)) => return Err(error),
+        Err(RunError::Workload(never)) => match never {},
+    };
+    let mut recorded = Rc::into_inner(recorded).expect("the device is gone").into_inner();
+    recorded.requests.sort_by_key(|request| request.order);
+    Ok((report, recorded))
+}
+
+/// As [`try_record`], for runs that must succeed.
+#[track_caller]
+pub fn record(
+    settings: &Settings,
+    lines: &[(u64, bool)],
+    requests: &[Request],
+) -> (Report, Recorded) {
+    try_record(settings, lines, requests).unwrap_or_else(|error| panic!("{error}"))
+}
