@@ -93,7 +93,6 @@ fn compare(case: &Case, name: &str, policy: naive::Policy) {
     for policy in ["rrf", "fot", "drs"] {
         keys.extend(deadlines(policy));
     }
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let settings = settings(&keys);
     let filled: Vec<(u64, bool)> = lines.iter().copied().flatten().collect();
     let requests: Vec<_> = case

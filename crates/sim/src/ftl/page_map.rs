@@ -54,16 +54,16 @@ impl PageMap {
         self.gtd[page.index()].checked_sub(1).map(Ppn::new)
     }
 
-    /// What a physical page holds, if it is valid.
+    /// What a physical page holds, if it is valid. The name of an invalid page may be one of an
+    /// earlier life of its block, of another kind even, so it proves nothing by itself.
     pub fn owner(&self, ppn: Ppn) -> Option<Owner> {
         let name = self.p2l[ppn.index()].checked_sub(1)?;
-        if self.blocks.holds_map(self.geometry.block_of(ppn)) {
-            let page = MapPage::new(name);
-            (self.lookup_map(page) == Some(ppn)).then_some(Owner::Map(page))
-        } else {
-            let lpn = Lpn::new(name);
-            (self.lookup(lpn) == Some(ppn)).then_some(Owner::Data(lpn))
-        }
+        let holds_map = self.blocks.holds_map(self.geometry.block_of(ppn));
+        let places = if holds_map { &self.gtd } else { &self.l2p };
+        let valid = places.get(name as usize) == Some(&(ppn.get() + 1));
+        let owner =
+            if holds_map { Owner::Map(MapPage::new(name)) } else { Owner::Data(Lpn::new(name)) };
+        valid.then_some(owner)
     }
 
     /// A program has completed whose page is now the newest contents of `owner`.

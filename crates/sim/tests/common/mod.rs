@@ -36,15 +36,20 @@ impl Random {
 }
 
 /// Settings from `section.key=value` strings.
-#[track_caller]
-pub fn settings(assignments: &[&str]) -> Settings {
+pub fn try_settings<S: AsRef<str>>(assignments: &[S]) -> Result<Settings, String> {
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
     for assignment in assignments {
-        apply_setting("--set", assignment, &mut keys, &mut problems);
+        apply_setting("--set", assignment.as_ref(), &mut keys, &mut problems);
     }
     assert!(problems.is_empty(), "{problems:?}");
-    Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    Settings::new(keys).map_err(|error| error.to_string())
+}
+
+/// As [`try_settings`], for a device that must exist.
+#[track_caller]
+pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
+    try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A request of whole 4 kB pages.
