@@ -1,2 +1,48 @@
-//! Flashyard.
-fn main() {}
+//! The `flashyard` command.
+
+mod args;
+mod compare;
+mod inputs;
+mod list;
+mod output;
+mod presets;
+mod reproduce;
+mod run;
+mod trace;
+
+use args::{Cli, Command, TraceCommand};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// The exit status of wrong input: a bad key, a bad trace, a request past the end of the device.
+const WRONG_INPUT: u8 = 2;
+
+/// Input that cannot be used; the message names the place, the reason and the fix.
+#[derive(Debug)]
+pub(crate) struct InputError(pub(crate) String);
+
+impl std::fmt::Display for InputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
+        Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
+        Command::List(args) => list::run(args.what),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::remark(&format!("error: {error:#}"));
+            let wrong_input = error.chain().any(|cause| cause.is::<InputError>());
+            if wrong_input { ExitCode::from(WRONG_INPUT) } else { ExitCode::FAILURE }
+        }
+    }
+}

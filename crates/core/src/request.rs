@@ -45,6 +45,11 @@ impl Flags {
     /// Flush every earlier write before this request starts.
     pub const PREFLUSH: Self = Self(2);
 
+    /// The bits as a number.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Both sets of bits.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -34,7 +34,7 @@ crate::keys! {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "Lee et al., IEEE Access 2021: RRF has none",
             flip: "1",
-            with: &["policy.command=rrf"],
+            with: &["policy.command=rrf", "policy.rrf.write_deadline_ms=5"],
         },
         /// Longest wait of a command in WRQ; 0 for no limit.
         write_deadline_ms: u64 = 5_000_000_000 => {

@@ -1,0 +1,146 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Simulates flash storage devices: what every request waits for, what every operation costs.
+///
+/// DEVICE is a preset's name (flashyard list devices) or a TOML file. WORKLOAD is a trace file
+/// (format detected; gzip and zstd are read; - is standard input), the name of a built-in workload
+/// (flashyard list workloads) or a workload file (TOML). One argument alone is recognised by what
+/// it is.
+///
+/// Exit status: 0 done, 1 the simulation failed, 2 wrong input; nothing is written then.
+#[derive(Debug, Parser)]
+#[command(name = "flashyard", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// One simulation: a table, or --json.
+    Run(RunArgs),
+    /// The same work on each value of one key or more; ratios to the first.
+    Compare(CompareArgs),
+    /// A published system: our results beside the published ones.
+    Reproduce(ReproduceArgs),
+    /// What a trace holds.
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// What can be named, one line each.
+    List(ListArgs),
+}
+
+/// What to simulate.
+#[derive(Debug, Args, Clone)]
+pub(crate) struct InputArgs {
+    /// A preset's name or a device file; default: drs.
+    pub(crate) device: Option<String>,
+    /// A trace, a built-in workload's name or a workload file; default: facebook.
+    pub(crate) workload: Option<String>,
+    /// Sets a key of the device, of [trace] or of [generator] (flashyard list keys); repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of a generated workload; default: 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Prints one JSON object (docs/JSON.md) instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Writes summary.json and requests.parquet (a row a request) into DIR.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Writes a CSV row a command: request, page, stage, purpose, die, queue, key, times, re-keys.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) commands: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// A key and its values; repeatable, every combination is run.
+    #[arg(long, value_name = "KEY=A,B,C", required = true)]
+    pub(crate) vary: Vec<String>,
+    /// Prints a JSON array, an object a run, instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A published system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Study {
+    /// Flash command scheduling aware of map-cache commands (Lee et al., IEEE Access 2021).
+    Drs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Which one.
+    pub(crate) study: Study,
+    /// A directory with the published traces; without it the built-in workloads stand in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) traces: Option<PathBuf>,
+    /// A preset's name or a device file to run it on; default: the study's own device.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Sets a key of the device; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Checks every rule while the runs go on. Slower.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Prints one JSON object instead of the tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Requests, sizes, mix, rate, footprint, steps back in time, burstiness.
+    Info(TraceInfoArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceInfoArgs {
+    /// A trace, a built-in workload's name or a workload file; - is standard input.
+    pub(crate) workload: String,
+    /// Sets a key of [trace] or [generator]; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Prints one JSON object instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listing {
+    /// Device presets.
+    Devices,
+    /// Command and host policies.
+    Policies,
+    /// Built-in workloads.
+    Workloads,
+    /// Trace formats.
+    Formats,
+    /// Every key with its unit, range, default and source.
+    Keys,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// What to list; everything but the keys where nothing is named.
+    pub(crate) what: Option<Listing>,
+}

@@ -1,0 +1,106 @@
+//! `flashyard compare`: the same work on each value of one key or more.
+
+use crate::args::CompareArgs;
+use crate::inputs::{Inputs, Origin, wrong};
+use crate::output::{json, print, table};
+use crate::run::{Outcome, simulate};
+use anyhow::Result;
+use rayon::prelude::*;
+
+/// One column of the comparison: a key and its values.
+struct Axis {
+    key: String,
+    values: Vec<String>,
+}
+
+/// Runs `flashyard compare`.
+pub(crate) fn run(args: &CompareArgs) -> Result<()> {
+    let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
+    let mut runs = Vec::new();
+    for settings in combinations(&axes) {
+        let mut input = args.input.clone();
+        let vary = settings.iter().map(|(key, value)| format!("{key}={value}"));
+        input.set.extend(vary);
+        let inputs = Inputs::new(&input)?;
+        if matches!(&inputs.origin, Origin::Trace { path, .. } if path == "-") {
+            return Err(wrong("compare reads the workload once a run, standard input can be read only once: save it to a file"));
+        }
+        let checked = inputs.settings()?;
+        runs.push((settings, inputs, checked));
+    }
+    let check = args.input.check;
+    let outcomes: Vec<Outcome> = runs
+        .par_iter()
+        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false))
+        .collect::<Result<_>>()?;
+    if args.json {
+        let objects: Vec<_> = runs
+            .iter()
+            .zip(&outcomes)
+            .map(|((_, inputs, _), outcome)| json::object(inputs, &outcome.provenance, &outcome.report))
+            .collect();
+        print(&serde_json::to_string_pretty(&objects)?);
+    } else {
+        let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
+        let (_, inputs, _) = &runs[0];
+        let head = format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
+        print(&(head + &comparison(&axes, &names, &outcomes)));
+    }
+    Ok(())
+}
+
+fn axis(vary: &str) -> Result<Axis> {
+    let Some((key, values)) = vary.split_once('=') else {
+        return Err(wrong(&format!("--vary {vary}: KEY=A,B,C is needed, such as queue.depth=1,16,256")));
+    };
+    let values = values.split(',').map(|value| value.trim().to_string()).collect();
+    Ok(Axis { key: key.trim().to_string(), values })
+}
+
+/// Every combination of values, the last axis changing fastest.
+fn combinations(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        all = all
+            .iter()
+            .flat_map(|settings| {
+                axis.values.iter().map(move |value| {
+                    let mut settings: Vec<_> = settings.clone();
+                    settings.push((axis.key.clone(), value.clone()));
+                    settings
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// Means and tails with their ratios to the first run.
+fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcome]) -> String {
+    let mut header: Vec<&str> = axes.iter().map(|axis| axis.key.as_str()).collect();
+    header.extend(["read us", "ratio", "write us", "ratio", "all us", "ratio", "all p99", "ratio"]);
+    header.extend(["WA", "mJ"]);
+    let mut table = table::table(&header);
+    let first = &outcomes[0].report;
+    for (settings, outcome) in names.iter().zip(outcomes) {
+        let report = &outcome.report;
+        let mut row: Vec<String> = settings.iter().map(|(_, value)| value.clone()).collect();
+        let mut cell = |value: Option<f64>, base: Option<f64>| {
+            row.push(value.map_or_else(|| "-".to_string(), table::us));
+            let ratio = value.zip(base).filter(|(_, base)| *base > 0.0);
+            row.push(ratio.map_or_else(|| "-".to_string(), |(v, base)| format!("{:.3}", v / base)));
+        };
+        for class in ["read", "write", "all"] {
+            cell(report.latency_ns[class].mean, first.latency_ns[class].mean);
+        }
+        let p99 = |report: &flashyard_sim::report::Report| {
+            report.latency_ns["all"].p99.map(|ns| ns as f64)
+        };
+        cell(p99(report), p99(first));
+        let amplification = report.flash.write_amplification;
+        row.push(amplification.map_or_else(|| "-".to_string(), |factor| format!("{factor:.3}")));
+        row.push(format!("{:.3}", report.energy_pj.total as f64 / 1e9));
+        table.add_row(row);
+    }
+    table::render(&table)
+}

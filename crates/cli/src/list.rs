@@ -1,0 +1,108 @@
+//! `flashyard list`: what can be named.
+
+use crate::args::Listing;
+use crate::inputs::AllSections;
+use crate::output::{print, table};
+use crate::presets::{DEFAULT_DEVICE, DEVICES};
+use anyhow::Result;
+use flashyard_core::host::HostPolicyKeys;
+use flashyard_core::key::{Key, Kind};
+use flashyard_core::policy::PolicyKeys;
+use flashyard_sim::config::{Sections, show_value};
+use flashyard_workload::{BUILT_IN, FORMATS};
+
+/// Runs `flashyard list`.
+pub(crate) fn run(what: Option<Listing>) -> Result<()> {
+    let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
+    let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
+    let texts: Vec<String> = wanted.into_iter().map(list).collect();
+    print(&texts.join("\n"));
+    Ok(())
+}
+
+fn list(what: Listing) -> String {
+    match what {
+        Listing::Devices => devices(),
+        Listing::Policies => policies(),
+        Listing::Workloads => lines(
+            "workloads",
+            BUILT_IN.iter().map(|built_in| (built_in.name.to_string(), built_in.title)),
+        ),
+        Listing::Formats => {
+            lines("formats", FORMATS.iter().map(|format| (format.name.to_string(), format.doc)))
+        }
+        Listing::Keys => keys(&AllSections::default()),
+    }
+}
+
+fn lines<'a>(title: &str, rows: impl Iterator<Item = (String, &'a str)>) -> String {
+    let mut table = table::table(&[title, ""]);
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for (name, doc) in rows {
+        table.add_row(vec![name, first_sentence(doc)]);
+    }
+    table::render(&table)
+}
+
+fn first_sentence(doc: &str) -> String {
+    let doc = doc.trim();
+    doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.').to_string()
+}
+
+fn devices() -> String {
+    let title = |text: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("title = "));
+        line.unwrap_or("").trim_matches('"').to_string()
+    };
+    let rows = DEVICES.iter().map(|(name, text)| {
+        let default = if *name == DEFAULT_DEVICE { " (default)" } else { "" };
+        ((*name).to_string(), format!("{}{default}", title(text)))
+    });
+    let rows: Vec<(String, String)> = rows.collect();
+    lines("devices", rows.iter().map(|(name, title)| (name.clone(), title.as_str())))
+}
+
+fn policies() -> String {
+    let commands = PolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
+    let hosts = HostPolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
+    lines("command policies (policy.command)", commands)
+        + "\n"
+        + &lines("host policies (host.policy)", hosts)
+}
+
+/// Every key: section by section, with unit, range, default, meaning and source.
+fn keys(sections: &dyn Sections) -> String {
+    let mut text = String::new();
+    for (section, keys, doc) in sections.sections() {
+        if keys.is_empty() {
+            continue;
+        }
+        text += &format!("[{section}]  {}\n", doc.trim());
+        for key in keys {
+            let value = sections.get(&section, key.name).expect("a listed key has a value");
+            text += &format!(
+                "  {} = {}  ({})\n      {}\n      source: {}\n",
+                key.name,
+                show_value(&key.kind, value),
+                range(key),
+                key.doc.trim(),
+                key.source
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn range(key: &Key) -> String {
+    match key.kind {
+        Kind::Bool => "true or false".to_string(),
+        Kind::Choice(words) => words.join(" | "),
+        Kind::Number { unit, min, max, .. } => {
+            let show = |value| show_value(&key.kind, flashyard_core::key::Value::Number(value));
+            format!("{unit}, {} to {}", show(min), show(max))
+        }
+    }
+}

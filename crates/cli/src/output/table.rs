@@ -1,0 +1,201 @@
+//! Tables for people.
+
+use comfy_table::{CellAlignment, Table, presets};
+use flashyard_core::request::RequestOp;
+use flashyard_sim::metrics::parts::{Part, Parts};
+use flashyard_sim::report::{LatencyReport, Report};
+use std::fmt::Write;
+
+/// A table without lines, the first column to the left, the others to the right.
+pub(crate) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header.to_vec());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(if index == 0 {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        });
+    }
+    table
+}
+
+/// A finished table without the spaces at the ends of its lines.
+pub(crate) fn render(table: &Table) -> String {
+    table.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "{}", line.trim_end());
+        text
+    })
+}
+
+/// Nanoseconds as microseconds with one digit.
+pub(crate) fn us(ns: f64) -> String {
+    format!("{:.1}", ns / 1e3)
+}
+
+fn whole_us(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_string(), |ns| us(ns as f64))
+}
+
+/// A share in percent with one digit.
+fn percent(part: f64, whole: f64) -> String {
+    if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }
+}
+
+/// The summary of a run.
+pub(crate) fn summary(device: &str, workload: &str, report: &Report) -> String {
+    let mut text = format!("device {device}, workload {workload}\n\n");
+    text += &latencies(report);
+    text += "\n";
+    text += &figures(report);
+    text += "\n";
+    text += &parts(report);
+    text += "\n";
+    text += &verdict(report);
+    text
+}
+
+fn latencies(report: &Report) -> String {
+    let mut table = table(&["latency (us)", "count", "mean", "p50", "p90", "p99", "p99.9", "max"]);
+    for name in RequestOp::ALL.map(RequestOp::name).into_iter().chain(["all"]) {
+        let latency: &LatencyReport = &report.latency_ns[name];
+        if latency.count == 0 {
+            continue;
+        }
+        table.add_row(vec![
+            name.to_string(),
+            latency.count.to_string(),
+            latency.mean.map_or_else(|| "-".to_string(), us),
+            whole_us(latency.p50),
+            whole_us(latency.p90),
+            whole_us(latency.p99),
+            whole_us(latency.p999),
+            whole_us(latency.max),
+        ]);
+    }
+    render(&table)
+}
+
+fn figures(report: &Report) -> String {
+    let flash = &report.flash;
+    let sum = |operation: &str| flash.array_ops[operation].values().sum::<u64>();
+    let rate = |value: Option<f64>, scale: f64| {
+        value.map_or_else(|| "-".to_string(), |value| format!("{:.1}", value / scale))
+    };
+    let map = &report.map;
+    let energy = &report.energy_pj;
+    let amplification =
+        flash.write_amplification.map_or_else(|| "-".to_string(), |factor| format!("{factor:.3}"));
+    let mut lines = vec![
+        format!(
+            "throughput   {} IOPS, read {} MB/s, write {} MB/s, makespan {:.3} s",
+            rate(report.throughput.iops, 1.0),
+            rate(report.throughput.read_bytes_per_s, 1e6),
+            rate(report.throughput.write_bytes_per_s, 1e6),
+            report.throughput.makespan_ns as f64 / 1e9
+        ),
+        format!(
+            "flash        {} reads, {} programs, {} erases, write amplification {amplification}",
+            sum("reads"),
+            sum("programs"),
+            sum("erases"),
+        ),
+        format!(
+            "map cache    {} lookups, {} hits ({}), {} dirty evictions, {} stalls",
+            map.lookups,
+            map.hits,
+            percent(map.hits as f64, map.lookups as f64),
+            map.dirty_evictions,
+            map.stalls
+        ),
+        format!(
+            "collection   {} victims, {} valid pages, {} programs waited for room, erases a block {} to {}",
+            report.gc.jobs,
+            report.gc.valid_pages_copied,
+            report.gc.programs_that_waited_for_room,
+            report.wear.erases_min,
+            report.wear.erases_max
+        ),
+        format!(
+            "energy       {:.3} mJ, {} of it of no request",
+            energy.total as f64 / 1e9,
+            percent(energy.unattributed as f64, energy.total as f64)
+        ),
+    ];
+    if let Some(waits) = &report.waits_ns {
+        let all = &waits["all"];
+        let mean = |value: Option<f64>| value.map_or_else(|| "-".to_string(), us);
+        lines.push(format!(
+            "mean wait    {} us for the first slot, {} us own commands, {} us flash queue",
+            mean(all.request_queue_mean),
+            mean(all.own_commands_mean),
+            mean(all.flash_queue_mean)
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn parts(report: &Report) -> String {
+    let classes: Vec<&str> = ["read", "write"]
+        .into_iter()
+        .filter(|class| report.latency_ns[class].count > 0)
+        .collect();
+    let mut header = vec!["latency is (us, mean)".to_string()];
+    for class in &classes {
+        header.extend([class.to_string(), "share".to_string(), "slowest 1 %".to_string()]);
+    }
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for part in Part::ALL {
+        if classes.iter().all(|class| report.latency_parts_ns[class].get(part) == 0) {
+            continue;
+        }
+        let mut row = vec![part.name().to_string()];
+        for class in &classes {
+            let all: &Parts = &report.latency_parts_ns[class];
+            let tail = &report.latency_parts_tail_ns[class].p99;
+            let time = all.get(part) as f64;
+            row.push(us(time / report.latency_ns[class].count as f64));
+            row.push(percent(time, all.total() as f64));
+            row.push(percent(tail.get(part) as f64, tail.total() as f64));
+        }
+        table.add_row(row);
+    }
+    render(&table)
+}
+
+fn verdict(report: &Report) -> String {
+    let verdict = &report.verdict;
+    let load = match verdict.offered_load {
+        None => "all requests arrive at once".to_string(),
+        Some(load) if load > 1.0 => {
+            format!("the work offered is {:.0} % of what the dies can do: overloaded", load * 100.0)
+        }
+        Some(load) => format!("the dies are busy {:.1} % of the time", load * 100.0),
+    };
+    let queue = if verdict.queue_grew {
+        "the queue grew: latencies depend on the length of the run"
+    } else {
+        "the queue did not grow"
+    };
+    let collection =
+        if verdict.gc_ran { "garbage collection ran" } else { "garbage collection did not run" };
+    let mut text = format!(
+        "verdict: the device starts {}; {collection}; {load}; {queue} (most outstanding: {})",
+        verdict.initial_state, verdict.most_outstanding
+    );
+    if verdict.unmapped_reads > 0 {
+        let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };
+        let _ = write!(
+            text,
+            "; {} page reads were of never-written pages and cost {cost} each",
+            verdict.unmapped_reads
+        );
+    }
+    if verdict.folded_requests > 0 {
+        let share = percent(verdict.folded_requests as f64, report.workload.requests as f64);
+        let _ = write!(text, "; {share} of the requests were folded into the device");
+    }
+    text + "\n"
+}

@@ -1,0 +1,20 @@
+//! The device files that come with the program: one line each.
+
+/// Name and text of every preset, in the order of `flashyard list devices`.
+pub(crate) const DEVICES: &[(&str, &str)] = &[
+    ("drs", include_str!("../../../devices/drs.toml")),
+    ("drs-k16", include_str!("../../../devices/drs-k16.toml")),
+    ("embedded-2x2", include_str!("../../../devices/embedded-2x2.toml")),
+    ("small-full", include_str!("../../../devices/small-full.toml")),
+];
+
+/// The device where none is named.
+pub(crate) const DEFAULT_DEVICE: &str = "drs";
+
+/// The workload where none is named.
+pub(crate) const DEFAULT_WORKLOAD: &str = "facebook";
+
+/// The text of a preset.
+pub(crate) fn device(name: &str) -> Option<&'static str> {
+    DEVICES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}

@@ -1,0 +1,15 @@
+//! `flashyard reproduce`: published systems, our results beside theirs. One file a study.
+
+mod claims;
+mod drs;
+mod study;
+
+use crate::args::{ReproduceArgs, Study};
+use anyhow::Result;
+
+/// Runs `flashyard reproduce`.
+pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
+    match args.study {
+        Study::Drs => drs::run(args),
+    }
+}

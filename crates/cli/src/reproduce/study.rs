@@ -1,0 +1,139 @@
+//! An experiment file, its workloads and its runs.
+
+use crate::args::ReproduceArgs;
+use crate::inputs::{Inputs, Origin, workload_error, wrong};
+use anyhow::{Context, Result};
+use flashyard_core::request::Request;
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::device::{Device, RunError};
+use flashyard_sim::report::Report;
+use flashyard_workload::RequestSource;
+use serde::Deserialize;
+use std::path::Path;
+
+/// What an experiment file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Study {
+    pub(crate) title: String,
+    pub(crate) source: String,
+    pub(crate) notes: String,
+    pub(crate) device: String,
+    pub(crate) baseline: String,
+    pub(crate) policies: Vec<String>,
+    pub(crate) cache_bytes: Vec<u64>,
+    pub(crate) depths: Vec<u64>,
+    /// Settings of every trace.
+    settings: Vec<String>,
+    pub(crate) workload: Vec<WorkloadRow>,
+    pub(crate) published: Vec<Published>,
+}
+
+/// A workload of the study.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkloadRow {
+    pub(crate) name: String,
+    trace: String,
+    built_in: String,
+    /// Settings of this trace, after those of every trace.
+    #[serde(default)]
+    settings: Vec<String>,
+}
+
+/// A statement of the paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Published {
+    pub(crate) check: String,
+    pub(crate) statement: String,
+    /// Whether the paper gives a number, says so in its text, or shows it in a figure only.
+    pub(crate) form: String,
+}
+
+/// A workload in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Loaded {
+    pub(crate) name: String,
+    pub(crate) requests: Vec<Request>,
+}
+
+impl Study {
+    /// The study of an experiment file.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        toml::from_str(text).context("the experiment file")
+    }
+
+    /// The study's device with the settings of the command line.
+    pub(crate) fn device(&self, args: &ReproduceArgs) -> Result<(String, DeviceKeys)> {
+        let name = args.device.clone().unwrap_or_else(|| self.device.clone());
+        let inputs = Inputs::load(&name, &self.workload[0].built_in, &args.set)?;
+        inputs.settings()?;
+        Ok((name, inputs.sections.device))
+    }
+
+    /// Reads every workload: from `dir`, or generated where there is none.
+    pub(crate) fn load(&self, dir: Option<&Path>, capacity: u64) -> Result<Vec<Loaded>> {
+        if let Some(dir) = dir {
+            let missing: Vec<&str> = self
+                .workload
+                .iter()
+                .filter(|row| find(dir, &row.trace).is_none())
+                .map(|row| row.trace.as_str())
+                .collect();
+            if !missing.is_empty() {
+                let what = format!("{}: missing {} (plain, .gz or .zst)", dir.display(), missing.join(", "));
+                return Err(wrong(&what));
+            }
+        }
+        self.workload.iter().map(|row| self.load_one(row, dir, capacity)).collect()
+    }
+
+    fn load_one(&self, row: &WorkloadRow, dir: Option<&Path>, capacity: u64) -> Result<Loaded> {
+        let mut inputs = Inputs::load(&self.device, &row.built_in, &[])?;
+        if let Some(path) = dir.and_then(|dir| find(dir, &row.trace)) {
+            let mut problems = Vec::new();
+            for setting in self.settings.iter().chain(&row.settings) {
+                apply_setting("settings", setting, &mut inputs.sections, &mut problems);
+            }
+            anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
+            inputs.origin = Origin::Trace { path, format: None };
+        }
+        let mut source = inputs.open(Some(capacity))?;
+        let mut requests = Vec::new();
+        while let Some(request) = source.next_request().map_err(|error| workload_error(&error))? {
+            requests.push(request);
+        }
+        Ok(Loaded { name: row.name.clone(), requests })
+    }
+}
+
+/// The file of this name, as it is or compressed.
+fn find(dir: &Path, name: &str) -> Option<String> {
+    let path = ["", ".gz", ".zst"].iter().map(|end| dir.join(format!("{name}{end}")));
+    path.into_iter().find(|path| path.is_file()).map(|path| path.to_string_lossy().into_owned())
+}
+
+/// One run on a device with these settings on top of its keys.
+pub(crate) fn simulate(
+    mut keys: DeviceKeys,
+    settings: &[String],
+    requests: &[Request],
+    check: bool,
+) -> Result<Report> {
+    let mut problems = Vec::new();
+    for setting in settings {
+        apply_setting("study", setting, &mut keys, &mut problems);
+    }
+    anyhow::ensure!(problems.is_empty(), "{}", problems[0]);
+    let settings = Settings::new(keys).map_err(|error| wrong(&error.to_string()))?;
+    let mut device = Device::new(&settings);
+    if check {
+        device.check();
+    }
+    let mut requests = requests.iter().copied();
+    device.run(|| Ok::<_, std::convert::Infallible>(requests.next())).map_err(|error| match error {
+        RunError::Sim(error) => wrong(&error.to_string()),
+        RunError::Workload(never) => match never {},
+    })
+}
