@@ -11,6 +11,8 @@ pub use file::{
     show_value,
 };
 pub use sections::*;
+/// A table of a file, for extras that are no keys.
+pub use toml_edit::Table;
 
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;

@@ -24,13 +24,13 @@ keys! {
         blocks_per_die: u64 = 70_400 => {
             kind: Kind::count("blocks", 1, u32::MAX as u64),
             source: "assumed: 32 GiB exported at 7 % over-provisioning, the size of the phone's eMMC (Zhou et al., IISWC 2015)",
-            flip: "70000", with: &[],
+            flip: "80", with: &["@full"],
         },
         /// Pages of an erase block.
         pages_per_block: u64 = 128 => {
             kind: Kind::count("pages", 1, 65_536),
             source: "assumed",
-            flip: "256", with: &[],
+            flip: "16", with: &["@full"],
         },
         /// Data bytes of a page; the mapping unit is a page.
         page_bytes: u64 = 4_096 => {
@@ -297,7 +297,7 @@ keys! {
         over_provisioning_percent: u64 = 70_000 => {
             kind: Kind::percent(1, 1_000_000_000),
             source: "assumed: 7 %, GiB sold as GB",
-            flip: "8", with: &[],
+            flip: "120", with: &["@full"],
         },
     }
 }

@@ -388,20 +388,20 @@ impl Device {
 
     /// Writes every exported page and every map page once, in order, in no time.
     fn fill(&mut self) {
-        let units = (0..self.settings.exported_units).map(|lpn| {
-            let lpn = Lpn::new(lpn);
-            (self.settings.geometry.die_of_lpn(lpn), Frontier::HostData, Owner::Data(lpn))
-        });
-        let maps = (0..self.settings.map_pages).map(|page| {
-            let page = MapPage::new(page);
-            (self.die_of_map(page), Frontier::HostMap, Owner::Map(page))
-        });
-        for (die, frontier, owner) in units.chain(maps).collect::<Vec<_>>() {
-            let page = self.map.blocks.take_page(die, frontier);
-            let (ppn, _) = page.expect("the settings leave room for every page");
-            self.map.blocks.programmed(ppn);
-            self.map.commit(owner, ppn);
+        for lpn in (0..self.settings.exported_units).map(Lpn::new) {
+            let die = self.settings.geometry.die_of_lpn(lpn);
+            self.put(die, Frontier::HostData, Owner::Data(lpn));
         }
+        for page in (0..self.settings.map_pages).map(MapPage::new) {
+            self.put(self.die_of_map(page), Frontier::HostMap, Owner::Map(page));
+        }
+    }
+
+    fn put(&mut self, die: DieId, frontier: Frontier, owner: Owner) {
+        let page = self.map.blocks.take_page(die, frontier);
+        let (ppn, _) = page.expect("the settings leave room for every page");
+        self.map.blocks.programmed(ppn);
+        self.map.commit(owner, ppn);
     }
 
     /// The die of a map page: the one that the data striping gives to its number.
