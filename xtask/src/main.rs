@@ -1,7 +1,131 @@
 //! Development tasks: `cargo xtask TASK`.
+
+mod ci;
+#[expect(
+    clippy::doc_markdown,
+    reason = "its page lists the keys of JSON files by their bare names"
+)]
 mod golden;
-fn main() -> anyhow::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    println!("{}", golden::run(&arguments[1..])?);
-    Ok(())
+mod tidy;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Development tasks of Flashyard.
+
+Usage: cargo xtask TASK
+
+Tasks:
+  ci              every check that a change must pass, in order, up to the first failure
+  tidy            the rules of the tree that neither rustfmt nor clippy check
+  golden FILE...  run worked examples (JSON) and print the first difference
+
+Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
+
+/// Why there is no result.
+#[derive(Debug)]
+enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// A task failed.
+    Task(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Task(error)
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    match run(&arguments) {
+        Ok(result) => {
+            answer(&result);
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Usage(what)) => {
+            log(&format!("error: {what}; see cargo xtask --help"));
+            ExitCode::from(2)
+        }
+        Err(Failure::Task(error)) => {
+            log(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the task that the command line names; returns what belongs on standard output.
+fn run(arguments: &[String]) -> Result<String, Failure> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let usage = |what: String| Err(Failure::Usage(what));
+    match words[..] {
+        [] => usage("name a task".to_owned()),
+        ["help"] => Ok(HELP.to_owned()),
+        _ if words.contains(&"--help") || words.contains(&"-h") => Ok(HELP.to_owned()),
+        ["ci"] => Ok(ci::run(&root())?),
+        ["tidy"] => Ok(tidy::run(&root())?),
+        ["golden"] => usage("golden: name at least one file".to_owned()),
+        ["golden", ..] => Ok(golden::run(&arguments[1..])?),
+        ["ci" | "tidy", extra, ..] => usage(format!("{}: unexpected argument {extra}", words[0])),
+        [task, ..] => usage(format!("there is no task {task}")),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let mut root = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    root.pop();
+    root
+}
+
+/// Prints the result of a task to standard output; whoever closes that early wants no more of it.
+fn answer(text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(std::io::stdout(), "{text}");
+    }
+}
+
+/// Prints progress, findings and errors to standard error.
+#[expect(clippy::print_stderr, reason = "the one place where messages are printed")]
+fn log(text: &str) {
+    eprintln!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wrong command line must not start a task, and must say what is wrong.
+    #[test]
+    fn wrong_command_lines_are_refused() {
+        for (line, what) in [
+            ("", "name a task"),
+            ("tidi", "there is no task tidi"),
+            ("golden", "golden: name at least one file"),
+            ("ci now", "ci: unexpected argument now"),
+            ("tidy --fix", "tidy: unexpected argument --fix"),
+        ] {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            match run(&arguments) {
+                Err(Failure::Usage(found)) => assert_eq!(found, what),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert_eq!(run(&["ci".to_owned(), "--help".to_owned()]).unwrap(), HELP);
+    }
+
+    #[test]
+    fn a_failed_task_tells_the_whole_chain() {
+        let Err(Failure::Task(error)) = run(&["golden".to_owned(), "no/such/file".to_owned()])
+        else {
+            panic!("there is no such file");
+        };
+        let text = format!("{error:#}");
+        assert!(text.starts_with("cannot read no/such/file: "), "{text}");
+    }
 }

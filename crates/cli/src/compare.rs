@@ -23,7 +23,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
         input.set.extend(vary);
         let inputs = Inputs::new(&input)?;
         if matches!(&inputs.origin, Origin::Trace { path, .. } if path == "-") {
-            return Err(wrong("compare reads the workload once a run, standard input can be read only once: save it to a file"));
+            return Err(wrong(
+                "compare reads the workload once a run, standard input can be read only once: save it to a file",
+            ));
         }
         let checked = inputs.settings()?;
         runs.push((settings, inputs, checked));
@@ -37,13 +39,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
         let objects: Vec<_> = runs
             .iter()
             .zip(&outcomes)
-            .map(|((_, inputs, _), outcome)| json::object(inputs, &outcome.provenance, &outcome.report))
+            .map(|((_, inputs, _), outcome)| {
+                json::object(inputs, &outcome.provenance, &outcome.report)
+            })
             .collect();
         print(&serde_json::to_string_pretty(&objects)?);
     } else {
         let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
         let (_, inputs, _) = &runs[0];
-        let head = format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
+        let head =
+            format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
         print(&(head + &comparison(&axes, &names, &outcomes)));
     }
     Ok(())
@@ -51,7 +56,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
 
 fn axis(vary: &str) -> Result<Axis> {
     let Some((key, values)) = vary.split_once('=') else {
-        return Err(wrong(&format!("--vary {vary}: KEY=A,B,C is needed, such as queue.depth=1,16,256")));
+        return Err(wrong(&format!(
+            "--vary {vary}: KEY=A,B,C is needed, such as queue.depth=1,16,256"
+        )));
     };
     let values = values.split(',').map(|value| value.trim().to_string()).collect();
     Ok(Axis { key: key.trim().to_string(), values })

@@ -1,13 +1,14 @@
 //! From arguments to a device and a workload.
 
+use crate::InputError;
 use crate::args::InputArgs;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use crate::InputError;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_core::request::Request;
 use flashyard_sim::config::{
-    ConfigError, DeviceKeys, Extras, Problem, Sections, Settings, apply_setting, nearest, read_toml,
+    ConfigError, DeviceKeys, Extras, Item, Problem, Sections, Settings, Table, apply_setting,
+    nearest, read_toml,
 };
 use flashyard_workload::generator::{BUILT_IN, BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::trace::{TraceKeys, open_trace};
@@ -124,7 +125,13 @@ impl Inputs {
         for setting in set {
             apply_setting("--set", setting, &mut sections, &mut problems);
         }
-        let inputs = Self { device_name: device.to_string(), sections, origin, seed: DEFAULT_SEED, map_lines };
+        let inputs = Self {
+            device_name: device.to_string(),
+            sections,
+            origin,
+            seed: DEFAULT_SEED,
+            map_lines,
+        };
         if problems.is_empty() { Ok(inputs) } else { Err(config_error(problems)) }
     }
 
@@ -211,7 +218,8 @@ fn is_toml(name: &str) -> bool {
 }
 
 fn read_text(path: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
+    std::fs::read_to_string(path)
+        .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
 }
 
 /// Decides what a lone argument names.
@@ -286,14 +294,15 @@ fn read_workload_file(
     let string = |extras: &Extras, path: &str| extras.string(path).map(|s| s.map(str::to_string));
     match string(&first, "generator.base") {
         Ok(None) => {}
-        Ok(Some(base)) => match BuiltIn::from_name(&base) {
-            Some(built_in) => sections.generator = built_in.keys,
-            None => {
+        Ok(Some(base)) => {
+            if let Some(built_in) = BuiltIn::from_name(&base) {
+                sections.generator = built_in.keys;
+            } else {
                 let known = nearest(&base, BUILT_IN.iter().map(|known| known.name));
                 let what = format!("generator.base: {base} is not a built-in workload{known}");
                 problem(first.line("generator.base"), what);
             }
-        },
+        }
         Err(what) => problem(first.line("generator.base"), what),
     }
     let extras = read_toml(file, &text, sections, &WORKLOAD_EXTRAS, problems);
@@ -309,10 +318,8 @@ fn read_workload_file(
     let (path, format) = (text_of("trace.path"), text_of("trace.format"));
     let has_generator = text.lines().any(|line| line.trim_start().starts_with("[generator]"));
     let lines = map_lines(&extras).unwrap_or_else(|what| {
-        problems.push(Problem {
-            place: format!("{file}:{}", extras.line("initial.map_lines")),
-            what,
-        });
+        problems
+            .push(Problem { place: format!("{file}:{}", extras.line("initial.map_lines")), what });
         Vec::new()
     });
     let origin = match (path, has_generator) {
@@ -339,10 +346,10 @@ fn beside(file: &str, path: &str) -> String {
 
 fn map_lines(extras: &Extras) -> Result<Vec<(u64, bool)>, String> {
     let tables = extras.tables("initial.map_lines")?;
-    let line = |table: &flashyard_sim::config::Table| {
-        let slpn = table.get("slpn").and_then(|item| item.as_integer());
+    let line = |table: &Table| {
+        let slpn = table.get("slpn").and_then(Item::as_integer);
         let slpn = slpn.and_then(|slpn| u64::try_from(slpn).ok());
-        let dirty = table.get("dirty").map_or(Some(false), |item| item.as_bool());
+        let dirty = table.get("dirty").map_or(Some(false), Item::as_bool);
         let known = table.iter().all(|(name, _)| ["slpn", "dirty"].contains(&name));
         match (slpn, dirty, known) {
             (Some(slpn), Some(dirty), true) => Ok((slpn, dirty)),

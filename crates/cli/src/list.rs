@@ -4,7 +4,6 @@ use crate::args::Listing;
 use crate::inputs::AllSections;
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
-use anyhow::Result;
 use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
@@ -12,12 +11,11 @@ use flashyard_sim::config::{Sections, show_value};
 use flashyard_workload::{BUILT_IN, FORMATS};
 
 /// Runs `flashyard list`.
-pub(crate) fn run(what: Option<Listing>) -> Result<()> {
+pub(crate) fn run(what: Option<Listing>) {
     let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
     let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
     let texts: Vec<String> = wanted.into_iter().map(list).collect();
     print(&texts.join("\n"));
-    Ok(())
 }
 
 fn list(what: Listing) -> String {

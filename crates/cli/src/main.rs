@@ -35,13 +35,16 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
-        Command::List(args) => list::run(args.what),
+        Command::List(args) => {
+            list::run(args.what);
+            Ok(())
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::remark(&format!("error: {error:#}"));
-            let wrong_input = error.chain().any(|cause| cause.is::<InputError>());
+            let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
             if wrong_input { ExitCode::from(WRONG_INPUT) } else { ExitCode::FAILURE }
         }
     }

@@ -92,7 +92,9 @@ pub(crate) fn simulate(
     if !inputs.map_lines.is_empty() {
         device.preload_map(&inputs.map_lines).map_err(|error| wrong(&error.to_string()))?;
     }
-    observers.into_iter().for_each(|observer| device.observe(observer));
+    for observer in observers {
+        device.observe(observer);
+    }
     let mut source = Hashed {
         source: inputs.open(Some(settings.capacity_sectors()))?,
         hash: Sha256::new(),
@@ -142,7 +144,8 @@ impl Hashed {
             bytes[23] = request.flags.bits();
             self.hash.update(bytes);
             self.count += 1;
-            if let Some(progress) = self.progress.as_ref().filter(|_| self.count % PROGRESS_STEP == 0)
+            if let Some(progress) =
+                self.progress.as_ref().filter(|_| self.count.is_multiple_of(PROGRESS_STEP))
             {
                 progress.set_position(self.count);
             }

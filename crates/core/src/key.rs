@@ -211,17 +211,18 @@ macro_rules! keys {
 }
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macros make public items")]
 mod tests {
     use super::*;
 
     crate::choice! {
         /// Two words.
-        enum Colour { Red = "red", Blue = "blue", }
+        pub enum Colour { Red = "red", Blue = "blue", }
     }
 
     crate::keys! {
         /// Keys of a part that only the test has.
-        struct PartKeys {
+        pub struct PartKeys {
             /// How many.
             count: u64 = 3 => { kind: Kind::count("things", 1, 9), source: "assumed", flip: "4", with: &[] },
             /// Which one.

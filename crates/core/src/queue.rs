@@ -83,8 +83,7 @@ where
     ) -> Option<Time> {
         self.ready.remove(positions.ready.as_mut(), command);
         let deadlines = positions.deadline.as_mut();
-        (deadlines[command as usize] != ABSENT)
-            .then(|| self.deadlines.remove(deadlines, command).0)
+        (deadlines[command as usize] != ABSENT).then(|| self.deadlines.remove(deadlines, command).0)
     }
 
     /// The command to serve next at `now`.
@@ -102,8 +101,10 @@ mod tests {
 
     #[test]
     fn expired_commands_come_first_and_equal_keys_in_order() {
-        let mut queue =
-            CommandQueue::new([Entry::vacant((0, 0, 0)); 4], [Entry::vacant((Time::ZERO, 0, 0)); 4]);
+        let mut queue = CommandQueue::new(
+            [Entry::vacant((0, 0, 0)); 4],
+            [Entry::vacant((Time::ZERO, 0, 0)); 4],
+        );
         let mut positions = Positions { ready: [ABSENT; 4], deadline: [ABSENT; 4] };
         let place = |queue, key, deadline: Option<u64>| Placement {
             queue,

@@ -39,6 +39,7 @@ impl Time {
     }
 
     /// `self + span`, or [`Time::MAX`] where that does not fit.
+    #[must_use]
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }

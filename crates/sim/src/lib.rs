@@ -31,3 +31,9 @@ pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod report;
+
+/// The example of the guide, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ADDING_A_POLICY.md")]
+#[derive(Debug)]
+pub struct AddingAPolicy;

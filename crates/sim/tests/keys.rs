@@ -21,6 +21,7 @@ const FULL: &[&str] = &[
     "geometry.blocks_per_die=64",
     "geometry.pages_per_block=8",
     "ftl.over_provisioning_percent=100",
+    "map.cache_bytes=256",
     "map.entries_per_page=64",
 ];
 
@@ -29,6 +30,13 @@ const FULL_PAGES: u64 = 200;
 
 /// Pages that the requests to a fresh device touch: 64 map pages of the default device.
 const FRESH_PAGES: u64 = 65_536;
+
+/// Keys whose flip changes nothing however the device is set up, and why. Where one of them gets an
+/// effect, the test below asks for its removal from here.
+const WITHOUT_EFFECT: &[(&str, &str)] = &[(
+    "gc.reserve_blocks",
+    "it is at most gc.hard_free_blocks, at which garbage collection goes before every host program",
+)];
 
 fn is_full(with: &[&str]) -> bool {
     with.contains(&"@full")
@@ -123,7 +131,13 @@ fn flipping_any_key_changes_a_result() {
     for (section, keys, _) in DeviceKeys::default().sections() {
         for key in keys {
             count += 1;
-            wrong.extend(witness(&format!("{section}.{}", key.name), key, &mut bases).err());
+            let path = format!("{section}.{}", key.name);
+            let known = WITHOUT_EFFECT.iter().find(|(without, _)| *without == path);
+            match (witness(&path, key, &mut bases), known) {
+                (Ok(()), Some((_, why))) => wrong.push(format!("{path} has an effect, but {why}?")),
+                (Err(why), None) => wrong.push(why),
+                (Ok(()), None) | (Err(_), Some(_)) => {}
+            }
         }
     }
     assert!(wrong.is_empty(), "{} of {count} keys:\n{}", wrong.len(), wrong.join("\n"));

@@ -51,7 +51,7 @@ fn random_case(random: &mut Random) -> Case {
     let mut now = 0;
     let gap = random.pick(&[1, 100, 3_000]);
     let writes = random.below(11);
-    let trace = (0..1 + random.below(60))
+    let trace = (0..=random.below(60))
         .map(|_| {
             if random.below(3) == 0 {
                 now += random.below(gap);
@@ -150,10 +150,8 @@ fn random_runs_equal_the_naive_implementation() {
         let case = random_case(&mut Random(seed));
         for (name, policy) in POLICIES {
             let result = std::panic::catch_unwind(|| compare(&case, name, policy));
-            if let Err(panic) = result {
-                eprintln!("seed {seed}, policy {name}: {:?}\n{:?}", case.config, case.trace);
-                std::panic::resume_unwind(panic);
-            }
+            let Case { config, trace } = &case;
+            assert!(result.is_ok(), "seed {seed}, policy {name}: {config:?}\n{trace:?}");
         }
     }
 }

@@ -19,7 +19,10 @@ fn random_settings(random: &mut Random) -> Settings {
         format!("geometry.ways={}", random.pick(&[1, 1, 2, 3])),
         format!("geometry.pages_per_block={pages_per_block}"),
         format!("channel.ps_per_byte={}", random.pick(&[0, 0, 2_500, 100_000])),
-        format!("map.store={}", random.pick(&["line_cache", "line_cache", "line_cache", "resident"])),
+        format!(
+            "map.store={}",
+            random.pick(&["line_cache", "line_cache", "line_cache", "resident"])
+        ),
         format!("map.entries_per_line={}", random.pick(&[1, 2, 8])),
         format!("map.entries_per_page={}", random.pick(&[16, 64, 0])),
         format!("map.batch_update={}", random.pick(&["true", "false"])),

@@ -1,1 +1,54 @@
-//! Flashyard.
+//! Everything that yields requests: trace files, transforms of them, and a generator.
+//!
+//! * [`RequestSource`]: the one interface that a run reads.
+//! * [`trace`]: a trace file through a streaming pipeline of transforms, and the keys of `[trace]`.
+//! * [`mod@format`]: the trace formats, one file each.
+//! * [`generator`]: bursty requests from a few parameters, the keys of `[generator]`, and the
+//!   built-in workloads.
+//! * [`info`]: statistics of any source.
+//!
+//! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
+//! or the machine: the same bytes, keys and seed yield the same requests.
+
+pub mod error;
+pub mod format;
+pub mod generator;
+pub mod info;
+pub mod input;
+mod lines;
+mod number;
+pub mod random;
+pub mod trace;
+
+use flashyard_core::request::Request;
+
+pub use error::WorkloadError;
+pub use format::{FORMATS, FormatInfo};
+pub use generator::{BUILT_IN, Generator, GeneratorKeys};
+pub use info::Info;
+pub use trace::{Trace, TraceKeys, from_reader, open_trace};
+
+/// A stream of requests.
+pub trait RequestSource {
+    /// The next request; `None` at the end. Arrivals MUST NOT decrease. A source MUST NOT be read
+    /// on after an error.
+    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError>;
+
+    /// What has been read so far.
+    fn stats(&self) -> SourceStats;
+}
+
+/// What a source knows about the requests it has read so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SourceStats {
+    /// Requests read; a source that sorts has read more than it has handed out.
+    pub requests: u64,
+    /// Requests moved to fit the device.
+    pub folded: u64,
+    /// Rows that are earlier than the row before them in the file.
+    pub steps_back: u64,
+    /// The longest of these steps, in nanoseconds.
+    pub max_back_ns: u64,
+    /// Runs of the recording clock; 1 unless the epochs of a trace are joined.
+    pub clock_epochs: u64,
+}

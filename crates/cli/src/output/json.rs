@@ -1,5 +1,5 @@
 //! The `--json` contract. Documented in docs/JSON.md; a field is added with the same
-//! schema_version, changed or removed only with a new one.
+//! `schema_version`, changed or removed only with a new one.
 
 use crate::inputs::Inputs;
 use flashyard_core::key::{Kind, Value as KeyValue};
@@ -75,5 +75,5 @@ fn setting(kind: &Kind, value: KeyValue) -> Value {
 
 /// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

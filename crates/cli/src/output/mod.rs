@@ -45,7 +45,11 @@ impl WholeFile {
     /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<()> {
         let say = || format!("{}: cannot be written", self.path.display());
-        let file = self.writer.into_inner().map_err(|error| error.into_error()).with_context(say)?;
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(std::io::IntoInnerError::into_error)
+            .with_context(say)?;
         file.persist(&self.path).with_context(say)?;
         Ok(())
     }

@@ -31,8 +31,17 @@ pub(crate) struct RequestLog {
 /// The names of the integer columns, in order; times in nanoseconds, energy in picojoules.
 fn columns() -> Vec<String> {
     let mut names: Vec<String> = [
-        "order", "arrival_ns", "completion_ns", "latency_ns", "first_sector", "sectors", "pages",
-        "stream", "fot_ns", "queue_wait_ns", "own_ns",
+        "order",
+        "arrival_ns",
+        "completion_ns",
+        "latency_ns",
+        "first_sector",
+        "sectors",
+        "pages",
+        "stream",
+        "fot_ns",
+        "queue_wait_ns",
+        "own_ns",
     ]
     .map(String::from)
     .to_vec();

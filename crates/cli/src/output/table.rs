@@ -138,10 +138,8 @@ fn figures(report: &Report) -> String {
 }
 
 fn parts(report: &Report) -> String {
-    let classes: Vec<&str> = ["read", "write"]
-        .into_iter()
-        .filter(|class| report.latency_ns[class].count > 0)
-        .collect();
+    let classes: Vec<&str> =
+        ["read", "write"].into_iter().filter(|class| report.latency_ns[class].count > 0).collect();
     let mut header = vec!["latency is (us, mean)".to_string()];
     for class in &classes {
         header.extend([class.to_string(), "share".to_string(), "slowest 1 %".to_string()]);

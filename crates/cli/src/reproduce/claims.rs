@@ -167,13 +167,19 @@ fn breakdown(results: &Results) -> (String, bool) {
 }
 
 fn cache_trend(results: &Results) -> (String, bool) {
-    let ratios: Vec<f64> = (0..results.cache.len()).map(|size| results.cache_ratio(size, 2)).collect();
+    let ratios: Vec<f64> =
+        (0..results.cache.len()).map(|size| results.cache_ratio(size, 2)).collect();
     let best = (0..ratios.len()).min_by(|a, b| ratios[*a].total_cmp(&ratios[*b])).unwrap_or(0);
     let kb = |size: usize| results.study.cache_bytes[size] as f64 / 1024.0;
     let last = ratios.len() - 1;
     let found = format!(
         "{:.3} at {} kB, lowest {:.3} at {} kB, {:.3} at {} kB",
-        ratios[0], kb(0), ratios[best], kb(best), ratios[last], kb(last)
+        ratios[0],
+        kb(0),
+        ratios[best],
+        kb(best),
+        ratios[last],
+        kb(last)
     );
     (found, kb(best) <= 1.0 && ratios[last] > ratios[best])
 }

@@ -14,8 +14,11 @@ use serde_json::{Value, json};
 const FILE: &str = include_str!("../../../../experiments/drs.toml");
 
 /// The classes of requests that the tables show, and their titles.
-const CLASSES: [(&str, &str); 3] =
-    [("read", "mean read latency / RCF"), ("write", "mean write latency / RCF"), ("all", "mean latency of all requests / RCF")];
+const CLASSES: [(&str, &str); 3] = [
+    ("read", "mean read latency / RCF"),
+    ("write", "mean write latency / RCF"),
+    ("all", "mean latency of all requests / RCF"),
+];
 
 /// The policies whose map-cache sweep is shown beside RCF.
 const CACHE_POLICIES: [&str; 3] = ["rcf", "size", "drs"];
@@ -45,16 +48,16 @@ impl Results {
             place.expect("the study has this policy")
         };
         let (policy, base) = (column(policy), column(&self.study.baseline));
-        let ratio = |row: &Vec<Report>| {
-            Self::mean(&row[policy], class) / Self::mean(&row[base], class)
-        };
+        let ratio =
+            |row: &Vec<Report>| Self::mean(&row[policy], class) / Self::mean(&row[base], class);
         self.main.iter().map(ratio).collect()
     }
 
     /// The mean over the workloads of a policy's read latency over RCF's, at one cache size.
     pub(crate) fn cache_ratio(&self, size: usize, policy: usize) -> f64 {
         let rows = &self.cache[size];
-        let ratios = rows.iter().map(|row| Self::mean(&row[policy], "read") / Self::mean(&row[0], "read"));
+        let ratios =
+            rows.iter().map(|row| Self::mean(&row[policy], "read") / Self::mean(&row[0], "read"));
         ratios.sum::<f64>() / rows.len() as f64
     }
 }
@@ -83,12 +86,7 @@ struct Job {
     workload: usize,
 }
 
-fn simulate_all(
-    study: Study,
-    keys: DeviceKeys,
-    loaded: &[Loaded],
-    check: bool,
-) -> Result<Results> {
+fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) -> Result<Results> {
     let mut jobs = Vec::new();
     let mut add = |workload: usize, settings: &[(&str, &str)]| {
         let settings = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -175,8 +173,13 @@ fn policy_table(results: &Results, class: &str, title: &str) -> String {
 /// The waiting times of RCF and DRS.
 fn breakdown(results: &Results) -> String {
     let header = [
-        "breakdown, all requests (us)", "rcf queue", "rcf own", "rcf flash wait", "drs queue",
-        "drs own", "drs flash wait",
+        "breakdown, all requests (us)",
+        "rcf queue",
+        "rcf own",
+        "rcf flash wait",
+        "drs queue",
+        "drs own",
+        "drs flash wait",
     ];
     let mut table = table::table(&header);
     let last = results.study.policies.len() - 1;
@@ -184,7 +187,9 @@ fn breakdown(results: &Results) -> String {
         let mut cells = vec![name.clone()];
         for policy in [0, last] {
             let waits = results.main[row][policy].waits_ns.as_ref().map(|waits| &waits["all"]);
-            let cell = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |ns| format!("{:.0}", ns / 1e3));
+            let cell = |value: Option<f64>| {
+                value.map_or_else(|| "-".to_string(), |ns| format!("{:.0}", ns / 1e3))
+            };
             cells.push(cell(waits.and_then(|waits| waits.request_queue_mean)));
             cells.push(cell(waits.and_then(|waits| waits.own_commands_mean)));
             cells.push(cell(waits.and_then(|waits| waits.flash_queue_mean)));
@@ -199,7 +204,8 @@ fn cache_table(results: &Results) -> String {
     let mut table = table::table(&header);
     for (size, bytes) in results.study.cache_bytes.iter().enumerate() {
         let rows = &results.cache[size];
-        let drs = rows.iter().map(|row| Results::mean(&row[2], "read")).sum::<f64>() / rows.len() as f64;
+        let drs =
+            rows.iter().map(|row| Results::mean(&row[2], "read")).sum::<f64>() / rows.len() as f64;
         table.add_row(vec![
             format!("{}", *bytes as f64 / 1024.0),
             format!("{:.3}", results.cache_ratio(size, 1)),

@@ -82,7 +82,11 @@ impl Study {
                 .map(|row| row.trace.as_str())
                 .collect();
             if !missing.is_empty() {
-                let what = format!("{}: missing {} (plain, .gz or .zst)", dir.display(), missing.join(", "));
+                let what = format!(
+                    "{}: missing {} (plain, .gz or .zst)",
+                    dir.display(),
+                    missing.join(", ")
+                );
                 return Err(wrong(&what));
             }
         }

@@ -7,7 +7,9 @@
 //! kind of dependency edge counts, and a command that no request needs goes last. O(log n) a
 //! command, and O(chain) a translation for handing ranks on.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use super::{
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::Time;
@@ -57,7 +59,7 @@ impl CommandPolicy for DrsKeys {
 
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
-        let own = request.map_or(Rank::NONE, |request| request.rank());
+        let own = request.map_or(Rank::NONE, RequestView::rank);
         let rank = own.min(command.inherited);
         let queue = by_class(rank);
         let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];

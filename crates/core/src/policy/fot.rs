@@ -5,7 +5,9 @@
 //! own commands and of the unfinished commands of others that it has to wait for; it is fixed once
 //! the request has been translated. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use super::{
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::Time;
@@ -44,7 +46,7 @@ impl CommandPolicy for FotPolicyKeys {
 
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
-        let rank = request.map_or(Rank::NONE, |request| request.rank());
+        let rank = request.map_or(Rank::NONE, RequestView::rank);
         let queue = by_class(rank);
         let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
         Placement {

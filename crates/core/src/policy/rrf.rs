@@ -4,7 +4,9 @@
 //! Source: Lee et al., IEEE Access 2021. Writes do not starve: a command that has waited for
 //! `write_deadline_ms` goes first. O(log n) a command.
 
-use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, by_class, deadline};
+use super::{
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::Time;
@@ -60,7 +62,7 @@ impl CommandPolicy for RrfKeys {
 
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
-        let queue = by_class(request.map_or(Rank::NONE, |request| request.rank()));
+        let queue = by_class(request.map_or(Rank::NONE, RequestView::rank));
         let key = match (self.order, request) {
             (RrfOrder::Insertion, _) => 0,
             (RrfOrder::Arrival, request) => request.map_or(u64::MAX, |request| request.order),

@@ -131,7 +131,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn table(&mut self, prefix: &str, table: &Table) {
         for (name, item) in table {
-            let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
+            let path =
+                if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
             let span = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
             let line = span.map_or(1, |span| line_of(self.text, span.start));
             if self.extras.contains(&path.as_str()) {
@@ -192,7 +193,7 @@ impl Reader<'_> {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+    1 + text.get(..offset).unwrap_or(text).matches('\n').count()
 }
 
 fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key), String> {
@@ -205,7 +206,9 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
     }
     let paths: Vec<String> = all
         .iter()
-        .flat_map(|(section, keys, _)| keys.iter().map(move |key| format!("{section}.{}", key.name)))
+        .flat_map(|(section, keys, _)| {
+            keys.iter().map(move |key| format!("{section}.{}", key.name))
+        })
         .collect();
     let exact = paths.iter().find(|known| known.rsplit('.').next() == Some(name));
     let near = match exact {
@@ -350,7 +353,13 @@ mod tests {
     #[test]
     fn a_syntax_error_has_its_line() {
         let mut problems = Vec::new();
-        read_toml("d.toml", "[nand]\nread_us = = 3\n", &mut DeviceKeys::default(), &[], &mut problems);
+        read_toml(
+            "d.toml",
+            "[nand]\nread_us = = 3\n",
+            &mut DeviceKeys::default(),
+            &[],
+            &mut problems,
+        );
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].place, "d.toml:2");
     }

@@ -11,15 +11,15 @@ pub use file::{
     show_value,
 };
 pub use sections::*;
-/// A table of a file, for extras that are no keys.
-pub use toml_edit::Table;
+/// What a file holds, for extras that are no keys.
+pub use toml_edit::{Item, Table};
 
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 use flashyard_core::units::Span;
 
 /// Open blocks a die may have: host data, host map, copied data, copied map pages.
-pub const FRONTIERS: u64 = 4;
+pub const FRONTIERS: usize = 4;
 
 /// A device that can exist, in integers.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl Settings {
     fn derive(keys: DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
-        if g.page_bytes % u64::from(SECTOR_BYTES) != 0 {
+        if !g.page_bytes.is_multiple_of(u64::from(SECTOR_BYTES)) {
             fail(format!(
                 "geometry.page_bytes: {} is not a multiple of the sector of {SECTOR_BYTES} bytes",
                 g.page_bytes
@@ -164,7 +164,7 @@ fn check_spare(
     // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
     // so there must be room for one more copy of them.
     let rewrite = map_pages.div_ceil(dies).div_ceil(keys.geometry.pages_per_block);
-    let needed = valid_blocks + rewrite + FRONTIERS + keys.gc.reserve_blocks + 1;
+    let needed = valid_blocks + rewrite + FRONTIERS as u64 + keys.gc.reserve_blocks + 1;
     if exported == 0 || keys.geometry.blocks_per_die < needed {
         fail(format!(
             "geometry.blocks_per_die: {} blocks leave no room to write: {valid_blocks} of valid pages, {rewrite} of rewritten map pages, \

@@ -4,9 +4,9 @@
 //! A request is translated as a whole, so that its flash operation time (FOT) is known; its sets
 //! take slots in page order; no later request is translated before all of them have one.
 
+use super::Device;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
-use super::Device;
 use crate::config::{Admission, DataOrder, MapHazards, SlotsScope, UnmappedRead};
 use crate::ftl::line_cache::{Lookup, Victim};
 use crate::metrics::parts::{Part, Parts};
@@ -50,7 +50,8 @@ impl Plan {
     /// one source the later stage counts.
     fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
         let count = self.count;
-        let known = self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
+        let known =
+            self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
         match known {
             Some(wait) if wait.2 >= source_stage => {}
             Some(wait) => (wait.2, wait.3) = (source_stage, kind),
@@ -150,7 +151,12 @@ impl Device {
         let parts = self.parts_until_now(handle);
         let request = self.pending[handle as usize].request;
         self.pending[handle as usize].unfinished = 1;
-        let set = Set { request: handle, charge: handle, track: Track::starting(self.now, parts), ..Set::VACANT };
+        let set = Set {
+            request: handle,
+            charge: handle,
+            track: Track::starting(self.now, parts),
+            ..Set::VACANT
+        };
         let flush = request.op == RequestOp::Flush;
         let stages: &[_] = if flush { &[(Stage::Barrier, DieId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);

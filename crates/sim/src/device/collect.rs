@@ -42,7 +42,11 @@ impl Device {
         self.map.blocks.claim(victim);
         self.totals.gc_jobs += 1;
         self.totals.gc_valid += u64::from(self.map.blocks.valid_pages(victim));
-        let eraser = self.own_set(charge, Set { ppn: Some(self.settings.geometry.page_of(victim, 0)), ..Set::VACANT }, &[(Stage::Erase, die)]);
+        let eraser = self.own_set(
+            charge,
+            Set { ppn: Some(self.settings.geometry.page_of(victim, 0)), ..Set::VACANT },
+            &[(Stage::Erase, die)],
+        );
         self.dies[die.index()].job = Some(Job { victim, next_page: 0, eraser, charge });
         self.copy_next(die);
         self.activate(eraser);
@@ -71,7 +75,8 @@ impl Device {
             Owner::Data(lpn) => state.lpn = lpn,
             Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
         }
-        let copy = self.own_set(job.charge, state, &[(Stage::CopyRead, die), (Stage::CopyProgram, die)]);
+        let copy =
+            self.own_set(job.charge, state, &[(Stage::CopyRead, die), (Stage::CopyProgram, die)]);
         self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
         self.activate(copy);
     }

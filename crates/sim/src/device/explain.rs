@@ -89,9 +89,7 @@ impl Device {
         }
         let state = &mut self.sets[set as usize];
         let is_map = match state.mode {
-            Mode::Running => {
-                !state.stages[self.graph.node(set).stage as usize].0.is_data()
-            }
+            Mode::Running => !state.stages[self.graph.node(set).stage as usize].0.is_data(),
             _ => true,
         };
         let track = &mut state.track;

@@ -1,8 +1,8 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
+use super::Device;
 use super::explain::DIE_GC;
 use super::state::{Mode, Stage};
-use super::Device;
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
 use flashyard_core::command::Op;
@@ -13,6 +13,14 @@ use flashyard_core::units::{DieId, Ppn, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: [&str; 2] = ["GC-RCQ", "GC-PCQ"];
+
+/// What a command that is about to start gets.
+enum Bound {
+    /// The page that it works on; none for a read of a never-written page.
+    Page(Option<Ppn>),
+    /// No page: the die has no room for a program.
+    NoRoom,
+}
 
 impl Device {
     /// Puts the current command of a set into the queue of its die.
@@ -65,8 +73,11 @@ impl Device {
         let state = &self.sets[set as usize];
         let node = self.graph.node(set);
         let op = self.stage(set).op();
-        let inherited =
-            if self.policy.inherits() { node.inherited_at(node.stage) } else { flashyard_core::command::Rank::NONE };
+        let inherited = if self.policy.inherits() {
+            node.inherited_at(node.stage)
+        } else {
+            flashyard_core::command::Rank::NONE
+        };
         if state.request == NIL && !inherited.is_some() {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
@@ -125,31 +136,32 @@ impl Device {
             let gc = queues.gc.peek(self.now);
             let Some(set) = (if urgent { gc.or(host) } else { host.or(gc) }) else { return };
             match self.bind(set, die) {
-                Some(ppn) => {
+                Bound::Page(ppn) => {
                     self.take_from_queue(set);
                     self.start(set, die, ppn);
                 }
-                None => self.wait_for_room(set, die),
+                Bound::NoRoom => self.wait_for_room(set, die),
             }
         }
     }
 
-    /// Binds the page of a command that is about to start; `None` where there is no room for a
-    /// program. A read of a never-written page has no page.
-    fn bind(&mut self, set: u32, die: DieId) -> Option<Option<Ppn>> {
+    /// Binds the page of a command that is about to start.
+    fn bind(&mut self, set: u32, die: DieId) -> Bound {
         let state = &self.sets[set as usize];
         let frontier = match self.stage(set) {
             Stage::Program => Frontier::HostData,
             Stage::Writeback | Stage::RewriteProgram => Frontier::HostMap,
             Stage::CopyProgram => Frontier::for_copy(state.copies_map),
-            Stage::Read => return Some(self.map.lookup(state.lpn)),
-            Stage::EvictRead | Stage::RewriteRead => return Some(self.map.lookup_map(state.map_page)),
+            Stage::Read => return Bound::Page(self.map.lookup(state.lpn)),
+            Stage::EvictRead | Stage::RewriteRead => {
+                return Bound::Page(self.map.lookup_map(state.map_page));
+            }
             Stage::Fetch => {
                 let cache = self.cache.as_ref().expect("only a cache fetches");
-                return Some(self.map.lookup_map(cache.map_page(state.lpn)));
+                return Bound::Page(self.map.lookup_map(cache.map_page(state.lpn)));
             }
-            Stage::CopyRead => return Some(state.source),
-            Stage::Erase => return Some(state.ppn),
+            Stage::CopyRead => return Bound::Page(state.source),
+            Stage::Erase => return Bound::Page(state.ppn),
             Stage::Barrier => unreachable!("a barrier never waits in a queue"),
         };
         let reserve = self.settings.keys.gc.reserve_blocks;
@@ -160,10 +172,12 @@ impl Device {
         };
         let free = u64::from(self.map.blocks.free_blocks(die));
         if !self.map.blocks.has_open_page(die, frontier) && free <= untouchable {
-            return None;
+            return Bound::NoRoom;
         }
         let charge = state.request;
-        let (ppn, opened) = self.map.blocks.take_page(die, frontier)?;
+        let Some((ppn, opened)) = self.map.blocks.take_page(die, frontier) else {
+            return Bound::NoRoom;
+        };
         if charge != NIL {
             self.dies[die.index()].fruitless = 0;
         }
@@ -174,7 +188,7 @@ impl Device {
             }
             self.collect(die, charge);
         }
-        Some(Some(ppn))
+        Bound::Page(Some(ppn))
     }
 
     /// A program without room waits for the erase that garbage collection of its die works towards.
@@ -232,7 +246,13 @@ impl Device {
             self.totals.data_hazards_ignored += u64::from(overtakes);
         }
         if let Some(checker) = &mut self.checker {
-            checker.started(now, die, op, ppn, (stage == Stage::Read).then_some(self.sets[set as usize].lpn));
+            checker.started(
+                now,
+                die,
+                op,
+                ppn,
+                (stage == Stage::Read).then_some(self.sets[set as usize].lpn),
+            );
         }
     }
 

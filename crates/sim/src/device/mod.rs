@@ -144,7 +144,7 @@ pub struct Device {
     dies: Vec<Die>,
     channel_free: Vec<Time>,
     /// The next completion of each busy die.
-    events: IndexedHeap<(Time, u32), Vec<Entry<(Time, u32)>>>,
+    events: Events,
     event_positions: Vec<u32>,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
@@ -189,6 +189,9 @@ impl fmt::Debug for Device {
             .finish_non_exhaustive()
     }
 }
+
+/// Completions by time, then die.
+type Events = IndexedHeap<(Time, u32), Vec<Entry<(Time, u32)>>>;
 
 /// Buckets of the index of live sets by LPN.
 const LPN_BUCKETS: usize = 1024;

@@ -108,8 +108,7 @@ impl Totals {
         self.parts[class].merge(&request.parts);
         let waits = &mut self.waits[class];
         waits.count += 1;
-        waits.queue_ns +=
-            u128::from(queue_wait(request.first_slot, request.request.arrival, now));
+        waits.queue_ns += u128::from(queue_wait(request.first_slot, request.request.arrival, now));
         waits.own_ns += u128::from(request.own.as_ns());
         waits.latency_ns += u128::from(latency);
         self.last_completion = now;
@@ -140,9 +139,8 @@ impl Device {
         let totals = &self.totals;
         let count = |op: RequestOp| totals.latency[op as usize].count();
         let first = totals.first_arrival.unwrap_or_default();
-        let read_write = |make: &dyn Fn(usize) -> Tails| {
-            BTreeMap::from([("read", make(0)), ("write", make(1))])
-        };
+        let read_write =
+            |make: &dyn Fn(usize) -> Tails| BTreeMap::from([("read", make(0)), ("write", make(1))]);
         let names = RequestOp::ALL.iter().map(|op| op.name()).chain(["all"]);
         Report {
             workload: WorkloadReport {
@@ -206,9 +204,8 @@ impl Device {
 
     fn throughput(&self, first: Time) -> Throughput {
         let makespan = self.totals.last_completion.as_ns().saturating_sub(first.as_ns());
-        let per_second = |amount: u64| {
-            (makespan > 0).then(|| amount as f64 * 1e9 / makespan as f64)
-        };
+        let per_second =
+            |amount: u64| (makespan > 0).then(|| amount as f64 * 1e9 / makespan as f64);
         let bytes = |op: RequestOp| self.totals.sectors[op as usize] * u64::from(SECTOR_BYTES);
         Throughput {
             makespan_ns: makespan,
@@ -289,13 +286,18 @@ impl Device {
         let total = attributed + background + standby;
         assert_eq!(total, by_resource.values().sum::<u64>(), "energy by resource adds up");
         assert_eq!(total, by_purpose.values().sum::<u64>(), "energy by purpose adds up");
-        EnergyReport { total, attributed, unattributed: background + standby, by_resource, by_purpose }
+        EnergyReport {
+            total,
+            attributed,
+            unattributed: background + standby,
+            by_resource,
+            by_purpose,
+        }
     }
 
     fn verdict(&self, first: Time) -> Verdict {
         let span = self.totals.last_arrival.since(first).as_ns();
-        let busy: u128 =
-            self.dies.iter().flat_map(|die| die.busy).map(u128::from).sum();
+        let busy: u128 = self.dies.iter().flat_map(|die| die.busy).map(u128::from).sum();
         let capacity = u128::from(span) * self.dies.len() as u128;
         let keys = &self.settings.keys;
         Verdict {

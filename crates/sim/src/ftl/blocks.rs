@@ -49,7 +49,7 @@ struct DiePool {
     free_head: u32,
     free_tail: u32,
     free_blocks: u32,
-    open: [OpenBlock; FRONTIERS as usize],
+    open: [OpenBlock; FRONTIERS],
     /// No full block has fewer valid pages.
     least_valid: u32,
 }
@@ -81,7 +81,7 @@ impl Blocks {
             free_head: 0,
             free_tail: 0,
             free_blocks: geometry.blocks_per_die,
-            open: [OpenBlock::default(); FRONTIERS as usize],
+            open: [OpenBlock::default(); FRONTIERS],
             least_valid: 0,
         };
         Self {
@@ -323,7 +323,10 @@ mod tests {
         let next: Vec<u32> = (0..32)
             .map(|_| blocks.take_page(die, Frontier::HostData).unwrap().0.get() / 4)
             .collect();
-        assert_eq!(next[..24].chunks(4).map(|block| block[0]).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7]);
+        assert_eq!(
+            next[..24].chunks(4).map(|block| block[0]).collect::<Vec<_>>(),
+            [2, 3, 4, 5, 6, 7]
+        );
         assert_eq!((next[24], next[28]), (1, 0));
         assert!(blocks.take_page(die, Frontier::HostData).is_none());
     }

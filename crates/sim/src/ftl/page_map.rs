@@ -111,7 +111,11 @@ impl PageMap {
                 Owner::Map(page) => self.lookup_map(page),
             };
             if let Some(ppn) = place {
-                assert_eq!(self.owner(ppn), Some(owner), "{ppn:?} is mapped but does not point back");
+                assert_eq!(
+                    self.owner(ppn),
+                    Some(owner),
+                    "{ppn:?} is mapped but does not point back"
+                );
                 valid[self.geometry.block_of(ppn).index()] += 1;
             }
         }

@@ -59,7 +59,8 @@ impl Backlog {
         self.width_ns *= 2;
         for bin in 0..BINS {
             let (left, right) = (2 * bin, 2 * bin + 1);
-            let pair = |values: &[u64; BINS]| if right < BINS { values[left] + values[right] } else { 0 };
+            let pair =
+                |values: &[u64; BINS]| if right < BINS { values[left] + values[right] } else { 0 };
             self.samples[bin] = pair(&self.samples);
             self.sums[bin] = pair(&self.sums);
         }

@@ -97,7 +97,8 @@ impl Tally {
 
     /// All energy, in picojoules.
     pub fn energy_pj(&self, energy: &EnergyKeys) -> u64 {
-        let array = |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
+        let array =
+            |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
         let arrays: u64 = Op::ALL.into_iter().flat_map(array).sum();
         let transfers: u64 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
         arrays + transfers

@@ -9,7 +9,7 @@ use super::parts::{PARTS, Parts};
 
 const SUB_BITS: u32 = 7;
 const SUB: u64 = 1 << SUB_BITS;
-const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUB as usize;
+const BUCKETS: usize = (64 - SUB_BITS as usize + 1) << SUB_BITS;
 
 /// A percentile, in parts of 10,000.
 pub type PerTenThousand = u64;
@@ -109,7 +109,7 @@ impl Histogram {
 }
 
 fn bucket_of(value: u64) -> usize {
-    let shift = (63 - (value | SUB).leading_zeros()).saturating_sub(SUB_BITS);
+    let shift = (value | SUB).ilog2() - SUB_BITS;
     usize::try_from(u64::from(shift) * SUB + (value >> shift)).expect("few buckets")
 }
 

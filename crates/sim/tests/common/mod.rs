@@ -1,5 +1,10 @@
 //! What the integration tests share: small devices, random numbers, recorded runs.
-#![allow(dead_code, clippy::allow_attributes, reason = "each test uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "a plain interface of which each test uses a part"
+)]
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;

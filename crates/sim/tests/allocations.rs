@@ -1,0 +1,95 @@
+//! The event loop allocates nothing once the deepest queue has been seen: memory is in slabs that
+//! double while they fill, and nothing is made for one event.
+
+mod common;
+
+use common::{Random, request, settings};
+use flashyard_core::policy::PolicyName;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_sim::config::Settings;
+use flashyard_sim::device::Device;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+use std::convert::Infallible;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Calls of the allocator so far that returned memory, of the whole process: this file has a single
+/// test, so nothing runs beside it.
+fn allocations() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.allocations + stats.reallocations
+}
+
+/// Full, with garbage collection, map evictions, transfers and stalls, on four dies.
+fn device(policy: &str) -> Settings {
+    settings(&[
+        &format!("policy.command={policy}"),
+        "state.initial=full",
+        "geometry.channels=2",
+        "geometry.ways=2",
+        "geometry.blocks_per_die=64",
+        "geometry.pages_per_block=16",
+        "ftl.over_provisioning_percent=80",
+        "channel.ps_per_byte=2500",
+        "map.entries_per_page=64",
+        "map.cache_bytes=512",
+        "queue.depth=64",
+    ])
+}
+
+/// A burst deeper than any later one, then small bursts that the device keeps up with. Each half
+/// has every operation and every request length.
+fn requests(settings: &Settings, count: usize) -> Vec<Request> {
+    let mut random = Random(3);
+    let units = u64::from(settings.exported_units);
+    let mut now_us = 0;
+    (0..count)
+        .map(|number| {
+            if number >= 600 && number % 20 == 0 {
+                now_us += 100_000;
+            }
+            let op = match random.below(20) {
+                0 => RequestOp::Trim,
+                1 => RequestOp::Flush,
+                2..11 => RequestOp::Write,
+                _ => RequestOp::Read,
+            };
+            let pages = 1 + random.below(if number % 10 == 0 { 16 } else { 2 });
+            let lpn = random.below(units - pages);
+            request(now_us, op, lpn, u32::try_from(pages).expect("a short request"))
+        })
+        .collect()
+}
+
+/// The number of the first request of the second half that allocated, and how many times all did.
+fn second_half(settings: &Settings, requests: &[Request]) -> (Option<usize>, usize) {
+    let mut counts = Vec::with_capacity(requests.len() + 1);
+    let mut source = requests.iter().copied();
+    let report = Device::new(settings).run(|| {
+        counts.push(allocations());
+        Ok::<_, Infallible>(source.next())
+    });
+    let report = report.expect("the workload fits the device");
+    assert!(report.gc.jobs > 1_000, "{:?}", report.gc);
+    assert!(report.map.stalls > 0 && report.map.dirty_evictions > 0, "{:?}", report.map);
+    let half = &counts[requests.len() / 2..];
+    assert!(half[0] > counts[0], "the first half allocates slabs");
+    let first = half.windows(2).position(|pair| pair[1] > pair[0]);
+    (first.map(|at| requests.len() / 2 + at), half[half.len() - 1] - half[0])
+}
+
+/// An allocation an event would be the slowest thing in the loop and would grow with the run.
+#[test]
+fn the_event_loop_does_not_allocate_in_steady_state() {
+    let before = allocations();
+    drop(std::hint::black_box(Box::new(before)));
+    assert!(allocations() > before, "the counter counts");
+    for policy in PolicyName::WORDS {
+        let settings = device(policy);
+        let requests = requests(&settings, 12_000);
+        let (first, count) = second_half(&settings, &requests);
+        assert_eq!(count, 0, "{policy} allocated first while request {first:?} was new");
+    }
+}

@@ -1,0 +1,115 @@
+//! `biotracer`: the block-level traces of smartphone applications on a Nexus 5.
+//!
+//! Source: Zhou, Pan, Wang, Xie, "I/O characteristics of smartphone applications and their
+//! implications for eMMC design", IISWC 2015; the files of the repository
+//! CASL-SDSU/SmartphoneIOTraces. Rows stand in dispatch order, so by the generate time they step
+//! back now and then: set `trace.time_order`. Bit 2 of the flags (arrived at an empty queue) is
+//! not used. A size of `8 n + 1` sectors carries the header sector of a packed write; the size
+//! is taken as recorded. The size in bytes repeats the size in sectors and is not read.
+//! One row of the published files (in `log250_RadioWebBrowse`) is a read of no sectors: it is taken
+//! as one sector, so that a device reads the page that it points at. Other formats refuse such rows.
+
+use flashyard_core::request::{Flags, RequestOp};
+
+use super::{Format, FormatInfo, Record, RowError, seconds, sector_count_or_none, whole};
+use crate::number::{decimal, integer, split_blanks};
+use crate::trace::{TimeColumn, TraceKeys};
+
+/// The registry entry.
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "biotracer",
+    doc: "Nexus 5 smartphone traces (Zhou et al., IISWC 2015)",
+    columns: COLUMNS,
+    example: "8681184\t\t88\t\t45056\t\t0\t\t1398403999.646690157\t\t1398403999.652921876\
+              \t\t1398403999.653009063\t\t1398403999.653717136\n",
+    recognises,
+    reader,
+};
+
+const COLUMN_COUNT: usize = 8;
+const COLUMNS: &str =
+    "first sector, sectors, bytes, flags, generate s, dequeue s, submit s, finish s between tabs";
+
+#[derive(Debug)]
+struct Biotracer {
+    time: TimeColumn,
+}
+
+fn reader(keys: &TraceKeys) -> Box<dyn Format> {
+    Box::new(Biotracer { time: keys.time_column })
+}
+
+fn recognises(line: &[u8]) -> bool {
+    let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
+    count == COLUMN_COUNT
+        && columns[..4].iter().all(|column| integer(column).is_ok())
+        && columns[4..].iter().all(|column| decimal(column, 9).is_ok())
+}
+
+impl Format for Biotracer {
+    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+        let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
+        if count != COLUMN_COUNT {
+            return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
+        }
+        let (time, name) = match self.time {
+            TimeColumn::Generate => (columns[4], "generate time"),
+            TimeColumn::Dequeue => (columns[5], "dequeue time"),
+            TimeColumn::Submit => (columns[6], "submit time"),
+            TimeColumn::Finish => (columns[7], "finish time"),
+        };
+        let write = whole("flags", columns[3])? & 1 == 1;
+        Ok(Record {
+            time_ns: seconds(name, time)?,
+            first_sector: whole("first sector", columns[0])?,
+            sectors: sector_count_or_none("sectors", columns[1])?.max(1),
+            stream: 0,
+            op: if write { RequestOp::Write } else { RequestOp::Read },
+            flags: Flags::NONE,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{parse, refused};
+    use super::*;
+
+    const ROW: &str = "8681184\t\t88\t\t45056\t\t5\t\t1398403999.646690157\t\t1.5\t2.5\t3.5";
+
+    #[test]
+    fn rows_are_read_exactly() {
+        let record = parse(&INFO, ROW).unwrap();
+        assert_eq!(record.time_ns, 1_398_403_999_646_690_157);
+        assert_eq!((record.first_sector, record.sectors), (8_681_184, 88));
+        assert_eq!(record.op, RequestOp::Write);
+        assert_eq!(parse(&INFO, &ROW.replace("\t5\t", "\t4\t")).unwrap().op, RequestOp::Read);
+    }
+
+    #[test]
+    fn the_time_column_is_selectable() {
+        let time = |time_column| {
+            let keys = TraceKeys { time_column, ..TraceKeys::default() };
+            reader(&keys).parse(ROW.as_bytes()).unwrap().time_ns
+        };
+        assert_eq!(time(TimeColumn::Dequeue), 1_500_000_000);
+        assert_eq!(time(TimeColumn::Submit), 2_500_000_000);
+        assert_eq!(time(TimeColumn::Finish), 3_500_000_000);
+    }
+
+    #[test]
+    fn a_read_of_no_sectors_is_one_of_one_sector() {
+        assert_eq!(parse(&INFO, "8\t0\t0\t0\t1\t1\t1\t1").unwrap().sectors, 1);
+    }
+
+    #[test]
+    fn wrong_rows_are_refused() {
+        refused(&INFO, "8\t8\t4096\t1\t1.5", "5 columns instead of 8");
+        refused(&INFO, &format!("{ROW}\t9"), "9 columns instead of 8");
+        refused(&INFO, "-8\t8\t4096\t1\t1\t1\t1\t1", "first sector is negative, \"-8\"");
+        refused(&INFO, "8\t8\t4096\tw\t1\t1\t1\t1", "flags is not a number, \"w\"");
+        refused(&INFO, "8\t4294967296\t0\t1\t1\t1\t1\t1", "sectors is too large");
+        refused(&INFO, "8\t8\t4096\t1\t-1.5\t1\t1\t1", "generate time is negative, \"-1.5\"");
+        refused(&INFO, "8\t8\t4096\t1\t1.\t1\t1\t1", "generate time is not a number, \"1.\"");
+    }
+}

@@ -1,0 +1,226 @@
+//! Trace formats: one file each, registered by one line below.
+//!
+//! To add a format, write `format/<name>.rs` with a type that implements [`Format`] and a constant
+//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow.
+
+use std::fmt;
+
+use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
+
+use crate::error::{WorkloadError, quoted};
+use crate::lines::Lines;
+use crate::number::{NumberError, decimal, integer};
+use crate::trace::TraceKeys;
+
+macro_rules! formats {
+    ($($module:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// Every format, in the order in which they are tried and listed.
+        pub const FORMATS: &[FormatInfo] = &[$($module::INFO),+];
+    };
+}
+
+formats! {
+    biotracer,
+    msr,
+    spc,
+    ssdsim,
+}
+
+/// A reader of the rows of one format.
+///
+/// Contract: `parse` MUST refuse a row that it cannot represent exactly, but for two roundings that
+/// every format shares: times are rounded down to nanoseconds, and byte ranges are widened to whole
+/// sectors. It MUST NOT return a length of 0 for a read, a write or a trim. It SHOULD NOT allocate
+/// for rows that are right.
+pub trait Format: fmt::Debug + Send {
+    /// The request of one row (a line without its end, never blank).
+    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError>;
+}
+
+/// A request as a trace records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it happened on the trace's own clock, in nanoseconds.
+    pub time_ns: u64,
+    /// First sector (512 B).
+    pub first_sector: u64,
+    /// Length in sectors; not 0 except for a flush.
+    pub sectors: u32,
+    /// The number of the device, address space or volume.
+    pub stream: u16,
+    /// What it asks for.
+    pub op: RequestOp,
+    /// Its modifiers.
+    pub flags: Flags,
+}
+
+/// Why a row is refused; the caller adds file and line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// What is wrong, with the value.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+/// What is known about a format.
+#[derive(Clone, Copy)]
+pub struct FormatInfo {
+    /// The word that the key `trace.format` takes.
+    pub name: &'static str,
+    /// One line for lists.
+    pub doc: &'static str,
+    /// The columns of a row.
+    pub columns: &'static str,
+    /// A few rows, each ended by a newline.
+    pub example: &'static str,
+    /// Whether a line has the shape of a row: right number of columns, right kind of each.
+    pub recognises: fn(&[u8]) -> bool,
+    /// A reader.
+    pub reader: fn(&TraceKeys) -> Box<dyn Format>,
+}
+
+impl fmt::Debug for FormatInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FormatInfo").field(&self.name).finish()
+    }
+}
+
+impl FormatInfo {
+    /// The format of this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+
+    /// The format that recognises most of `lines`, and at least half of them; the earlier one of
+    /// two that recognise as many.
+    pub fn detect(lines: &[&[u8]]) -> Option<&'static Self> {
+        let recognised = |format: &Self| lines.iter().filter(|&&l| (format.recognises)(l)).count();
+        let best = FORMATS.iter().rev().max_by_key(|format| recognised(format))?;
+        let count = recognised(best);
+        (count > 0 && 2 * count >= lines.len()).then_some(best)
+    }
+}
+
+/// Lines that detection looks at.
+const SAMPLE_LINES: usize = 16;
+
+/// The format of `lines` by `name`, or by its first lines where there is no name.
+pub(crate) fn resolve(
+    lines: &mut Lines,
+    name: Option<&str>,
+) -> Result<&'static FormatInfo, WorkloadError> {
+    if let Some(name) = name {
+        return FormatInfo::from_name(name).ok_or_else(|| WorkloadError::Key {
+            key: "trace.format",
+            what: format!("there is no format {}", quoted(name.as_bytes())),
+            fix: format!("the formats are {}", names()),
+        });
+    }
+    let file = lines.name().to_owned();
+    let text = lines.peek(SAMPLE_LINES)?;
+    let filled = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let sample: Vec<&[u8]> = filled.filter(|line| !line.is_empty()).take(SAMPLE_LINES).collect();
+    let Some(first) = sample.first() else {
+        return Err(no_requests(file));
+    };
+    FormatInfo::detect(&sample).ok_or_else(|| WorkloadError::File {
+        file,
+        what: format!("its format is not known, it starts with {}", quoted(first)),
+        fix: format!("set trace.format to one of {}, or convert it", names()),
+    })
+}
+
+/// The error of a trace without rows.
+pub(crate) fn no_requests(file: String) -> WorkloadError {
+    let what = "there are no requests in it".to_owned();
+    WorkloadError::File { file, what, fix: "give a trace with one request a line".to_owned() }
+}
+
+fn names() -> String {
+    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+impl RowError {
+    fn number(column: &str, text: &[u8], error: NumberError, columns: &str) -> Self {
+        let what = format!("{column} {}, {}", error.reason(), quoted(text));
+        Self { what, fix: columns.to_owned() }
+    }
+
+    fn column_count(found: usize, wanted: usize, columns: &str) -> Self {
+        let fix = format!("a row is {columns}");
+        Self { what: format!("{found} columns instead of {wanted}"), fix }
+    }
+
+    fn op(text: &[u8], allowed: &str) -> Self {
+        let fix = format!("the operations of this format are {allowed}");
+        Self { what: format!("unknown operation, {}", quoted(text)), fix }
+    }
+}
+
+/// The number in a column, or the error that names it.
+fn whole(column: &str, text: &[u8]) -> Result<u64, RowError> {
+    integer(text).map_err(|error| RowError::number(column, text, error, WHOLE_FIX))
+}
+
+/// The stream in a column.
+fn stream(column: &str, text: &[u8]) -> Result<u16, RowError> {
+    u16::try_from(whole(column, text)?)
+        .map_err(|_| RowError::number(column, text, NumberError::TooLarge, "streams end at 65535"))
+}
+
+/// The time in a column of whole or decimal seconds, in nanoseconds.
+fn seconds(column: &str, text: &[u8]) -> Result<u64, RowError> {
+    decimal(text, 9).map_err(|error| {
+        let fix = "times are decimal seconds from 0 to 18446744073.709551615";
+        RowError::number(column, text, error, fix)
+    })
+}
+
+const WHOLE_FIX: &str = "a whole number from 0 to 18446744073709551615 belongs there";
+
+/// The length of a column that counts sectors.
+fn sector_count(column: &str, text: &[u8]) -> Result<u32, RowError> {
+    match sector_count_or_none(column, text)? {
+        0 => Err(empty_request(column)),
+        sectors => Ok(sectors),
+    }
+}
+
+/// The length of a column that counts sectors, where a request may have none.
+fn sector_count_or_none(column: &str, text: &[u8]) -> Result<u32, RowError> {
+    u32::try_from(whole(column, text)?)
+        .map_err(|_| RowError::number(column, text, NumberError::TooLarge, LENGTH_FIX))
+}
+
+const LENGTH_FIX: &str = "a request has at most 4294967295 sectors";
+
+fn empty_request(column: &str) -> RowError {
+    let fix = "a request has at least one sector: take the row out".to_owned();
+    RowError { what: format!("{column} is 0"), fix }
+}
+
+/// The first sector and the sectors of a range of bytes: widened to whole sectors. `offset` counts
+/// bytes from sector `base`.
+fn sectors_of_bytes(
+    base: u64,
+    offset: u64,
+    bytes: &[u8],
+    column: &str,
+) -> Result<(u64, u32), RowError> {
+    let too_large = || RowError::number(column, bytes, NumberError::TooLarge, LENGTH_FIX);
+    let length = whole(column, bytes)?;
+    if length == 0 {
+        return Err(empty_request(column));
+    }
+    let sector = u64::from(SECTOR_BYTES);
+    let end = offset.checked_add(length).ok_or_else(too_large)?.div_ceil(sector);
+    let first = offset / sector;
+    let sectors = u32::try_from(end - first).map_err(|_| too_large())?;
+    Ok((base + first, sectors))
+}
+
+#[cfg(test)]
+mod tests;

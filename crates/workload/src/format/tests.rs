@@ -1,0 +1,85 @@
+//! Tests over all formats, and what the tests of each share.
+
+use super::*;
+use crate::random::SplitMix64;
+
+#[track_caller]
+pub(super) fn parse(info: &FormatInfo, row: &str) -> Result<Record, RowError> {
+    (info.reader)(&TraceKeys::default()).parse(row.as_bytes())
+}
+
+/// The row is refused for a reason that starts with `what`, and the message says what to do.
+#[track_caller]
+pub(super) fn refused(info: &FormatInfo, row: &str, what: &str) {
+    let error = parse(info, row).expect_err("the row is wrong");
+    assert!(error.what.starts_with(what), "{error:?}");
+    assert!(!error.fix.is_empty());
+}
+
+#[test]
+fn every_file_of_the_directory_is_registered() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/format");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name != "mod.rs" && name != "tests.rs")
+        .collect();
+    files.sort();
+    let registered: Vec<String> = FORMATS.iter().map(|info| format!("{}.rs", info.name)).collect();
+    assert_eq!(files, registered, "add the format to `formats!` in format/mod.rs, in this order");
+}
+
+#[test]
+fn every_example_is_detected_and_read() {
+    for info in FORMATS {
+        let lines: Vec<&[u8]> = info.example.lines().map(str::as_bytes).collect();
+        assert_eq!(FormatInfo::detect(&lines).unwrap().name, info.name);
+        let mut reader = (info.reader)(&TraceKeys::default());
+        for line in lines {
+            reader.parse(line).unwrap();
+        }
+        assert!(info.example.ends_with('\n') && !info.doc.is_empty() && !info.columns.is_empty());
+    }
+}
+
+#[test]
+fn one_spoilt_line_does_not_hide_the_format() {
+    let lines = [&b"1,hm,0,Wri"[..], b"1,hm,0,Write,0,512,1", b"1,hm,0,Read,0,512,1"];
+    assert_eq!(FormatInfo::detect(&lines).unwrap().name, "msr");
+    assert!(FormatInfo::detect(&lines[..1]).is_none());
+    assert!(FormatInfo::detect(&[b"\x7fELF\x02\x01", b"\0\0\0"]).is_none());
+    assert!(FormatInfo::detect(&[b"0.000 0 11562803200 4096 1"]).is_none());
+}
+
+#[test]
+fn mutated_rows_never_panic() {
+    let mut random = SplitMix64::new(1);
+    for info in FORMATS {
+        let rows: Vec<&[u8]> = info.example.lines().map(str::as_bytes).collect();
+        let mut reader = (info.reader)(&TraceKeys::default());
+        for _ in 0..20_000 {
+            let mut row = rows[random.below_usize(rows.len())].to_vec();
+            for _ in 0..=random.below(4) {
+                mutate(&mut row, &mut random);
+            }
+            let _ = (info.recognises)(&row);
+            if let Ok(record) = reader.parse(&row) {
+                assert_ne!(record.sectors, 0);
+            }
+        }
+    }
+}
+
+fn mutate(row: &mut Vec<u8>, random: &mut SplitMix64) {
+    const SPICE: &[u8] = b"0123456789-+.,\t eE\0\xff\r9999999999";
+    let at = random.below_usize(row.len() + 1);
+    match random.below(3) {
+        0 => row.truncate(at),
+        1 => row.insert(at, SPICE[random.below_usize(SPICE.len())]),
+        _ => {
+            if let Some(byte) = row.get_mut(at) {
+                *byte = SPICE[random.below_usize(SPICE.len())];
+            }
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! The built-in workloads: rows of parameters of the one generator.
+//!
+//! Sources. Requests, rate, mean sizes and share of writes: the characteristics that Lee et al.
+//! (IEEE Access 2021) publish for eight Nexus 5 traces of Zhou et al. (IISWC 2015), the number of
+//! requests being that of the trace. All other parameters were measured on the same traces, a
+//! burst being a run of requests less than 5 ms apart: `op_keep` is `(p - q) / (1 - q)` where p is
+//! the share of neighbours in a burst with the same operation and q what it would be by chance;
+//! the two kinds of bursts have the mean and the variance of the measured sizes, one burst in ten
+//! being long; a pause is short below 100 ms; a request is sequential if it starts at the end of
+//! one of the last eight of its operation, and reuses a place if it starts where an earlier one
+//! did. The skew gives the busiest MiB the share of requests that it has in the trace, and the
+//! footprint is such that about nine tenths of the pages that the trace touches are touched (seven
+//! tenths of the writes of booting, of which a few are larger than any here).
+
+use super::GeneratorKeys;
+
+/// A built-in workload.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// What a user calls it.
+    pub name: &'static str,
+    /// What the user of the phone was doing.
+    pub title: &'static str,
+    /// Where its numbers come from.
+    pub source: &'static str,
+    /// The parameters.
+    pub keys: GeneratorKeys,
+    /// What was published about the trace.
+    pub published: Published,
+    /// What was measured on the trace itself.
+    pub measured: Measured,
+}
+
+/// Characteristics of a trace as published by Lee et al., IEEE Access 2021, table 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// Mean size of a read in KiB.
+    pub read_kib: f64,
+    /// Mean size of a write in KiB.
+    pub write_kib: f64,
+    /// Share of writes in percent.
+    pub write_percent: f64,
+    /// Requests a second.
+    pub requests_per_s: f64,
+}
+
+/// The same and more, measured on a trace sorted by its generate time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The file in the repository CASL-SDSU/SmartphoneIOTraces.
+    pub file: &'static str,
+    /// Mean size of a read in KiB.
+    pub read_kib: f64,
+    /// Mean size of a write in KiB.
+    pub write_kib: f64,
+    /// Share of writes in percent.
+    pub write_percent: f64,
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Index of dispersion of counts in windows of 10 ms, 100 ms and 1 s.
+    pub dispersion: [f64; 3],
+}
+
+impl BuiltIn {
+    /// The workload of this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|built_in| built_in.name == name)
+    }
+}
+
+const SOURCE: &str = "generated after the characteristics in Lee et al., IEEE Access 2021, table 1, \
+                      and the traces of Zhou et al., IISWC 2015";
+
+/// The built-in workloads, in the order of the publication. Stored units: rates in millionths,
+/// times in nanoseconds, shares in parts per million, mean sizes in bytes, bursts and skew in
+/// thousandths.
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn {
+        name: "movie",
+        title: "watching a movie",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 4_781,
+            requests_per_s: 4_790_000,
+            write_percent: 54_000,
+            op_keep_percent: 976_000,
+            burst_requests: 4_440,
+            long_burst_percent: 0,
+            long_burst_requests: 1_000,
+            gap_us: 215_000,
+            short_pause_percent: 160_000,
+            short_pause_ms: 12_000_000,
+            read_kib: 28_160,
+            read_single_percent: 70_000,
+            read_max_kib: 128,
+            write_kib: 17_408,
+            write_single_percent: 650_000,
+            write_max_kib: 512,
+            read_sequential_percent: 180_000,
+            write_sequential_percent: 420_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 490_000,
+            read_footprint_mib: 700,
+            write_footprint_mib: 20,
+            region_skew: 1_200,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 27.5,
+            write_kib: 17.0,
+            write_percent: 5.4,
+            requests_per_s: 4.79,
+        },
+        measured: Measured {
+            file: "log121_Movie.txt",
+            read_kib: 27.86,
+            write_kib: 17.06,
+            write_percent: 5.396,
+            requests_per_s: 4.793,
+            dispersion: [5.17, 6.51, 5.19],
+        },
+    },
+    BuiltIn {
+        name: "youtube",
+        title: "watching videos on YouTube",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 2_080,
+            requests_per_s: 440_000,
+            write_percent: 975_000,
+            op_keep_percent: 916_000,
+            burst_requests: 1_190,
+            long_burst_percent: 100_000,
+            long_burst_requests: 4_700,
+            gap_us: 2_827_000,
+            short_pause_percent: 346_000,
+            short_pause_ms: 16_700_000,
+            read_kib: 19_968,
+            read_single_percent: 330_000,
+            read_max_kib: 128,
+            write_kib: 13_824,
+            write_single_percent: 510_000,
+            write_max_kib: 512,
+            read_sequential_percent: 57_000,
+            write_sequential_percent: 753_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 650_000,
+            read_footprint_mib: 18,
+            write_footprint_mib: 110,
+            region_skew: 2_000,
+            span_mib: 25_600,
+        },
+        published: Published {
+            read_kib: 19.5,
+            write_kib: 13.5,
+            write_percent: 97.5,
+            requests_per_s: 0.44,
+        },
+        measured: Measured {
+            file: "log152_YouTube.txt",
+            read_kib: 19.54,
+            write_kib: 13.7,
+            write_percent: 97.5,
+            requests_per_s: 0.443,
+            dispersion: [2.04, 4.77, 9.14],
+        },
+    },
+    BuiltIn {
+        name: "booting",
+        title: "booting the phone; its three runs of the clock joined and scaled to 40 s",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 18_417,
+            requests_per_s: 460_400_000,
+            write_percent: 330_700,
+            op_keep_percent: 814_000,
+            burst_requests: 8_340,
+            long_burst_percent: 100_000,
+            long_burst_requests: 216_000,
+            gap_us: 587_000,
+            short_pause_percent: 900_000,
+            short_pause_ms: 16_200_000,
+            read_kib: 62_464,
+            read_single_percent: 270_000,
+            read_max_kib: 128,
+            write_kib: 38_400,
+            write_single_percent: 640_000,
+            write_max_kib: 512,
+            read_sequential_percent: 412_000,
+            write_sequential_percent: 348_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 780_000,
+            read_footprint_mib: 4_600,
+            write_footprint_mib: 600,
+            region_skew: 1_600,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 61.0,
+            write_kib: 37.5,
+            write_percent: 33.07,
+            requests_per_s: 460.4,
+        },
+        measured: Measured {
+            file: "log176_Booting.txt",
+            read_kib: 61.15,
+            write_kib: 37.53,
+            write_percent: 33.067,
+            requests_per_s: 460.425,
+            dispersion: [14.2, 96.68, 618.48],
+        },
+    },
+    BuiltIn {
+        name: "facebook",
+        title: "using Facebook",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 3_897,
+            requests_per_s: 3_500_000,
+            write_percent: 744_200,
+            op_keep_percent: 958_000,
+            burst_requests: 2_830,
+            long_burst_percent: 100_000,
+            long_burst_requests: 11_100,
+            gap_us: 1_282_000,
+            short_pause_percent: 501_000,
+            short_pause_ms: 16_700_000,
+            read_kib: 29_184,
+            read_single_percent: 390_000,
+            read_max_kib: 128,
+            write_kib: 24_064,
+            write_single_percent: 550_000,
+            write_max_kib: 512,
+            read_sequential_percent: 94_000,
+            write_sequential_percent: 417_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 670_000,
+            read_footprint_mib: 170,
+            write_footprint_mib: 120,
+            region_skew: 1_500,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 28.5,
+            write_kib: 23.5,
+            write_percent: 74.42,
+            requests_per_s: 3.5,
+        },
+        measured: Measured {
+            file: "log191_facebook.txt",
+            read_kib: 28.63,
+            write_kib: 23.83,
+            write_percent: 74.416,
+            requests_per_s: 3.505,
+            dispersion: [4.88, 15.64, 34.38],
+        },
+    },
+    BuiltIn {
+        name: "angrybird",
+        title: "playing Angry Birds",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 3_215,
+            requests_per_s: 1_590_000,
+            write_percent: 845_100,
+            op_keep_percent: 948_000,
+            burst_requests: 1_900,
+            long_burst_percent: 100_000,
+            long_burst_requests: 6_500,
+            gap_us: 1_846_000,
+            short_pause_percent: 508_000,
+            short_pause_ms: 17_400_000,
+            read_kib: 52_224,
+            read_single_percent: 200_000,
+            read_max_kib: 128,
+            write_kib: 25_600,
+            write_single_percent: 510_000,
+            write_max_kib: 512,
+            read_sequential_percent: 449_000,
+            write_sequential_percent: 571_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 610_000,
+            read_footprint_mib: 180,
+            write_footprint_mib: 240,
+            region_skew: 1_900,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 51.0,
+            write_kib: 25.0,
+            write_percent: 84.51,
+            requests_per_s: 1.59,
+        },
+        measured: Measured {
+            file: "log171_angrybird.txt",
+            read_kib: 51.11,
+            write_kib: 25.57,
+            write_percent: 84.51,
+            requests_per_s: 1.59,
+            dispersion: [3.11, 9.1, 21.12],
+        },
+    },
+    BuiltIn {
+        name: "radio",
+        title: "listening to the radio",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 5_820,
+            requests_per_s: 1_310_000,
+            write_percent: 986_800,
+            op_keep_percent: 780_000,
+            burst_requests: 1_670,
+            long_burst_percent: 100_000,
+            long_burst_requests: 5_300,
+            gap_us: 1_489_000,
+            short_pause_percent: 404_000,
+            short_pause_ms: 11_600_000,
+            read_kib: 36_864,
+            read_single_percent: 440_000,
+            read_max_kib: 128,
+            write_kib: 19_968,
+            write_single_percent: 470_000,
+            write_max_kib: 512,
+            read_sequential_percent: 104_000,
+            write_sequential_percent: 525_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 600_000,
+            read_footprint_mib: 25,
+            write_footprint_mib: 500,
+            region_skew: 1_900,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 36.0,
+            write_kib: 19.5,
+            write_percent: 98.68,
+            requests_per_s: 1.31,
+        },
+        measured: Measured {
+            file: "log132_radio.txt",
+            read_kib: 36.26,
+            write_kib: 19.8,
+            write_percent: 98.677,
+            requests_per_s: 1.307,
+            dispersion: [2.97, 6.44, 12.33],
+        },
+    },
+    BuiltIn {
+        name: "radiomsg",
+        title: "listening to the radio while sending messages",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 11_101,
+            requests_per_s: 16_820_000,
+            write_percent: 981_500,
+            op_keep_percent: 923_000,
+            burst_requests: 4_700,
+            long_burst_percent: 100_000,
+            long_burst_requests: 8_900,
+            gap_us: 1_846_000,
+            short_pause_percent: 724_000,
+            short_pause_ms: 19_500_000,
+            read_kib: 17_920,
+            read_single_percent: 430_000,
+            read_max_kib: 128,
+            write_kib: 13_312,
+            write_single_percent: 540_000,
+            write_max_kib: 512,
+            read_sequential_percent: 176_000,
+            write_sequential_percent: 491_000,
+            read_reuse_percent: 0,
+            write_reuse_percent: 840_000,
+            read_footprint_mib: 140,
+            write_footprint_mib: 930,
+            region_skew: 2_400,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 17.5,
+            write_kib: 13.0,
+            write_percent: 98.15,
+            requests_per_s: 16.82,
+        },
+        measured: Measured {
+            file: "log240_RadioMessage.txt",
+            read_kib: 17.97,
+            write_kib: 13.58,
+            write_percent: 98.153,
+            requests_per_s: 16.836,
+            dispersion: [4.19, 16.94, 61.26],
+        },
+    },
+    BuiltIn {
+        name: "radiowb",
+        title: "listening to the radio while browsing the web",
+        source: SOURCE,
+        keys: GeneratorKeys {
+            requests: 11_997,
+            requests_per_s: 9_780_000,
+            write_percent: 720_200,
+            op_keep_percent: 932_000,
+            burst_requests: 2_570,
+            long_burst_percent: 100_000,
+            long_burst_requests: 16_500,
+            gap_us: 1_292_000,
+            short_pause_percent: 704_000,
+            short_pause_ms: 17_800_000,
+            read_kib: 29_696,
+            read_single_percent: 360_000,
+            read_max_kib: 128,
+            write_kib: 19_968,
+            write_single_percent: 570_000,
+            write_max_kib: 512,
+            read_sequential_percent: 84_000,
+            write_sequential_percent: 488_000,
+            read_reuse_percent: 10_000,
+            write_reuse_percent: 690_000,
+            read_footprint_mib: 580,
+            write_footprint_mib: 250,
+            region_skew: 1_500,
+            span_mib: 28_800,
+        },
+        published: Published {
+            read_kib: 29.0,
+            write_kib: 19.5,
+            write_percent: 72.02,
+            requests_per_s: 9.78,
+        },
+        measured: Measured {
+            file: "log250_RadioWebBrowse.txt",
+            read_kib: 29.22,
+            write_kib: 19.94,
+            write_percent: 72.01,
+            requests_per_s: 9.773,
+            dispersion: [5.53, 24.54, 109.79],
+        },
+    },
+];

@@ -1,0 +1,98 @@
+//! A sparse set of page numbers.
+
+use std::collections::BTreeMap;
+
+/// Words of a chunk; 64 words of 64 pages of 4 KiB are 16 MiB of addresses.
+const CHUNK_WORDS: usize = 64;
+const CHUNK_PAGES: u64 = CHUNK_WORDS as u64 * 64;
+
+type Chunk = [u64; CHUNK_WORDS];
+
+/// A bitmap in chunks that exist once they are touched; the chunk in use is kept aside.
+#[derive(Debug)]
+pub(super) struct Footprint {
+    chunks: BTreeMap<u64, Box<Chunk>>,
+    current: u64,
+    bits: Box<Chunk>,
+    pages: u64,
+}
+
+impl Default for Footprint {
+    fn default() -> Self {
+        let bits = Box::new([0; CHUNK_WORDS]);
+        Self { chunks: BTreeMap::new(), current: 0, bits, pages: 0 }
+    }
+}
+
+impl Footprint {
+    /// Adds the pages from `first` to `last`.
+    pub(super) fn add(&mut self, first: u64, last: u64) {
+        let mut page = first;
+        loop {
+            self.select(page / CHUNK_PAGES);
+            let end = last.min(page | (CHUNK_PAGES - 1));
+            self.set(page % CHUNK_PAGES, end % CHUNK_PAGES);
+            if end == last {
+                return;
+            }
+            page = end + 1;
+        }
+    }
+
+    /// How many pages have been added.
+    pub(super) const fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    fn select(&mut self, chunk: u64) {
+        if chunk == self.current {
+            return;
+        }
+        let next = self.chunks.remove(&chunk).unwrap_or_else(|| Box::new([0; CHUNK_WORDS]));
+        let previous = std::mem::replace(&mut self.bits, next);
+        self.chunks.insert(self.current, previous);
+        self.current = chunk;
+    }
+
+    /// Sets the bits from `first` to `last` of the chunk in use.
+    fn set(&mut self, first: u64, last: u64) {
+        for word in first / 64..=last / 64 {
+            let low = if word == first / 64 { first % 64 } else { 0 };
+            let high = if word == last / 64 { last % 64 } else { 63 };
+            let mask = (u64::MAX >> (63 - high)) & (u64::MAX << low);
+            let bits = &mut self.bits[usize::try_from(word).expect("below CHUNK_WORDS")];
+            self.pages += u64::from((mask & !*bits).count_ones());
+            *bits |= mask;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::random::SplitMix64;
+
+    #[test]
+    fn it_counts_what_a_plain_set_counts() {
+        let mut random = SplitMix64::new(5);
+        let (mut footprint, mut set) = (Footprint::default(), BTreeSet::new());
+        for _ in 0..500 {
+            let first = random.below(5 * CHUNK_PAGES);
+            let last = first + random.below(200);
+            footprint.add(first, last);
+            set.extend(first..=last);
+        }
+        footprint.add(0, 2 * CHUNK_PAGES);
+        set.extend(0..=2 * CHUNK_PAGES);
+        assert_eq!(footprint.pages(), set.len() as u64);
+    }
+
+    #[test]
+    fn the_last_page_of_all_can_be_added() {
+        let mut footprint = Footprint::default();
+        footprint.add(u64::MAX - 1, u64::MAX);
+        assert_eq!(footprint.pages(), 2);
+    }
+}

@@ -1,0 +1,141 @@
+//! Numbers and columns of text rows, without allocation and without floats.
+
+/// Why a text is not a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberError {
+    /// There is nothing.
+    Empty,
+    /// It starts with a minus sign.
+    Negative,
+    /// It holds something else than digits.
+    NotANumber,
+    /// It does not fit.
+    TooLarge,
+}
+
+impl NumberError {
+    /// The end of a sentence that starts with the name of the column.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Empty => "is empty",
+            Self::Negative => "is negative",
+            Self::NotANumber => "is not a number",
+            Self::TooLarge => "is too large",
+        }
+    }
+}
+
+/// A whole number that fits 64 bits.
+pub(crate) fn integer(text: &[u8]) -> Result<u64, NumberError> {
+    match text {
+        [] => return Err(NumberError::Empty),
+        [b'-', rest @ ..] if !rest.is_empty() => {
+            integer(rest)?;
+            return Err(NumberError::Negative);
+        }
+        _ => {}
+    }
+    let mut value = 0_u64;
+    let mut fits = true;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(NumberError::NotANumber);
+        }
+        let next = value.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit)));
+        fits &= next.is_some();
+        value = next.unwrap_or(0);
+    }
+    if fits { Ok(value) } else { Err(NumberError::TooLarge) }
+}
+
+/// A decimal number of a unit that is `10^digits` of the wanted small units: `decimal(b"1.5", 9)`
+/// turns 1.5 s into 1,500,000,000 ns. Digits beyond the small unit round down. No exponents.
+pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, NumberError> {
+    let Some(dot) = memchr::memchr(b'.', text) else {
+        return scaled(integer(text)?, digits);
+    };
+    let (whole, fraction) = (&text[..dot], &text[dot + 1..]);
+    if fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+        return Err(NumberError::NotANumber);
+    }
+    let kept = &fraction[..fraction.len().min(digits as usize)];
+    let missing = digits - u32::try_from(kept.len()).expect("at most `digits` of them");
+    let small = if kept.is_empty() { 0 } else { scaled(integer(kept)?, missing)? };
+    scaled(integer(whole)?, digits)?.checked_add(small).ok_or(NumberError::TooLarge)
+}
+
+fn scaled(value: u64, digits: u32) -> Result<u64, NumberError> {
+    value.checked_mul(10_u64.pow(digits)).ok_or(NumberError::TooLarge)
+}
+
+/// The columns of a row between runs of blanks and tabs: up to `N` of them, and how many there are.
+pub(crate) fn split_blanks<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
+    let mut columns: [&[u8]; N] = [&[]; N];
+    let mut count = 0;
+    for column in line.split(|&byte| byte == b'\t' || byte == b' ') {
+        if !column.is_empty() {
+            if let Some(slot) = columns.get_mut(count) {
+                *slot = column;
+            }
+            count += 1;
+        }
+    }
+    (columns, count)
+}
+
+/// The columns of a row between commas, without blanks around them: up to `N`, and how many.
+pub(crate) fn split_commas<const N: usize>(line: &[u8]) -> ([&[u8]; N], usize) {
+    let mut columns: [&[u8]; N] = [&[]; N];
+    let mut count = 0;
+    for column in line.split(|&byte| byte == b',') {
+        if let Some(slot) = columns.get_mut(count) {
+            *slot = column.trim_ascii();
+        }
+        count += 1;
+    }
+    (columns, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_checked() {
+        assert_eq!(integer(b"18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(integer(b"18446744073709551616"), Err(NumberError::TooLarge));
+        assert_eq!(integer(b"99999999999999999999x"), Err(NumberError::NotANumber));
+        assert_eq!(integer(b"-8"), Err(NumberError::Negative));
+        assert_eq!(integer(b"-"), Err(NumberError::NotANumber));
+        assert_eq!(integer(b"+8"), Err(NumberError::NotANumber));
+        assert_eq!(integer(b""), Err(NumberError::Empty));
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(decimal(b"1398403999.646690157", 9), Ok(1_398_403_999_646_690_157));
+        assert_eq!(decimal(b"1.740780627", 9), Ok(1_740_780_627));
+        assert_eq!(decimal(b"7", 9), Ok(7_000_000_000));
+        assert_eq!(decimal(b"0.05", 9), Ok(50_000_000));
+        assert_eq!(decimal(b"0.0000000019", 9), Ok(1), "digits below 1 ns round down");
+        assert_eq!(decimal(b"2.9", 0), Ok(2));
+        assert_eq!(decimal(b"18446744073.709551615", 9), Ok(u64::MAX));
+        assert_eq!(decimal(b"18446744073.709551616", 9), Err(NumberError::TooLarge));
+    }
+
+    #[test]
+    fn half_written_decimals_are_refused() {
+        for text in [&b"1."[..], b".5", b"1.2.3", b"1e9", b"1.-5", b"nan"] {
+            assert!(decimal(text, 9).is_err(), "{}", text.escape_ascii());
+        }
+        assert_eq!(decimal(b"-0.5", 9), Err(NumberError::Negative));
+    }
+
+    #[test]
+    fn columns_are_counted_beyond_the_wanted_ones() {
+        assert_eq!(split_blanks::<2>(b"\ta \t\tb  c "), ([&b"a"[..], b"b"], 3));
+        assert_eq!(split_commas::<3>(b" a,,c"), ([&b"a"[..], b"", b"c"], 3));
+        assert_eq!(split_commas::<1>(b"").1, 1);
+    }
+}

@@ -1,0 +1,142 @@
+//! The keys of `[trace]`.
+
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Which of its four times a biotracer row arrives at.
+    pub enum TimeColumn {
+        /// When the application's request was generated (5th column).
+        Generate = "generate",
+        /// When the driver took it from the queue (6th column).
+        Dequeue = "dequeue",
+        /// When it was given to the hardware (7th column).
+        Submit = "submit",
+        /// When it was finished (8th column).
+        Finish = "finish",
+    }
+}
+
+choice! {
+    /// What happens where time steps back from one row to the next.
+    pub enum TimeOrder {
+        /// It is an error.
+        Error = "error",
+        /// The rows are sorted by time.
+        Sort = "sort",
+        /// Runs of the clock follow one another; within each the rows are sorted.
+        JoinEpochs = "join_epochs",
+    }
+}
+
+choice! {
+    /// What happens to requests behind the end of the device.
+    pub enum Fold {
+        /// They are an error.
+        Error = "error",
+        /// They are moved to the start sector modulo the capacity, and counted.
+        Modulo = "modulo",
+    }
+}
+
+/// What [`KEY_TRACE`] needs beside the key under test, with sorted rows and with joined epochs.
+const SORTED: &[&str] = &["trace.time_order=sort", "trace.fold=modulo"];
+const JOINED: &[&str] = &["trace.time_order=join_epochs", "trace.fold=modulo"];
+
+/// A hundred years in nanoseconds.
+const CENTURY_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
+
+keys! {
+    /// Keys of `[trace]`. Requests pass the transforms in the order of the keys.
+    pub struct TraceKeys {
+        /// Which time of a biotracer row is its arrival. Other formats have one time only.
+        time_column: TimeColumn = TimeColumn::Generate => {
+            kind: Kind::Choice(TimeColumn::WORDS),
+            source: "Zhou et al., IISWC 2015: the time at which the application's request was generated",
+            flip: "dequeue",
+            with: SORTED,
+        },
+        /// What to do with requests behind the end of the device: `error`, or `modulo`: the start
+        /// sector modulo the capacity, moved down where the request would still cross the end.
+        fold: Fold = Fold::Error => {
+            kind: Kind::Choice(Fold::WORDS),
+            source: "assumed: folding changes locality, so the user asks for it",
+            flip: "modulo",
+            with: &["trace.time_order=sort"],
+        },
+        /// What to do where time steps back from one row to the next: `error`; `sort` (stable,
+        /// within sort_window); `join_epochs` (a clock that was set: each run of the clock is moved
+        /// to follow the one that appeared before it, then the rows are sorted; reads the file
+        /// twice).
+        time_order: TimeOrder = TimeOrder::Error => {
+            kind: Kind::Choice(TimeOrder::WORDS),
+            source: "assumed: a trace is in order unless its user says otherwise",
+            flip: "join_epochs",
+            with: SORTED,
+        },
+        /// How many requests are held back to sort by time. A request that comes later than that
+        /// is an error which says which window would do.
+        sort_window: u64 = 4_096 => {
+            kind: Kind::count("requests", 1, 1 << 24),
+            source: "assumed; the Nexus 5 traces need at most 169",
+            flip: "1",
+            with: SORTED,
+        },
+        /// Distance in time that makes another run of the clock: times further than this from
+        /// every other time of a run do not belong to it.
+        epoch_jump_s: u64 = 3_600_000_000_000 => {
+            kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 1, max: CENTURY_NS },
+            source: "assumed: longer than the pauses inside the traces, shorter than a clock step",
+            flip: "1000000000",
+            with: JOINED,
+        },
+        /// Time between the last request of a run of the clock and the first of the next.
+        epoch_gap_ms: u64 = 1_000_000 => {
+            kind: Kind::millis(0, CENTURY_NS),
+            source: "assumed: a pause too short to let a queue drain",
+            flip: "7",
+            with: JOINED,
+        },
+        /// Factor on all times relative to the first request; rounded down to nanoseconds.
+        time_scale: u64 = 1_000_000 => {
+            kind: Kind::Number { unit: "x", scale: 1_000_000, min: 1, max: 1_000_000_000_000 },
+            source: "1 leaves the recorded times alone",
+            flip: "0.5",
+            with: SORTED,
+        },
+        /// Time from the first request to the last that the whole trace is scaled to; 0 leaves it
+        /// alone. Reads the file twice.
+        duration_ms: u64 = 0 => {
+            kind: Kind::millis(0, CENTURY_NS),
+            source: "0 leaves the recorded times alone",
+            flip: "40",
+            with: SORTED,
+        },
+        /// Times relative to the first request are rounded down to multiples of this; 0 keeps
+        /// nanoseconds.
+        time_quantum_us: u64 = 0 => {
+            kind: Kind::micros(0, CENTURY_NS),
+            source: "0 leaves the recorded times alone",
+            flip: "1000",
+            with: SORTED,
+        },
+        /// Whether the first request arrives at time 0; otherwise at its recorded time.
+        rebase: bool = true => {
+            kind: Kind::Bool,
+            source: "assumed: a run starts with its first request",
+            flip: "false",
+            with: SORTED,
+        },
+    }
+}
+
+/// A small trace (format `biotracer`) on which every key of [`TraceKeys`] shows: its rows stand out
+/// of order, its clock is set once, and its last row lies behind the end of any device.
+pub const KEY_TRACE: &str = "\
+0\t8\t4096\t1\t5.000000000\t5.000300000\t5.0004\t5.001\n\
+96\t16\t8192\t0\t5.002000000\t5.002100000\t5.0022\t5.0040\n\
+8\t8\t4096\t0\t5.001500500\t5.001600000\t5.0017\t5.0022\n\
+64\t16\t8192\t1\t5.001200000\t5.001700000\t5.0018\t5.0030\n\
+80\t16\t8192\t1\t5.001300000\t5.001800000\t5.0019\t5.0031\n\
+800\t8\t4096\t1\t86405.000000700\t86405.000100000\t86405.0004\t86405.001\n\
+1000000000008\t8\t4096\t0\t86405.010000000\t86405.012000000\t86405.0121\t86405.013\n";

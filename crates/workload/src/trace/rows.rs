@@ -1,0 +1,122 @@
+//! The rows of a trace in file order: parsed, counted, and folded onto the device.
+
+use flashyard_core::request::RequestOp;
+
+use super::keys::Fold;
+use super::{TraceKeys, TraceOptions};
+use crate::SourceStats;
+use crate::error::WorkloadError;
+use crate::format::{self, Format, Record, RowError};
+use crate::input::Input;
+use crate::lines::Lines;
+
+/// A request with the line it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) record: Record,
+    pub(super) line: u64,
+}
+
+/// Reads rows.
+#[derive(Debug)]
+pub(super) struct Rows {
+    lines: Lines,
+    format: Box<dyn Format>,
+    format_name: &'static str,
+    fold: Fold,
+    capacity_sectors: Option<u64>,
+    last_time_ns: u64,
+    stats: SourceStats,
+}
+
+impl Rows {
+    /// Starts at the first row of `input`.
+    pub(super) fn open(
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
+        let text = input.open()?;
+        let mut lines = Lines::new(input.name(), text);
+        let info = format::resolve(&mut lines, options.format.as_deref())?;
+        Ok(Self {
+            lines,
+            format: (info.reader)(keys),
+            format_name: info.name,
+            fold: keys.fold,
+            capacity_sectors: options.capacity_sectors,
+            last_time_ns: 0,
+            stats: SourceStats::default(),
+        })
+    }
+
+    /// The name of the format.
+    pub(super) const fn format_name(&self) -> &'static str {
+        self.format_name
+    }
+
+    /// What has been read so far.
+    pub(super) const fn stats(&self) -> SourceStats {
+        self.stats
+    }
+
+    /// The next row, in file order. A trace without any row is an error.
+    pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
+        let Some(text) = self.lines.next_filled()? else {
+            if self.stats.requests == 0 {
+                return Err(format::no_requests(self.lines.name().to_owned()));
+            }
+            return Ok(None);
+        };
+        let mut record = match self.format.parse(text) {
+            Ok(record) => record,
+            Err(error) => return Err(self.refuse(error)),
+        };
+        self.place(&mut record)?;
+        if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
+            self.stats.steps_back += 1;
+            let back_ns = self.last_time_ns - record.time_ns;
+            self.stats.max_back_ns = self.stats.max_back_ns.max(back_ns);
+        }
+        self.last_time_ns = record.time_ns;
+        self.stats.requests += 1;
+        Ok(Some(Row { record, line: self.lines.line() }))
+    }
+
+    /// An error in a line that was read earlier.
+    pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
+        WorkloadError::Row { file: self.lines.name().to_owned(), line, what, fix }
+    }
+
+    fn refuse(&self, error: RowError) -> WorkloadError {
+        self.error_at(self.lines.line(), error.what, error.fix)
+    }
+
+    /// Puts the request on the device, or refuses it.
+    fn place(&mut self, record: &mut Record) -> Result<(), WorkloadError> {
+        let sectors = u64::from(record.sectors);
+        let Some(end) = record.first_sector.checked_add(sectors) else {
+            let what = format!("first sector is too large, {}", record.first_sector);
+            let fix = "addresses end at sector 18446744073709551615".to_owned();
+            return Err(self.refuse(RowError { what, fix }));
+        };
+        let Some(capacity) = self.capacity_sectors else { return Ok(()) };
+        if end <= capacity || record.op == RequestOp::Flush {
+            return Ok(());
+        }
+        if sectors > capacity {
+            let what =
+                format!("the request is larger than the device, {sectors} sectors of {capacity}");
+            let fix = "give the device more capacity".to_owned();
+            return Err(self.refuse(RowError { what, fix }));
+        }
+        if self.fold == Fold::Error {
+            let what = format!("the request ends behind the device, sector {end} of {capacity}");
+            let fix = "set trace.fold = \"modulo\", or give the device more capacity".to_owned();
+            return Err(self.refuse(RowError { what, fix }));
+        }
+        record.first_sector = (record.first_sector % capacity).min(capacity - sectors);
+        self.stats.folded += 1;
+        Ok(())
+    }
+}

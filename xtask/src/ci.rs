@@ -1,0 +1,105 @@
+//! `cargo xtask ci`: every check that a change must pass, up to the first failure.
+//!
+//! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
+//! the dependencies, the two test steps share their code: nothing is built twice. The unit and
+//! integration tests come last, so that the output ends with their results.
+
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// A target without an operating system; `flashyard-core` is checked for it where it is installed.
+const BARE_METAL: &str = "thumbv7em-none-eabihf";
+
+/// Runs every step in the repository at `root`.
+pub(crate) fn run(root: &Path) -> Result<String> {
+    let start = Instant::now();
+    let ci = Ci { root, cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()) };
+    ci.cargo("fmt", "fmt --all --check", &[])?;
+    step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
+    ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
+    ci.no_std()?;
+    ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
+    ci.cargo("doc tests", "test --workspace --doc", &[])?;
+    // `--all-targets` leaves doc tests out and takes benchmarks in. A benchmark that is started
+    // without `--bench` runs each of its cases once and measures nothing.
+    ci.cargo("tests", "test --workspace --all-targets", &[])?;
+    crate::log(&format!("ci: every step passed, {}", seconds(start)));
+    Ok(String::new())
+}
+
+struct Ci<'a> {
+    root: &'a Path,
+    cargo: OsString,
+}
+
+impl Ci<'_> {
+    /// Proves that `flashyard-core` needs neither `std` nor `alloc`. The crate is `#![no_std]`
+    /// without `extern crate std` or `alloc` outside of its tests, and has no dependencies, which
+    /// tidy makes sure of: a use of either crate is then an unresolved name, on every target. A
+    /// target that has no `std` at all is the proof of the proof.
+    fn no_std(&self) -> Result<()> {
+        self.cargo("no_std", "check --package flashyard-core", &[])?;
+        if is_installed(BARE_METAL)? {
+            let arguments = format!("check --package flashyard-core --target {BARE_METAL}");
+            self.cargo(&format!("no_std on {BARE_METAL}"), &arguments, &[])
+        } else {
+            crate::log(&format!("ci: no_std on {BARE_METAL} skipped: it is not installed"));
+            Ok(())
+        }
+    }
+
+    /// A step that is one cargo command; its arguments are separated by blanks.
+    fn cargo(&self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Result<()> {
+        step(name, || {
+            let mut command = Command::new(&self.cargo);
+            command.args(arguments.split(' ')).envs(variables.iter().copied());
+            let status = command.current_dir(self.root).status();
+            let status = status.with_context(|| format!("cannot run {}", self.cargo.display()))?;
+            ensure!(status.success(), "cargo {arguments}: {status}");
+            Ok(())
+        })
+    }
+}
+
+/// Does the work of a step and says how long it took.
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    crate::log(&format!("ci: {name} ..."));
+    let start = Instant::now();
+    work().with_context(|| format!("ci: {name} failed, {}", seconds(start)))?;
+    crate::log(&format!("ci: {name} passed, {}", seconds(start)));
+    Ok(())
+}
+
+fn seconds(start: Instant) -> String {
+    format!("{:.1} s", start.elapsed().as_secs_f64())
+}
+
+/// Whether the toolchain has the libraries of a target.
+fn is_installed(target: &str) -> Result<bool> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output =
+        Command::new(&rustc).args(["--print", "target-libdir", "--target", target]).output();
+    let output = output.with_context(|| format!("cannot run {}", rustc.display()))?;
+    let folder = String::from_utf8_lossy(&output.stdout);
+    Ok(output.status.success() && Path::new(folder.trim()).is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_is_named_with_its_reason() {
+        let error = step("doc", || anyhow::bail!("cargo doc: exit status: 101")).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.starts_with("ci: doc failed, 0.0 s: cargo doc: exit status"), "{text}");
+    }
+
+    #[test]
+    fn a_target_that_does_not_exist_is_not_installed() {
+        assert!(!is_installed("no-such-target").unwrap());
+    }
+}
