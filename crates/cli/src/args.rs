@@ -40,7 +40,7 @@ pub(crate) struct InputArgs {
     pub(crate) device: Option<String>,
     /// A trace, a built-in workload's name or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
-    /// Sets a key of the device, of [trace] or of [generator] (flashyard list keys); repeatable.
+    /// Sets a key of the device, of `[trace]` or of `[generator]` (flashyard list keys); repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of a generated workload; default: 1.
@@ -116,7 +116,7 @@ pub(crate) enum TraceCommand {
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of [trace] or [generator]; repeatable.
+    /// Sets a key of `[trace]` or `[generator]`; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

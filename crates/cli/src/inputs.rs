@@ -22,7 +22,7 @@ const DEFAULT_SEED: u64 = 1;
 const WORKLOAD_EXTRAS: [&str; 4] =
     ["trace.path", "trace.format", "generator.base", "initial.map_lines"];
 
-/// Every section that a file or --set can assign: the device's, [trace] and [generator].
+/// Every section that a file or --set can assign: the device's, `[trace]` and `[generator]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllSections {
     pub(crate) device: DeviceKeys,
@@ -72,7 +72,7 @@ pub(crate) enum Origin {
         /// Its format; detected where there is none.
         format: Option<String>,
     },
-    /// The generator, with the keys of [generator].
+    /// The generator, with the keys of `[generator]`.
     Generated {
         /// The name of the workload.
         name: String,
@@ -278,7 +278,7 @@ fn read_workload(
     Ok((Origin::Trace { path: name.to_string(), format: None }, Vec::new()))
 }
 
-/// A workload file: [trace] with a path, or [generator] with the built-in workload it starts from.
+/// A workload file: `[trace]` with a path, or `[generator]` with the built-in workload it starts from.
 fn read_workload_file(
     file: &str,
     sections: &mut AllSections,

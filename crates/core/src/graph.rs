@@ -332,8 +332,8 @@ where
         self.count += 1;
     }
 
-    /// Calls `visit(handle, set, stage)` for every unfinished command that `id` waits for and that this
-    /// count has not seen, in an unspecified but deterministic order.
+    /// Calls `visit(handle, set, stage)` for every unfinished command that `id` waits for and that
+    /// this count has not seen, in an unspecified but deterministic order.
     pub fn prerequisites(&mut self, id: u32, reach: Reach, mut visit: impl FnMut(u32, &Node, u8)) {
         self.walk += 1;
         let count = self.count;

@@ -69,15 +69,9 @@ fn random_case(random: &mut Random) -> Case {
     Case { config, trace }
 }
 
-#[track_caller]
-fn compare(case: &Case, name: &str, policy: naive::Policy) {
-    let naive::Config { entries_per_line, entries_per_map_page, lines, .. } = &case.config;
-    let config = &case.config;
-    let deadlines = |policy: &str| {
-        let read = format!("policy.{policy}.read_deadline_ms={}", config.rrq_us as f64 / 1e3);
-        let write = format!("policy.{policy}.write_deadline_ms={}", config.wrq_us as f64 / 1e3);
-        if policy == "rrf" { vec![write] } else { vec![read, write] }
-    };
+/// The settings of the simulator's device.
+fn keys(config: &naive::Config, name: &str) -> Vec<String> {
+    let naive::Config { entries_per_line, entries_per_map_page, lines, .. } = config;
     let mut keys = vec![
         "geometry.blocks_per_die=512".to_string(),
         "ftl.over_provisioning_percent=400".to_string(),
@@ -91,10 +85,20 @@ fn compare(case: &Case, name: &str, policy: naive::Policy) {
         format!("nand.program_us={}", config.program_us),
     ];
     for policy in ["rrf", "fot", "drs"] {
-        keys.extend(deadlines(policy));
+        let [read, write] = [config.rrq_us, config.wrq_us].map(|us| us as f64 / 1e3);
+        keys.push(format!("policy.{policy}.write_deadline_ms={write}"));
+        if policy != "rrf" {
+            keys.push(format!("policy.{policy}.read_deadline_ms={read}"));
+        }
     }
-    let settings = settings(&keys);
-    let filled: Vec<(u64, bool)> = lines.iter().copied().flatten().collect();
+    keys
+}
+
+#[track_caller]
+fn compare(case: &Case, name: &str, policy: naive::Policy) {
+    let config = &case.config;
+    let settings = settings(&keys(config, name));
+    let filled: Vec<(u64, bool)> = config.lines.iter().copied().flatten().collect();
     let requests: Vec<_> = case
         .trace
         .iter()

@@ -70,7 +70,9 @@ macro_rules! registry {
 
             /// The policy of this name with its settings.
             pub const fn policy(&self, name: HostPolicyName) -> AnyHostPolicy {
-                match name { $(HostPolicyName::$variant => AnyHostPolicy::$variant(self.$module),)+ }
+                match name {
+                    $(HostPolicyName::$variant => AnyHostPolicy::$variant(self.$module),)+
+                }
             }
         }
 

@@ -1,4 +1,4 @@
-//! DRS, delay-relation scheduling: as [fot](super::fot), but a command is placed by the most
+//! DRS, scheduling by delay relations: as [fot](super::fot), but a command is placed by the most
 //! pressing of the requests that need it, its own and every one that waits for it.
 //!
 //! Source: Lee et al., IEEE Access 2021, Algorithms 1 and 2. A set keeps the best rank of the

@@ -239,6 +239,6 @@ registry! {
     Rrf(rrf::RrfKeys) = "rrf",
     /// As rrf, requests with a short flash operation time first.
     Fot(fot::FotPolicyKeys) = "fot",
-    /// As fot, a command by the most pressing request that needs it (DRS: delay-relation scheduling).
+    /// As fot, a command by the most pressing request that needs it (DRS: delay relations).
     Drs(drs::DrsKeys) = "drs",
 }

@@ -373,7 +373,11 @@ macro_rules! device_keys {
 
         impl Sections for DeviceKeys {
             fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
-                let mut all = vec![$((stringify!($field).to_string(), <$type>::KEYS, concat!($($doc),+)),)+];
+                let mut all = vec![$((
+                    stringify!($field).to_string(),
+                    <$type>::KEYS,
+                    concat!($($doc),+),
+                ),)+];
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
                 let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {

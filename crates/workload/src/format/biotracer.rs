@@ -7,7 +7,8 @@
 //! not used. A size of `8 n + 1` sectors carries the header sector of a packed write; the size
 //! is taken as recorded. The size in bytes repeats the size in sectors and is not read.
 //! One row of the published files (in `log250_RadioWebBrowse`) is a read of no sectors: it is taken
-//! as one sector, so that a device reads the page that it points at. Other formats refuse such rows.
+//! as one sector, so that a device reads the page that it points at. Other formats refuse such
+//! rows.
 
 use flashyard_core::request::{Flags, RequestOp};
 

@@ -1,9 +1,9 @@
 //! `spc`: the trace file format of the Storage Performance Council: `ASU,LBA,bytes,op,time`.
 //!
-//! Source: "SPC Trace File Format Specification", revision 1.0.1, 2002; the trace
-//! repository of the University of Massachusetts keeps OLTP and search traces in it. The LBA counts 512 B blocks of the application storage unit,
-//! and the unit becomes the stream: units are not laid out one behind the other. The operation is
-//! R or W in either case. Fields behind the fifth are allowed by the specification and not read.
+//! Source: "SPC Trace File Format Specification", revision 1.0.1, 2002; the trace repository of the
+//! University of Massachusetts keeps OLTP and search traces in it. The LBA counts 512 B blocks of
+//! the application storage unit (ASU), and the unit becomes the stream: units are not laid out one
+//! behind the other. The operation is R or W in either case. Fields behind the fifth are not read.
 
 use flashyard_core::request::{Flags, RequestOp};
 
