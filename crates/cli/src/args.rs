@@ -40,7 +40,7 @@ pub(crate) struct InputArgs {
     pub(crate) device: Option<String>,
     /// A trace, a built-in workload's name or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
-    /// Sets a key of the device, of `[trace]` or of `[generator]` (flashyard list keys); repeatable.
+    /// Sets a key of the device, `[trace]` or `[generator]` (flashyard list keys); repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of a generated workload; default: 1.

@@ -278,7 +278,7 @@ fn read_workload(
     Ok((Origin::Trace { path: name.to_string(), format: None }, Vec::new()))
 }
 
-/// A workload file: `[trace]` with a path, or `[generator]` with the built-in workload it starts from.
+/// A workload file: `[trace]` with a path, or `[generator]` with the workload it starts from.
 fn read_workload_file(
     file: &str,
     sections: &mut AllSections,

@@ -63,6 +63,11 @@ impl<K: Ord + Copy, S: AsRef<[Entry<K>]> + AsMut<[Entry<K>]>> IndexedHeap<K, S> 
         Some((entry.key, entry.member))
     }
 
+    /// Its members, in no particular order.
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.entries.as_ref()[..self.len].iter().map(|entry| entry.member)
+    }
+
     /// Adds a member of no heap. Panics where the heap is full; see [`Self::is_full`].
     pub fn push(&mut self, positions: &mut [u32], key: K, member: u32) {
         assert!(!self.is_full(), "the heap is full");

@@ -50,6 +50,11 @@ where
         self.ready.is_empty()
     }
 
+    /// The commands that wait, in no particular order.
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.ready.members()
+    }
+
     /// Whether the memory is used up.
     pub fn is_full(&self) -> bool {
         self.ready.is_full()

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, DieId, Lpn, Ppn, Time};
+use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, Ppn, Time};
 use std::collections::BTreeMap;
 
 /// A read on its way: what it will return.
@@ -41,6 +41,8 @@ pub struct Checker {
     newest: Vec<u64>,
     acknowledged: Vec<u64>,
     busy: Vec<bool>,
+    /// When each channel has carried all that it was given.
+    channel_end: Vec<Time>,
     reading: Vec<Option<Reading>>,
     asked: BTreeMap<u64, Asked>,
     last_time: Time,
@@ -59,6 +61,7 @@ impl Checker {
             newest: vec![0; units],
             acknowledged: vec![0; units],
             busy: vec![false; geometry.dies() as usize],
+            channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: vec![None; geometry.dies() as usize],
             asked: BTreeMap::new(),
             last_time: Time::ZERO,
@@ -120,6 +123,13 @@ impl Checker {
             };
             self.reading[die.index()] = Some(Reading { lpn, version });
         }
+    }
+
+    /// A channel carries a page.
+    pub fn transferred(&mut self, channel: ChannelId, start: Time, end: Time) {
+        let last = std::mem::replace(&mut self.channel_end[channel.index()], end);
+        assert!(start >= last, "{channel:?} carries two things at a time");
+        assert!(end > start, "a transfer takes time");
     }
 
     /// A die is free again.

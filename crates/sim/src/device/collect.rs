@@ -6,9 +6,9 @@
 //! wait for those, so every die can always finish a job with one free block.
 
 use super::Device;
-use super::admit::MAP_WRITE;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
+use super::translate::MAP_WRITE;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};

@@ -15,16 +15,11 @@ impl Device {
         let set = self.dies[die.index()].running;
         let transfers = self.stage(set).op() == Op::Read && self.page_transfer.as_ns() > 0;
         if transfers && !self.dies[die.index()].in_transfer {
-            let channel = self.settings.geometry.channel_of(die).index();
-            let start = self.channel_free[channel].max(self.now);
-            self.channel_free[channel] = start + self.page_transfer;
+            let start = self.channel_free_at(die);
+            let end = self.reserve_channel(die, start);
             self.sets[set as usize].bus_until = start;
             self.dies[die.index()].in_transfer = true;
-            self.events.push(
-                &mut self.event_positions,
-                (start + self.page_transfer, die.get()),
-                die.get(),
-            );
+            self.events.push(&mut self.event_positions, (end, die.get()), die.get());
         } else {
             self.command_over(set, die);
         }

@@ -118,12 +118,10 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        for word in 0..self.stirred.len() {
-            while self.stirred[word] != 0 {
-                let bit = self.stirred[word].trailing_zeros();
-                self.stirred[word] &= self.stirred[word] - 1;
-                self.dispatch(DieId::from_index(word * 64 + bit as usize));
-            }
+        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+            let bit = self.stirred[word].trailing_zeros();
+            self.stirred[word] &= self.stirred[word] - 1;
+            self.dispatch(DieId::from_index(word * 64 + bit as usize));
         }
     }
 
@@ -214,7 +212,6 @@ impl Device {
         let op = stage.op();
         let now = self.now;
         let gc = stage.purpose(self.sets[set as usize].copies_map).is_gc();
-        let channel = self.settings.geometry.channel_of(die).index();
         let nand = self.settings.keys.nand;
         let array = flashyard_core::units::Span::from_ns(match op {
             Op::Read => nand.read_us,
@@ -225,9 +222,9 @@ impl Device {
         let mut bus_until = bus_from;
         let mut end = now + array;
         if op == Op::Program && self.page_transfer.as_ns() > 0 {
-            bus_until = self.channel_free[channel].max(now);
-            self.channel_free[channel] = bus_until + self.page_transfer;
-            end = self.channel_free[channel] + array;
+            bus_until = self.channel_free_at(die);
+            let free = self.reserve_channel(die, bus_until);
+            end = free + array;
         }
         let state = &mut self.sets[set as usize];
         state.ppn = ppn;
@@ -254,6 +251,22 @@ impl Device {
                 (stage == Stage::Read).then_some(self.sets[set as usize].lpn),
             );
         }
+    }
+
+    /// The first instant at which the channel of a die has nothing left to carry.
+    pub(super) fn channel_free_at(&self, die: DieId) -> Time {
+        self.channel_free[self.settings.geometry.channel_of(die).index()].max(self.now)
+    }
+
+    /// Takes the channel of a die for a page from `start` on; returns when it is over.
+    pub(super) fn reserve_channel(&mut self, die: DieId, start: Time) -> Time {
+        let channel = self.settings.geometry.channel_of(die);
+        let end = start + self.page_transfer;
+        self.channel_free[channel.index()] = end;
+        if let Some(checker) = &mut self.checker {
+            checker.transferred(channel, start, end);
+        }
+        end
     }
 
     pub(super) fn command_name(&self, set: u32) -> CommandName {

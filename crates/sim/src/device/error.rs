@@ -1,0 +1,73 @@
+//! Why a run ends early.
+
+use std::fmt;
+
+/// Why a run ended without results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimError {
+    /// A request reaches past the end of the device.
+    BeyondDevice {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+        /// Its first sector.
+        first_sector: u64,
+        /// Its length in sectors.
+        sectors: u32,
+        /// The device's sectors.
+        capacity: u64,
+    },
+    /// A request arrives before the one that came before it.
+    Backwards {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+    },
+    /// Requests are unanswered and nothing is left that could answer them.
+    Stuck {
+        /// The first unanswered request.
+        order: u64,
+        /// How many there are.
+        requests: u64,
+    },
+    /// Garbage collection frees no space.
+    NoRoom {
+        /// The die whose writes wait.
+        die: u32,
+    },
+    /// The initial cache lines do not fit the device.
+    InitialLines(String),
+}
+
+impl fmt::Display for SimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondDevice { order, first_sector, sectors, capacity } => write!(
+                f,
+                "request {order}: sectors {first_sector} + {sectors} reach past the end of the device ({capacity} sectors)"
+            ),
+            Self::Backwards { order } => {
+                write!(f, "request {order} arrives before the request that precedes it")
+            }
+            Self::Stuck { order, requests } => write!(
+                f,
+                "request {order} and {} more were never answered: nothing is left to do that could answer them",
+                requests - 1
+            ),
+            Self::NoRoom { die } => write!(
+                f,
+                "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_die"
+            ),
+            Self::InitialLines(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SimError {}
+
+/// Why [`Device::run`] ended early: the workload failed, or the simulation did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError<E> {
+    /// The workload could not give the next request.
+    Workload(E),
+    /// The device could not go on.
+    Sim(SimError),
+}

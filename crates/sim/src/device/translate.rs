@@ -1,0 +1,221 @@
+//! Translation: from a page of a request to a command set and what it waits for.
+//!
+//! All effects on the map cache happen here, in the order of requests and pages. Source of the
+//! rules: Lee et al., IEEE Access 2021; what the paper leaves open is a key of `[map]`.
+
+use super::Device;
+use super::explain::Track;
+use super::state::{Set, Stage};
+use crate::config::{DataOrder, MapHazards, UnmappedRead};
+use crate::ftl::line_cache::{Lookup, Victim};
+use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::{DieId, Lpn, MapPage};
+
+/// The place of the map program among the commands of a set that writes a map page.
+pub(super) const MAP_WRITE: u8 = 1;
+
+/// The commands of a set that is being put together, and what its stages wait for.
+struct Plan {
+    stages: [(Stage, DieId); STAGES],
+    count: u8,
+    waits: [(u8, u32, u8, EdgeKind); 4],
+    wait_count: usize,
+    map_page: MapPage,
+    line: u32,
+}
+
+impl Plan {
+    const fn new() -> Self {
+        Self {
+            stages: [(Stage::Barrier, DieId::new(0)); STAGES],
+            count: 0,
+            waits: [(0, NIL, 0, EdgeKind::Order); 4],
+            wait_count: 0,
+            map_page: MapPage::new(0),
+            line: NIL,
+        }
+    }
+
+    fn push(&mut self, stage: Stage, die: DieId) {
+        self.stages[self.count as usize] = (stage, die);
+        self.count += 1;
+    }
+
+    /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
+    /// one source the later stage counts.
+    fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
+        let count = self.count;
+        let known =
+            self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
+        match known {
+            Some(wait) if wait.2 >= source_stage => {}
+            Some(wait) => (wait.2, wait.3) = (source_stage, kind),
+            None => {
+                self.waits[self.wait_count] = (count, source, source_stage, kind);
+                self.wait_count += 1;
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Makes the set of one page access; `None` where the map cache stalls.
+    pub(super) fn translate_page(&mut self, handle: u32, lpn: Lpn) -> Option<u32> {
+        let op = self.pending[handle as usize].request.op;
+        let changes = op != RequestOp::Read;
+        let mut plan = Plan::new();
+        let lookup = self.cache.as_ref().map(|cache| cache.lookup(lpn));
+        match lookup {
+            None => {}
+            Some(Lookup::Stall) => {
+                self.totals.map.stalls += 1;
+                let now = self.now;
+                self.pending[handle as usize].stalled_since.get_or_insert(now);
+                return None;
+            }
+            Some(Lookup::Hit { line, fetch }) => {
+                self.totals.map.hits += 1;
+                plan.line = line;
+                if fetch != NIL {
+                    let stage = self.stage_index(fetch, Stage::Fetch);
+                    plan.wait(fetch, stage, EdgeKind::MapFetch);
+                }
+            }
+            Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
+        }
+        self.totals.map.lookups += u64::from(lookup.is_some());
+        self.end_stall(handle);
+        self.plan_data(&mut plan, op, lpn);
+        let parts = self.parts_until_now(handle);
+        let request = &mut self.pending[handle as usize];
+        let page = request.translated;
+        request.translated += 1;
+        request.unfinished += 1;
+        let state = Set {
+            request: handle,
+            charge: handle,
+            page,
+            lpn,
+            map_page: plan.map_page,
+            line: plan.line,
+            changes,
+            track: Track::starting(self.now, parts),
+            ..Set::VACANT
+        };
+        let set = self.new_set(state, &plan.stages[..plan.count as usize]);
+        self.enlist(set, &plan, lookup);
+        Some(set)
+    }
+
+    /// Map commands of a miss: write the victim's map page back if it is dirty, fetch the line.
+    fn plan_miss(&mut self, plan: &mut Plan, victim: u32, lpn: Lpn) {
+        let cache = self.cache.as_ref().expect("only a cache misses");
+        let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
+        let writer_of_line = cache.writer_of_line(lpn);
+        let order = self.settings.keys.map.hazards == MapHazards::Order;
+        self.totals.map.misses += 1;
+        plan.line = victim;
+        match fate {
+            Victim::Clean => {}
+            Victim::BeingCleaned(writer) => {
+                plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+            }
+            Victim::Dirty(dirty) => {
+                self.totals.map.dirty_evictions += 1;
+                plan.map_page = dirty;
+                let writer = cache.writer_of_page(dirty);
+                let die = self.die_of_map(dirty);
+                self.plan_hazard(plan, writer, order);
+                plan.push(Stage::EvictRead, die);
+                plan.push(Stage::Writeback, die);
+            }
+        }
+        self.plan_hazard(plan, writer_of_line, order);
+        plan.push(Stage::Fetch, self.die_of_map(page));
+    }
+
+    /// A map operation that an unfinished write makes stale waits for it, or is counted.
+    fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
+        let Some(writer) = writer else { return };
+        if order {
+            plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+        } else {
+            self.totals.map.hazards_ignored += 1;
+        }
+    }
+
+    fn plan_data(&mut self, plan: &mut Plan, op: RequestOp, lpn: Lpn) {
+        let stage = match op {
+            RequestOp::Read => Stage::Read,
+            RequestOp::Write => Stage::Program,
+            RequestOp::Trim | RequestOp::Flush => return,
+        };
+        let earlier = self.live_change_of(lpn, u64::MAX);
+        if stage == Stage::Read && self.map.lookup(lpn).is_none() && earlier.is_none() {
+            self.totals.unmapped_reads += 1;
+            if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
+                return;
+            }
+        }
+        if self.settings.keys.queue.data_order == DataOrder::Lpn
+            && let Some(earlier) = earlier
+        {
+            plan.wait(earlier, self.graph.node(earlier).stages - 1, EdgeKind::Order);
+        }
+        plan.push(stage, self.settings.geometry.die_of_lpn(lpn));
+    }
+
+    /// Enters a new set into the map cache, the index by LPN and the graph.
+    fn enlist(&mut self, set: u32, plan: &Plan, lookup: Option<Lookup>) {
+        let Set { lpn, changes, .. } = self.sets[set as usize];
+        if let Some(cache) = &mut self.cache {
+            match lookup {
+                Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
+                Some(Lookup::Miss { victim }) => {
+                    let batch = self.settings.keys.map.batch_update;
+                    cache.replace(victim, lpn, set, changes, batch);
+                }
+                Some(Lookup::Stall) | None => unreachable!("nothing was translated"),
+            }
+        }
+        for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
+            if stage < plan.count {
+                self.connect(Wait { source, stage: source_stage, kind }, set, stage);
+            }
+        }
+        let bucket = Self::bucket_of(lpn);
+        self.sets[set as usize].next_of_lpn = std::mem::replace(&mut self.lpn_index[bucket], set);
+        self.live_changes += u32::from(changes);
+    }
+
+    /// The latest live set below `number` that changes `lpn`, by order of translation.
+    pub(super) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
+        let mut best: Option<(u64, u32)> = None;
+        let mut at = self.lpn_index[Self::bucket_of(lpn)];
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            let order = self.graph.node(at).number;
+            if state.lpn == lpn && state.changes && order < number {
+                best = best.max(Some((order, at)));
+            }
+            at = state.next_of_lpn;
+        }
+        best.map(|(_, set)| set)
+    }
+
+    fn end_stall(&mut self, handle: u32) {
+        let now = self.now;
+        let request = &mut self.pending[handle as usize];
+        if let Some(since) = request.stalled_since.take() {
+            request.stalled_ns += now.since(since).as_ns();
+        }
+    }
+
+    /// The place of a stage among the commands of a set.
+    fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
+        let stages = &self.sets[set as usize].stages[..self.graph.node(set).stages as usize];
+        let place = stages.iter().position(|(stage, _)| *stage == wanted);
+        place.expect("the set has this command").to_le_bytes()[0]
+    }
+}
