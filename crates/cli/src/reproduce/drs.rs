@@ -68,9 +68,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     let (device, keys) = study.device(args)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
     let loaded = study.load(args.traces.as_deref(), capacity)?;
-    let start = std::time::Instant::now();
     let results = simulate_all(study, keys, &loaded, args.check)?;
-    remark(&format!("simulated in {:.1} s", start.elapsed().as_secs_f64()));
     let claims = claims::judge(&results);
     if args.json {
         print(&serde_json::to_string_pretty(&object(&results, &claims, args, &device))?);
@@ -86,47 +84,71 @@ struct Job {
     workload: usize,
 }
 
-fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) -> Result<Results> {
-    let mut jobs = Vec::new();
-    let mut add = |workload: usize, settings: &[(&str, &str)]| {
+impl Job {
+    fn new(workload: usize, settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        jobs.push(Job { settings, workload });
-    };
-    let workloads = 0..loaded.len();
-    for workload in workloads.clone() {
-        for policy in &study.policies {
-            add(workload, &[("policy.command", policy)]);
-        }
+        Self { settings, workload }
     }
-    for bytes in &study.cache_bytes {
-        for workload in workloads.clone() {
-            for policy in CACHE_POLICIES {
-                let bytes = bytes.to_string();
-                add(workload, &[("policy.command", policy), ("map.cache_bytes", &bytes)]);
-            }
-        }
-    }
-    for depth in &study.depths {
-        for workload in workloads.clone() {
-            add(workload, &[("policy.command", "drs"), ("queue.depth", &depth.to_string())]);
-        }
-    }
+}
+
+/// Runs jobs side by side; the reports are in the order of the jobs, whatever the threads do.
+fn run_jobs(
+    title: &str,
+    jobs: &[Job],
+    keys: DeviceKeys,
+    loaded: &[Loaded],
+    check: bool,
+) -> Result<std::vec::IntoIter<Report>> {
+    let start = std::time::Instant::now();
     let reports: Vec<Report> = jobs
         .par_iter()
         .progress()
         .map(|job| simulate(keys, &job.settings, &loaded[job.workload].requests, check))
         .collect::<Result<_>>()?;
-    let mut reports = reports.into_iter();
-    let mut take = |count: usize| reports.by_ref().take(count).collect::<Vec<_>>();
-    let main = workloads.clone().map(|_| take(study.policies.len())).collect();
-    let cache = study
-        .cache_bytes
-        .iter()
-        .map(|_| workloads.clone().map(|_| take(CACHE_POLICIES.len())).collect())
+    let seconds = start.elapsed().as_secs_f64();
+    remark(&format!("{title}: {} runs in {seconds:.2} s", jobs.len()));
+    Ok(reports.into_iter())
+}
+
+fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) -> Result<Results> {
+    let workloads = || 0..loaded.len();
+    let main: Vec<Job> = workloads()
+        .flat_map(|workload| study.policies.iter().map(move |policy| (workload, policy)))
+        .map(|(workload, policy)| Job::new(workload, &[("policy.command", policy)]))
         .collect();
-    let depth = study.depths.iter().map(|_| take(loaded.len())).collect();
-    let workloads = loaded.iter().map(|workload| workload.name.clone()).collect();
-    Ok(Results { study, workloads, main, cache, depth })
+    let mut sizes = Vec::new();
+    for bytes in study.cache_bytes.iter().map(u64::to_string) {
+        for workload in workloads() {
+            for policy in CACHE_POLICIES {
+                let settings = [("policy.command", policy), ("map.cache_bytes", &bytes)];
+                sizes.push(Job::new(workload, &settings));
+            }
+        }
+    }
+    let mut depths = Vec::new();
+    for depth in study.depths.iter().map(u64::to_string) {
+        for workload in workloads() {
+            let settings = [("policy.command", "drs"), ("queue.depth", &depth)];
+            depths.push(Job::new(workload, &settings));
+        }
+    }
+    let mut main = run_jobs("policies", &main, keys, loaded, check)?;
+    let mut sizes = run_jobs("map caches", &sizes, keys, loaded, check)?;
+    let mut depths = run_jobs("queue depths", &depths, keys, loaded, check)?;
+    let take = |reports: &mut std::vec::IntoIter<Report>, count: usize| {
+        reports.by_ref().take(count).collect::<Vec<_>>()
+    };
+    Ok(Results {
+        main: workloads().map(|_| take(&mut main, study.policies.len())).collect(),
+        cache: study
+            .cache_bytes
+            .iter()
+            .map(|_| workloads().map(|_| take(&mut sizes, CACHE_POLICIES.len())).collect())
+            .collect(),
+        depth: study.depths.iter().map(|_| take(&mut depths, loaded.len())).collect(),
+        workloads: loaded.iter().map(|workload| workload.name.clone()).collect(),
+        study,
+    })
 }
 
 fn text(results: &Results, claims: &[Claim], args: &ReproduceArgs, device: &str) -> String {
