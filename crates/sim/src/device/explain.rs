@@ -114,17 +114,56 @@ impl Device {
         }
     }
 
-    /// A set's account as of now.
-    fn account(&self, set: u32) -> [u64; ACCOUNTS] {
-        let mut account = self.segment(set);
-        for (sum, &spent) in account.iter_mut().zip(&self.sets[set as usize].track.spent) {
-            *sum += spent;
+    /// A set's account as of now. Walks along the waits to the set that waits for nobody and back.
+    fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
+        let mut chain = std::mem::take(&mut self.chain);
+        let mut at = set;
+        while self.sets[at as usize].mode == Mode::Waiting {
+            chain.push(at);
+            at = self.sets[at as usize].track.source;
         }
+        let mut account = self.with_earlier(at, self.own_segment(at));
+        while let Some(waiter) = chain.pop() {
+            account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
+        }
+        self.chain = chain;
         account
     }
 
+    fn with_earlier(&self, set: u32, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
+        for (sum, &spent) in segment.iter_mut().zip(&self.sets[set as usize].track.spent) {
+            *sum += spent;
+        }
+        segment
+    }
+
     /// What the current segment of a set has spent until now.
-    fn segment(&self, set: u32) -> [u64; ACCOUNTS] {
+    fn segment(&mut self, set: u32) -> [u64; ACCOUNTS] {
+        let state = &self.sets[set as usize];
+        if state.mode == Mode::Waiting {
+            let source = self.account(state.track.source);
+            self.shared_segment(set, &source)
+        } else {
+            self.own_segment(set)
+        }
+    }
+
+    /// The current segment of a set that waits for another one, whose account is `source`.
+    fn shared_segment(&self, set: u32, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
+        let state = &self.sets[set as usize];
+        let mut spent = *source;
+        for (spent, base) in spent.iter_mut().zip(&state.track.base) {
+            *spent -= base;
+        }
+        let same = self.sets[state.track.source as usize].request == state.request;
+        if !same || state.request == NIL {
+            spent[OTHER] += std::mem::take(&mut spent[OWN]);
+        }
+        spent
+    }
+
+    /// The current segment of a set that waits for no other one.
+    fn own_segment(&self, set: u32) -> [u64; ACCOUNTS] {
         let state = &self.sets[set as usize];
         let track = &state.track;
         let mut spent = [0; ACCOUNTS];
@@ -147,16 +186,7 @@ impl Device {
                     spent[OWN] = all - spent[BUS];
                 }
             }
-            Mode::Waiting => {
-                let source = self.account(track.source);
-                for account in 0..ACCOUNTS {
-                    spent[account] = source[account] - track.base[account];
-                }
-                let same = self.sets[track.source as usize].request == state.request;
-                if !same || state.request == NIL {
-                    spent[OTHER] += std::mem::take(&mut spent[OWN]);
-                }
-            }
+            Mode::Waiting => unreachable!("a set that waits shares the segment of another"),
         }
         spent
     }

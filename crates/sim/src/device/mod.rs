@@ -110,6 +110,7 @@ pub struct Device {
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
     changed: Vec<u32>,
+    chain: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
 }
@@ -180,6 +181,7 @@ impl Device {
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
             changed: Vec::new(),
+            chain: Vec::new(),
             failed: None,
             totals: Totals::default(),
         };
