@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// (flashyard list workloads) or a workload file (TOML). One argument alone is recognised by what
 /// it is.
 ///
-/// Exit status: 0 done, 1 the simulation failed, 2 wrong input; nothing is written then.
+/// Exit status: 0 done, 1 the simulation failed or a result could not be written, 2 wrong input, of
+/// which nothing is written.
 #[derive(Debug, Parser)]
 #[command(name = "flashyard", version, max_term_width = 100)]
 pub(crate) struct Cli {

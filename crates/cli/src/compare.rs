@@ -18,10 +18,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
     let mut runs = Vec::new();
     for settings in combinations(&axes) {
-        let mut input = args.input.clone();
-        let vary = settings.iter().map(|(key, value)| format!("{key}={value}"));
-        input.set.extend(vary);
-        let inputs = Inputs::new(&input)?;
+        let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let inputs = Inputs::new(&args.input, &vary)?;
         if matches!(&inputs.origin, Origin::Trace { path, .. } if path == "-") {
             return Err(wrong(
                 "compare reads the workload once a run, standard input can be read only once: save it to a file",
@@ -43,13 +41,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
                 json::object(inputs, &outcome.provenance, &outcome.report)
             })
             .collect();
-        print(&serde_json::to_string_pretty(&objects)?);
+        print(&serde_json::to_string_pretty(&objects)?)?;
     } else {
         let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
         let (_, inputs, _) = &runs[0];
         let head =
             format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
-        print(&(head + &comparison(&axes, &names, &outcomes)));
+        print(&(head + &comparison(&axes, &names, &outcomes)))?;
     }
     Ok(())
 }

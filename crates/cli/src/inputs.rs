@@ -15,6 +15,9 @@ use flashyard_workload::trace::{TraceKeys, open_trace};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 use std::path::Path;
 
+/// What only a workload file has.
+const WORKLOAD_TABLES: [&str; 3] = ["trace", "generator", "initial"];
+
 /// The seed where none is given.
 const DEFAULT_SEED: u64 = 1;
 
@@ -22,34 +25,33 @@ const DEFAULT_SEED: u64 = 1;
 const WORKLOAD_EXTRAS: [&str; 4] =
     ["trace.path", "trace.format", "generator.base", "initial.map_lines"];
 
-/// Every section that a file or --set can assign: the device's, `[trace]` and `[generator]`.
+/// The sections that describe a workload: `[trace]` and `[generator]`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AllSections {
-    pub(crate) device: DeviceKeys,
+pub(crate) struct WorkloadSections {
     pub(crate) trace: TraceKeys,
     pub(crate) generator: GeneratorKeys,
 }
 
-impl Default for AllSections {
+impl Default for WorkloadSections {
     fn default() -> Self {
         let base = BuiltIn::from_name(DEFAULT_WORKLOAD).expect("the default workload is built in");
-        Self { device: DeviceKeys::default(), trace: TraceKeys::default(), generator: base.keys }
+        Self { trace: TraceKeys::default(), generator: base.keys }
     }
 }
 
-impl Sections for AllSections {
+impl Sections for WorkloadSections {
     fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
-        let mut all = self.device.sections();
-        all.push(("trace".to_string(), TraceKeys::KEYS, "How a trace is read."));
-        all.push(("generator".to_string(), GeneratorKeys::KEYS, "A generated workload."));
-        all
+        vec![
+            ("trace".to_string(), TraceKeys::KEYS, "How a trace is read."),
+            ("generator".to_string(), GeneratorKeys::KEYS, "A generated workload."),
+        ]
     }
 
     fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
         match section {
             "trace" => self.trace.set(key, value),
             "generator" => self.generator.set(key, value),
-            _ => self.device.set(section, key, value),
+            _ => false,
         }
     }
 
@@ -57,8 +59,31 @@ impl Sections for AllSections {
         match section {
             "trace" => self.trace.get(key),
             "generator" => self.generator.get(key),
-            _ => self.device.get(section, key),
+            _ => None,
         }
+    }
+}
+
+/// Every section that --set can assign: the device's and the workload's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AllSections {
+    pub(crate) device: DeviceKeys,
+    pub(crate) workload: WorkloadSections,
+}
+
+impl Sections for AllSections {
+    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+        let mut all = self.device.sections();
+        all.extend(self.workload.sections());
+        all
+    }
+
+    fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+        self.workload.set(section, key, value) || self.device.set(section, key, value)
+    }
+
+    fn get(&self, section: &str, key: &str) -> Option<Value> {
+        self.workload.get(section, key).or_else(|| self.device.get(section, key))
     }
 }
 
@@ -99,7 +124,7 @@ enum Named {
 
 impl Inputs {
     /// Resolves the arguments; every problem of every file is reported at once.
-    pub(crate) fn new(args: &InputArgs) -> Result<Self> {
+    pub(crate) fn new(args: &InputArgs, vary: &[String]) -> Result<Self> {
         let (device, workload) = match (&args.device, &args.workload) {
             (Some(device), Some(workload)) => (device.clone(), workload.clone()),
             (Some(one), None) => match recognise(one)? {
@@ -108,7 +133,9 @@ impl Inputs {
             },
             _ => (DEFAULT_DEVICE.to_string(), DEFAULT_WORKLOAD.to_string()),
         };
-        let mut inputs = Self::load(&device, &workload, &args.set)?;
+        let set = args.set.iter().map(|setting| ("--set", setting.clone()));
+        let vary = vary.iter().map(|setting| ("--vary", setting.clone()));
+        let mut inputs = Self::load(&device, &workload, &set.chain(vary).collect::<Vec<_>>())?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && matches!(inputs.origin, Origin::Trace { .. }) {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
@@ -116,14 +143,23 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// A device and a workload by name, with settings applied to both.
-    pub(crate) fn load(device: &str, workload: &str, set: &[String]) -> Result<Self> {
+    /// A device and a workload by name, with settings applied to both: the option that gave them and
+    /// `section.key=value`.
+    pub(crate) fn load(device: &str, workload: &str, set: &[(&str, String)]) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::default();
         read_device(device, &mut sections.device, &mut problems)?;
-        let (origin, map_lines) = read_workload(workload, &mut sections, &mut problems)?;
-        for setting in set {
-            apply_setting("--set", setting, &mut sections, &mut problems);
+        let (origin, map_lines) = read_workload(workload, &mut sections.workload, &mut problems)?;
+        for (option, setting) in set {
+            apply_setting(option, setting, &mut sections, &mut problems);
+            let (idle, why) = match origin {
+                Origin::Trace { .. } => ("generator.", "the workload is a trace"),
+                Origin::Generated { .. } => ("trace.", "the workload is generated"),
+            };
+            if setting.starts_with(idle) {
+                let what = format!("it would change nothing: {why}");
+                problems.push(Problem { place: format!("{option} {setting}"), what });
+            }
         }
         let inputs = Self {
             device_name: device.to_string(),
@@ -151,6 +187,14 @@ impl Inputs {
         }
     }
 
+    /// The section whose keys describe the workload.
+    pub(crate) const fn section(&self) -> &'static str {
+        match self.origin {
+            Origin::Trace { .. } => "trace",
+            Origin::Generated { .. } => "generator",
+        }
+    }
+
     /// The seed, where the workload has one.
     pub(crate) const fn seed(&self) -> Option<u64> {
         match self.origin {
@@ -163,11 +207,11 @@ impl Inputs {
     pub(crate) fn open(&self, capacity_sectors: Option<u64>) -> Result<Source> {
         let source = match &self.origin {
             Origin::Trace { path, format } => {
-                open_trace(path, &self.sections.trace, format.as_deref(), capacity_sectors)
+                open_trace(path, &self.sections.workload.trace, format.as_deref(), capacity_sectors)
                     .map(|trace| Source::Trace(Box::new(trace)))
             }
             Origin::Generated { .. } => {
-                Generator::new(&self.sections.generator, self.seed, capacity_sectors)
+                Generator::new(&self.sections.workload.generator, self.seed, capacity_sectors)
                     .map(|generator| Source::Generator(Box::new(generator)))
             }
         };
@@ -217,6 +261,12 @@ fn is_toml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
+/// Whether a TOML text has a table of this name, however it is written. A text that is no TOML has
+/// none; whoever reads it in earnest says why.
+fn has_table(text: &str, name: &str) -> bool {
+    text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(name))
+}
+
 fn read_text(path: &str) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
@@ -232,9 +282,7 @@ fn recognise(name: &str) -> Result<Named> {
     }
     if is_toml(name) {
         let text = read_text(name)?;
-        let is_workload = ["[trace]", "[generator]", "[[initial.", "[initial."]
-            .iter()
-            .any(|section| text.lines().any(|line| line.trim_start().starts_with(section)));
+        let is_workload = WORKLOAD_TABLES.iter().any(|table| has_table(&text, table));
         let name = name.to_string();
         return Ok(if is_workload { Named::Workload(name) } else { Named::Device(name) });
     }
@@ -261,7 +309,7 @@ fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -
 
 fn read_workload(
     name: &str,
-    sections: &mut AllSections,
+    sections: &mut WorkloadSections,
     problems: &mut Vec<Problem>,
 ) -> Result<(Origin, Vec<(u64, bool)>)> {
     if let Some(built_in) = BuiltIn::from_name(name) {
@@ -281,7 +329,7 @@ fn read_workload(
 /// A workload file: `[trace]` with a path, or `[generator]` with the workload it starts from.
 fn read_workload_file(
     file: &str,
-    sections: &mut AllSections,
+    sections: &mut WorkloadSections,
     problems: &mut Vec<Problem>,
 ) -> Result<(Origin, Vec<(u64, bool)>)> {
     let text = read_text(file)?;
@@ -316,7 +364,7 @@ fn read_workload_file(
         })
     };
     let (path, format) = (text_of("trace.path"), text_of("trace.format"));
-    let has_generator = text.lines().any(|line| line.trim_start().starts_with("[generator]"));
+    let has_generator = has_table(&text, "generator");
     let lines = map_lines(&extras).unwrap_or_else(|what| {
         problems
             .push(Problem { place: format!("{file}:{}", extras.line("initial.map_lines")), what });

@@ -4,6 +4,7 @@ use crate::args::Listing;
 use crate::inputs::AllSections;
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
+use anyhow::Result;
 use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
@@ -11,11 +12,11 @@ use flashyard_sim::config::{Sections, show_value};
 use flashyard_workload::{BUILT_IN, FORMATS};
 
 /// Runs `flashyard list`.
-pub(crate) fn run(what: Option<Listing>) {
+pub(crate) fn run(what: Option<Listing>) -> Result<()> {
     let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
     let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
     let texts: Vec<String> = wanted.into_iter().map(list).collect();
-    print(&texts.join("\n"));
+    print(&texts.join("\n"))
 }
 
 fn list(what: Listing) -> String {

@@ -35,10 +35,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
-        Command::List(args) => {
-            list::run(args.what);
-            Ok(())
-        }
+        Command::List(args) => list::run(args.what),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -16,6 +16,7 @@ use flashyard_workload::{RequestSource, WorkloadError};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -30,8 +31,9 @@ pub(crate) struct Outcome {
 
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
-    let inputs = Inputs::new(&args.input)?;
+    let inputs = Inputs::new(&args.input, &[])?;
     let settings = inputs.settings()?;
+    let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     let mut command_log = None;
     let mut request_log = None;
@@ -41,7 +43,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         command_log = Some(log);
     }
     if let Some(dir) = &args.out {
-        std::fs::create_dir_all(dir).with_context(|| format!("{}", dir.display()))?;
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
         let log = Rc::new(RefCell::new(RequestLog::new(file)?));
         observers.push(Box::new(RequestLogger(Rc::clone(&log))));
@@ -53,10 +54,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
+    let mut summary = None;
     if let Some(dir) = &args.out {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
-        file.finish()?;
+        summary = Some(file);
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -64,10 +66,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     if let Some(log) = command_log {
         log.borrow_mut().finish()?;
     }
+    summary.map_or(Ok(()), WholeFile::finish)?;
+    if let Some(folder) = folder {
+        folder.keep();
+    }
     if args.json {
-        print(&text);
+        print(&text)?;
     } else {
-        print(&table::summary(&inputs.device_name, inputs.workload_name(), &outcome.report));
+        print(&table::summary(&inputs.device_name, inputs.workload_name(), &outcome.report))?;
     }
     let requests = outcome.report.workload.requests;
     remark(&format!(
@@ -75,6 +81,32 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         requests as f64 / seconds.max(1e-9)
     ));
     Ok(())
+}
+
+/// A folder for results that disappears again, where it was made here and nothing came of it.
+struct Folder<'a> {
+    made: Option<&'a Path>,
+}
+
+impl<'a> Folder<'a> {
+    fn create(path: &'a Path) -> Result<Self> {
+        let made = (!path.exists()).then_some(path);
+        std::fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
+        Ok(Self { made })
+    }
+
+    fn keep(mut self) {
+        self.made = None;
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.made {
+            // Refused where the folder is not empty, which is as well.
+            let _ = std::fs::remove_dir(path);
+        }
+    }
 }
 
 /// One simulation of resolved inputs. With `show`, a progress display on a terminal.
@@ -116,7 +148,10 @@ pub(crate) fn simulate(
     })?;
     report.verdict.folded_requests = source.source.stats().folded;
     let provenance = Provenance {
-        command: std::env::args().skip(1).collect(),
+        command: std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
         seed: inputs.seed(),
         workload_sha256: json::hex(&source.hash.finalize()),
     };

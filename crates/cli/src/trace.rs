@@ -1,7 +1,7 @@
 //! `flashyard trace info`: what a trace holds.
 
 use crate::args::TraceInfoArgs;
-use crate::inputs::{Inputs, workload_error};
+use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
@@ -9,13 +9,18 @@ use flashyard_workload::info::Info;
 
 /// Runs `flashyard trace info`.
 pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
-    let inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &args.set)?;
+    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+    let workload = |setting: &str| ["trace.", "generator."].iter().any(|s| setting.starts_with(s));
+    if let Some((_, setting)) = set.iter().find(|(_, setting)| !workload(setting)) {
+        return Err(wrong(&format!("--set {setting}: only [trace] and [generator] matter here")));
+    }
+    let inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &set)?;
     let mut source = inputs.open(None)?;
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     if args.json {
-        print(&serde_json::to_string_pretty(&info)?);
+        print(&serde_json::to_string_pretty(&info)?)?;
     } else {
-        print(&info.table());
+        print(&info.table())?;
     }
     Ok(())
 }

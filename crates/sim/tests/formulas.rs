@@ -387,9 +387,9 @@ fn waits_on_one_die_are_those_of_a_single_server_queue() {
     }
 }
 
-/// Reads first, without preemption: with R = lambda E[S^2] / 2 reads wait R / (1 - rho_r) and
-/// writes R / ((1 - rho_r) (1 - rho)) (Cobham 1954). All policies that put reads first agree where
-/// the map is resident and every request has one page.
+/// Reads first, without preemption (Cobham 1954): with R = lambda E[S^2] / 2 and a load `r` of
+/// reads, reads wait R / (1 - r) and writes R / ((1 - r) (1 - rho)). All policies that put reads
+/// first agree where the map is resident and every request has one page.
 #[test]
 fn waits_with_reads_first_are_those_of_a_priority_queue() {
     let (read, program) = (TIMES[0].read as f64, TIMES[0].program as f64);

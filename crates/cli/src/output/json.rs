@@ -42,10 +42,17 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
     for (name, mut value) in report {
         if name == "workload" {
             value["name"] = inputs.workload_name().into();
+            value["settings"] = workload_settings(inputs);
         }
         target.insert(name, value);
     }
     object
+}
+
+/// The effective keys of `[trace]` or of `[generator]`, whichever the workload has.
+fn workload_settings(inputs: &Inputs) -> Value {
+    let mut all = settings(&inputs.sections.workload);
+    all[inputs.section()].take()
 }
 
 /// The effective settings by section and key, numbers in the unit that the key's name says.

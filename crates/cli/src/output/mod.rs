@@ -6,23 +6,29 @@ pub(crate) mod parquet;
 pub(crate) mod table;
 
 use anyhow::{Context, Result};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Prints a finished text to standard output.
-#[expect(clippy::print_stdout, reason = "the one place that prints results")]
-pub(crate) fn print(text: &str) {
-    print!("{text}");
-    if !text.ends_with('\n') {
-        println!();
+/// Prints a finished text to standard output. A reader that has gone away is no failure.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let printed = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.write_all(newline.as_bytes()))
+        .and_then(|()| output.flush());
+    match printed {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("the results cannot be printed")
+        }
+        _ => Ok(()),
     }
 }
 
-/// Prints a remark that is no result to standard error.
-#[expect(clippy::print_stderr, reason = "the one place that prints remarks")]
+/// Prints a remark that is no result to standard error, if anybody listens.
 pub(crate) fn remark(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// A file that appears under its name only when it is complete.
@@ -37,7 +43,8 @@ impl WholeFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or_else(|| Path::new("."));
-        let file = NamedTempFile::new_in(parent)
+        let file = new_file()
+            .tempfile_in(parent)
             .with_context(|| format!("{}: cannot be written", path.display()))?;
         Ok(Self { writer: BufWriter::new(file), path: path.to_path_buf() })
     }
@@ -53,6 +60,15 @@ impl WholeFile {
         file.persist(&self.path).with_context(say)?;
         Ok(())
     }
+}
+
+/// A temporary file that ends up with the rights of any new file.
+fn new_file() -> tempfile::Builder<'static, 'static> {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
 }
 
 impl Write for WholeFile {

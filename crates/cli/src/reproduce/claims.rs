@@ -1,6 +1,6 @@
 //! What the paper states, beside what the runs show.
 
-use super::drs::Results;
+use super::drs::{Results, mean};
 use crate::output::table;
 use serde_json::{Value, json};
 
@@ -50,10 +50,6 @@ pub(crate) fn table(claims: &[Claim]) -> String {
         table.add_row(vec![&claim.statement, &claim.form, &holds.to_string(), &claim.found]);
     }
     table::render(&table)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Evaluates one statement: what was found, and whether it holds.

@@ -1,7 +1,7 @@
 //! `flashyard reproduce drs`: map-cache-aware command scheduling (Lee et al., IEEE Access 2021).
 
 use super::claims::{self, Claim};
-use super::study::{Loaded, Study, simulate};
+use super::study::{Loaded, Study, settings_of, simulate};
 use crate::args::ReproduceArgs;
 use crate::output::{print, remark, table};
 use anyhow::Result;
@@ -56,10 +56,21 @@ impl Results {
     /// The mean over the workloads of a policy's read latency over RCF's, at one cache size.
     pub(crate) fn cache_ratio(&self, size: usize, policy: usize) -> f64 {
         let rows = &self.cache[size];
-        let ratios =
-            rows.iter().map(|row| Self::mean(&row[policy], "read") / Self::mean(&row[0], "read"));
-        ratios.sum::<f64>() / rows.len() as f64
+        let ratio =
+            |row: &Vec<Report>| Self::mean(&row[policy], "read") / Self::mean(&row[0], "read");
+        mean(&rows.iter().map(ratio).collect::<Vec<_>>())
     }
+}
+
+/// The mean of the ratios that exist; a workload without requests of a class has none.
+pub(crate) fn mean(ratios: &[f64]) -> f64 {
+    let finite = ratios.iter().filter(|ratio| ratio.is_finite());
+    finite.clone().sum::<f64>() / finite.count() as f64
+}
+
+/// A ratio with three digits.
+fn ratio(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{ratio:.3}") } else { "-".to_string() }
 }
 
 /// Runs the study and prints it.
@@ -71,23 +82,24 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     let results = simulate_all(study, keys, &loaded, args.check)?;
     let claims = claims::judge(&results);
     if args.json {
-        print(&serde_json::to_string_pretty(&object(&results, &claims, args, &device))?);
+        print(&serde_json::to_string_pretty(&object(&results, &claims, args, &device))?)?;
     } else {
-        print(&text(&results, &claims, args, &device));
+        print(&text(&results, &claims, args, &device))?;
     }
     Ok(())
 }
 
 /// One run: its settings on top of the device, and its workload.
 struct Job {
-    settings: Vec<String>,
+    settings: Settings,
     workload: usize,
 }
 
 impl Job {
-    fn new(workload: usize, settings: &[(&str, &str)]) -> Self {
-        let settings = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        Self { settings, workload }
+    fn new(workload: usize, keys: DeviceKeys, settings: &[(&str, &str)]) -> Result<Self> {
+        let settings: Vec<_> =
+            settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        Ok(Self { settings: settings_of(keys, &settings)?, workload })
     }
 }
 
@@ -95,7 +107,6 @@ impl Job {
 fn run_jobs(
     title: &str,
     jobs: &[Job],
-    keys: DeviceKeys,
     loaded: &[Loaded],
     check: bool,
 ) -> Result<std::vec::IntoIter<Report>> {
@@ -103,7 +114,7 @@ fn run_jobs(
     let reports: Vec<Report> = jobs
         .par_iter()
         .progress()
-        .map(|job| simulate(keys, &job.settings, &loaded[job.workload].requests, check))
+        .map(|job| simulate(&job.settings, &loaded[job.workload].requests, check))
         .collect::<Result<_>>()?;
     let seconds = start.elapsed().as_secs_f64();
     remark(&format!("{title}: {} runs in {seconds:.2} s", jobs.len()));
@@ -114,14 +125,14 @@ fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) 
     let workloads = || 0..loaded.len();
     let main: Vec<Job> = workloads()
         .flat_map(|workload| study.policies.iter().map(move |policy| (workload, policy)))
-        .map(|(workload, policy)| Job::new(workload, &[("policy.command", policy)]))
-        .collect();
+        .map(|(workload, policy)| Job::new(workload, keys, &[("policy.command", policy)]))
+        .collect::<Result<_>>()?;
     let mut sizes = Vec::new();
     for bytes in study.cache_bytes.iter().map(u64::to_string) {
         for workload in workloads() {
             for policy in CACHE_POLICIES {
                 let settings = [("policy.command", policy), ("map.cache_bytes", &bytes)];
-                sizes.push(Job::new(workload, &settings));
+                sizes.push(Job::new(workload, keys, &settings)?);
             }
         }
     }
@@ -129,12 +140,12 @@ fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) 
     for depth in study.depths.iter().map(u64::to_string) {
         for workload in workloads() {
             let settings = [("policy.command", "drs"), ("queue.depth", &depth)];
-            depths.push(Job::new(workload, &settings));
+            depths.push(Job::new(workload, keys, &settings)?);
         }
     }
-    let mut main = run_jobs("policies", &main, keys, loaded, check)?;
-    let mut sizes = run_jobs("map caches", &sizes, keys, loaded, check)?;
-    let mut depths = run_jobs("queue depths", &depths, keys, loaded, check)?;
+    let mut main = run_jobs("policies", &main, loaded, check)?;
+    let mut sizes = run_jobs("map caches", &sizes, loaded, check)?;
+    let mut depths = run_jobs("queue depths", &depths, loaded, check)?;
     let take = |reports: &mut std::vec::IntoIter<Report>, count: usize| {
         reports.by_ref().take(count).collect::<Vec<_>>()
     };
@@ -181,13 +192,12 @@ fn policy_table(results: &Results, class: &str, title: &str) -> String {
         policies.iter().map(|policy| results.ratios(class, policy)).collect();
     for (row, name) in results.workloads.iter().enumerate() {
         let mut cells = vec![name.clone()];
-        cells.extend(columns.iter().map(|column| format!("{:.3}", column[row])));
+        cells.extend(columns.iter().map(|column| ratio(column[row])));
         cells.push(format!("{:.0}", Results::mean(&results.main[row][0], class) / 1e3));
         table.add_row(cells);
     }
     let mut cells = vec!["mean".to_string()];
-    let mean = |column: &Vec<f64>| column.iter().sum::<f64>() / column.len() as f64;
-    cells.extend(columns.iter().map(|column| format!("{:.3}", mean(column))));
+    cells.extend(columns.iter().map(|column| ratio(mean(column))));
     table.add_row(cells);
     table::render(&table)
 }
@@ -230,8 +240,8 @@ fn cache_table(results: &Results) -> String {
             rows.iter().map(|row| Results::mean(&row[2], "read")).sum::<f64>() / rows.len() as f64;
         table.add_row(vec![
             format!("{}", *bytes as f64 / 1024.0),
-            format!("{:.3}", results.cache_ratio(size, 1)),
-            format!("{:.3}", results.cache_ratio(size, 2)),
+            ratio(results.cache_ratio(size, 1)),
+            ratio(results.cache_ratio(size, 2)),
             format!("{:.0}", drs / 1e3),
         ]);
     }
@@ -247,8 +257,8 @@ fn depth_table(results: &Results) -> String {
     for (row, name) in results.workloads.iter().enumerate() {
         let mut cells = vec![name.clone()];
         let first = Results::mean(&results.depth[0][row], "all");
-        let ratio = |depth: &Vec<Report>| Results::mean(&depth[row], "all") / first;
-        cells.extend(results.depth.iter().map(|depth| format!("{:.3}", ratio(depth))));
+        let mean = |depth: &Vec<Report>| Results::mean(&depth[row], "all");
+        cells.extend(results.depth.iter().map(|depth| ratio(mean(depth) / first)));
         table.add_row(cells);
     }
     table::render(&table)

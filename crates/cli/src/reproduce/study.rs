@@ -67,7 +67,15 @@ impl Study {
     /// The study's device with the settings of the command line.
     pub(crate) fn device(&self, args: &ReproduceArgs) -> Result<(String, DeviceKeys)> {
         let name = args.device.clone().unwrap_or_else(|| self.device.clone());
-        let inputs = Inputs::load(&name, &self.workload[0].built_in, &args.set)?;
+        for setting in &args.set {
+            let swept =
+                ["trace.", "generator.", "policy.command", "queue.depth", "map.cache_bytes"];
+            if let Some(swept) = swept.iter().find(|swept| setting.starts_with(**swept)) {
+                return Err(wrong(&format!("--set {setting}: the study itself sets {swept}")));
+            }
+        }
+        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        let inputs = Inputs::load(&name, &self.workload[0].built_in, &set)?;
         inputs.settings()?;
         Ok((name, inputs.sections.device))
     }
@@ -118,20 +126,21 @@ fn find(dir: &Path, name: &str) -> Option<String> {
     path.into_iter().find(|path| path.is_file()).map(|path| path.to_string_lossy().into_owned())
 }
 
-/// One run on a device with these settings on top of its keys.
-pub(crate) fn simulate(
-    mut keys: DeviceKeys,
-    settings: &[String],
-    requests: &[Request],
-    check: bool,
-) -> Result<Report> {
+/// The device of one run: these settings on top of its keys.
+pub(crate) fn settings_of(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings> {
     let mut problems = Vec::new();
     for setting in settings {
         apply_setting("study", setting, &mut keys, &mut problems);
     }
     anyhow::ensure!(problems.is_empty(), "{}", problems[0]);
-    let settings = Settings::new(keys).map_err(|error| wrong(&error.to_string()))?;
-    let mut device = Device::new(&settings);
+    Settings::new(keys).map_err(|error| {
+        wrong(&format!("the study's run with {} is impossible: {error}", settings.join(" ")))
+    })
+}
+
+/// One run of a workload.
+pub(crate) fn simulate(settings: &Settings, requests: &[Request], check: bool) -> Result<Report> {
+    let mut device = Device::new(settings);
     if check {
         device.check();
     }

@@ -8,7 +8,7 @@ use flashyard_core::key::{Key, Kind, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use toml_edit::{Document, Item, Table};
+use toml_edit::{Document, Item, Table, TableLike};
 
 /// One thing that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn table(&mut self, prefix: &str, table: &Table) {
-        for (name, item) in table {
+    fn table(&mut self, prefix: &str, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
             let path =
                 if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
             let span = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
@@ -141,7 +141,7 @@ impl Reader<'_> {
                 if item.as_str().is_none() {
                     self.problem(line, format!("{path}: a string in quotes is needed"));
                 }
-            } else if let Some(table) = item.as_table() {
+            } else if let Some(table) = item.as_table_like() {
                 self.check_section(&path, line);
                 self.table(&path, table);
             } else {
@@ -253,7 +253,12 @@ pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
             scaled.filter(|scaled| (min..=max).contains(scaled)).map(Value::Number).ok_or_else(
                 || {
                     let (least, most) = (show_number(min, scale), show_number(max, scale));
-                    format!("{word} is not {} from {least} to {most}", describe(kind))
+                    let step = if scale == 1 {
+                        String::new()
+                    } else {
+                        format!(" in steps of {}", show_number(1, scale))
+                    };
+                    format!("{word} is not {} from {least} to {most}{step}", describe(kind))
                 },
             )
         }
@@ -289,13 +294,19 @@ pub fn describe(kind: &Kind) -> String {
     }
 }
 
+/// `stored / scale` in as many digits as it takes; scales are products of 2 and 5.
 fn show_number(stored: u64, scale: u64) -> String {
-    let (whole, part) = (stored / scale, stored % scale);
-    if part == 0 {
-        return whole.to_string();
+    let mut text = (stored / scale).to_string();
+    let mut rest = u128::from(stored % scale);
+    let scale = u128::from(scale);
+    if rest > 0 {
+        text.push('.');
     }
-    let width = scale.ilog10() as usize;
-    format!("{whole}.{part:0width$}").trim_end_matches('0').to_string()
+    while rest > 0 {
+        text += &(rest * 10 / scale).to_string();
+        rest = rest * 10 % scale;
+    }
+    text
 }
 
 /// A value as a file would have it, words without quotes.
@@ -345,9 +356,14 @@ mod tests {
                 "d.toml:8: map.hazards: orders is not one of order, ignore; did you mean order?",
                 "d.toml:9: map.batch_update: 3 is neither true nor false",
                 "d.toml:12: policy.drs.reads: unknown key; did you mean policy.drs.rekey?",
-                "d.toml:14: nand.read_us: 0.0001 is not a number (us) from 0.001 to 4000000",
+                "d.toml:14: nand.read_us: 0.0001 is not a number (us) from 0.001 to 4000000 in steps of 0.001",
             ],
         );
+    }
+
+    #[test]
+    fn inline_tables_are_sections_too() {
+        assert_eq!(check("queue = { depth = 4 }\n", &[]).queue.depth, 4);
     }
 
     #[test]

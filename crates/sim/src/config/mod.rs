@@ -88,6 +88,8 @@ impl Settings {
         let exported = u64::try_from(pages * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
         let resident = keys.map.store == MapStore::Resident;
+        // More lines than the whole map has are never used.
+        let runs = exported.div_ceil(keys.map.entries_per_line).max(1);
         let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
         check_spare(&keys, &geometry, exported, map_pages, &mut fail);
         let transfer_ps = u128::from(keys.channel.ps_per_byte) * u128::from(g.page_bytes);
@@ -95,7 +97,7 @@ impl Settings {
             keys,
             geometry,
             exported_units: small(exported),
-            map_lines: if resident { 0 } else { map_lines },
+            map_lines: if resident { 0 } else { map_lines.min(small(runs)) },
             entries_per_map_page: small(entries),
             map_pages: small(map_pages),
             page_transfer: Span::from_ns(u64::try_from(transfer_ps.div_ceil(1_000)).expect("fits")),

@@ -1,6 +1,10 @@
 //! Why a run ends early.
 
+use flashyard_core::units::Time;
 use std::fmt;
+
+/// Requests that arrive later are refused, so that no time can overflow.
+pub const LAST_ARRIVAL: Time = Time::from_ns(1 << 62);
 
 /// Why a run ended without results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +25,13 @@ pub enum SimError {
         /// Which request, by order of arrival from 0.
         order: u64,
     },
+    /// A request arrives too late to be simulated.
+    TooLate {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+    },
+    /// The energy of the run does not fit 64 bits of picojoules.
+    TooMuchEnergy,
     /// Requests are unanswered and nothing is left that could answer them.
     Stuck {
         /// The first unanswered request.
@@ -46,6 +57,14 @@ impl fmt::Display for SimError {
             ),
             Self::Backwards { order } => {
                 write!(f, "request {order} arrives before the request that precedes it")
+            }
+            Self::TooLate { order } => write!(
+                f,
+                "request {order} arrives after more than {} years; times are nanoseconds from the start",
+                LAST_ARRIVAL.as_ns() / (365 * 86_400 * 1_000_000_000)
+            ),
+            Self::TooMuchEnergy => {
+                f.write_str("the run takes more than 18 MJ (2^64 pJ); lower the powers of [energy] or shorten the run")
             }
             Self::Stuck { order, requests } => write!(
                 f,

@@ -263,6 +263,7 @@ impl Device {
         }
         self.totals.attributed.merge(&request.work);
         if !self.observers.is_empty() {
+            let energy = request.work.energy_pj(&self.settings.keys.energy);
             let event = RequestDone {
                 order: request.order,
                 request: request.request,
@@ -273,7 +274,7 @@ impl Device {
                 own_ns: request.own.as_ns(),
                 parts: request.parts,
                 work: request.work,
-                energy_pj: request.work.energy_pj(&self.settings.keys.energy),
+                energy_pj: u64::try_from(energy).unwrap_or(u64::MAX),
             };
             self.observers.iter_mut().for_each(|observer| observer.request_done(&event));
         }

@@ -29,7 +29,7 @@ use crate::observe::Observer;
 use crate::policy::Policy;
 use crate::report::Report;
 use collect::Job;
-pub use error::{RunError, SimError};
+pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry, IndexedHeap};
 use flashyard_core::host::AnyHostPolicy;
@@ -256,6 +256,9 @@ impl Device {
 
     fn arrive(&mut self, request: &Request) -> Result<(), SimError> {
         let order = self.arrived;
+        if request.arrival > LAST_ARRIVAL {
+            return Err(SimError::TooLate { order });
+        }
         let capacity = self.settings.capacity_sectors();
         let fits = request.end_sector().is_some_and(|end| end <= capacity)
             && request.first_sector < capacity;

@@ -132,17 +132,18 @@ impl Device {
             self.map.audit();
             checker.finish(&self.map);
         }
-        Ok(self.report(&all))
+        self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
 
-    fn report(&self, all: &Tally) -> Report {
+    fn report(&self, all: &Tally) -> Option<Report> {
         let totals = &self.totals;
         let count = |op: RequestOp| totals.latency[op as usize].count();
         let first = totals.first_arrival.unwrap_or_default();
         let read_write =
             |make: &dyn Fn(usize) -> Tails| BTreeMap::from([("read", make(0)), ("write", make(1))]);
         let names = RequestOp::ALL.iter().map(|op| op.name()).chain(["all"]);
-        Report {
+        let energy_pj = self.energy(all, first)?;
+        Some(Report {
             workload: WorkloadReport {
                 requests: self.arrived,
                 reads: count(RequestOp::Read),
@@ -175,10 +176,10 @@ impl Device {
                 cached_entries_updated: totals.gc_lines_updated,
                 programs_that_waited_for_room: totals.room_waits,
             },
-            energy_pj: self.energy(all, first),
+            energy_pj,
             wear: Wear::of(self.map.blocks.erase_counts()),
             verdict: self.verdict(first),
-        }
+        })
     }
 
     fn waits(&self) -> BTreeMap<&'static str, WaitReport> {
@@ -258,16 +259,16 @@ impl Device {
         }
     }
 
-    fn energy(&self, all: &Tally, first: Time) -> EnergyReport {
+    /// Energy on either axis; none where it does not fit 64 bits.
+    fn energy(&self, all: &Tally, first: Time) -> Option<EnergyReport> {
         let keys = &self.settings.keys.energy;
-        let end = self.now.as_ns().saturating_sub(first.as_ns());
-        let standby = end * keys.standby_mw * self.dies.len() as u64;
-        let array = |op: Op| {
-            let pj = |purpose: &Purpose| all.array_pj(keys, op, *purpose);
-            Purpose::ALL.iter().map(pj).sum::<u64>()
+        let end = u128::from(self.now.as_ns().saturating_sub(first.as_ns()));
+        let standby = end * u128::from(keys.standby_mw) * self.dies.len() as u128;
+        let array = |op: Op| -> u128 {
+            Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
         };
         let purpose = |purpose: Purpose| {
-            let arrays: u64 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
+            let arrays: u128 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
             arrays + all.transfer_pj(keys, purpose)
         };
         let transfers = Purpose::ALL.iter().map(|purpose| all.transfer_pj(keys, *purpose)).sum();
@@ -284,15 +285,29 @@ impl Device {
             ("standby", standby),
         ]);
         let total = attributed + background + standby;
-        assert_eq!(total, by_resource.values().sum::<u64>(), "energy by resource adds up");
-        assert_eq!(total, by_purpose.values().sum::<u64>(), "energy by purpose adds up");
-        EnergyReport {
+        assert_eq!(total, by_resource.values().sum::<u128>(), "energy by resource adds up");
+        assert_eq!(total, by_purpose.values().sum::<u128>(), "energy by purpose adds up");
+        let total = u64::try_from(total).ok()?;
+        let narrow = |pj: u128| u64::try_from(pj).expect("no part exceeds the total");
+        let counts = |axis: BTreeMap<&'static str, u128>| {
+            axis.into_iter().map(|(name, pj)| (name, narrow(pj))).collect()
+        };
+        Some(EnergyReport {
             total,
-            attributed,
-            unattributed: background + standby,
-            by_resource,
-            by_purpose,
-        }
+            attributed: narrow(attributed),
+            unattributed: narrow(background + standby),
+            by_resource: counts(by_resource),
+            by_purpose: counts(by_purpose),
+        })
+    }
+
+    /// Later arrivals found far more requests than earlier ones, or more were left at the end than
+    /// the device could work on, and took long.
+    fn queue_grew(&self, span: u64) -> bool {
+        let drain =
+            self.totals.last_completion.as_ns().saturating_sub(self.totals.last_arrival.as_ns());
+        let overfull = self.totals.backlog.most() > self.settings.keys.queue.depth;
+        self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
     }
 
     fn verdict(&self, first: Time) -> Verdict {
@@ -304,7 +319,7 @@ impl Device {
             initial_state: keys.state.initial.word(),
             gc_ran: self.totals.gc_jobs > 0,
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
-            queue_grew: self.totals.backlog.grew(),
+            queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),
             unmapped_reads: self.totals.unmapped_reads,
             unmapped_read_cost: keys.nand.unmapped_read.word(),

@@ -86,21 +86,21 @@ impl Tally {
     }
 
     /// Array energy of one operation for one purpose, in picojoules (mW x ns).
-    pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u64 {
-        self.get(op, purpose).array_ns * array_mw(energy, op)
+    pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
+        u128::from(self.get(op, purpose).array_ns) * u128::from(array_mw(energy, op))
     }
 
     /// Channel energy of one purpose, in picojoules.
-    pub fn transfer_pj(&self, energy: &EnergyKeys, purpose: Purpose) -> u64 {
-        self.of_purpose(purpose).transfer_ns * energy.transfer_mw
+    pub fn transfer_pj(&self, energy: &EnergyKeys, purpose: Purpose) -> u128 {
+        u128::from(self.of_purpose(purpose).transfer_ns) * u128::from(energy.transfer_mw)
     }
 
     /// All energy, in picojoules.
-    pub fn energy_pj(&self, energy: &EnergyKeys) -> u64 {
+    pub fn energy_pj(&self, energy: &EnergyKeys) -> u128 {
         let array =
             |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
-        let arrays: u64 = Op::ALL.into_iter().flat_map(array).sum();
-        let transfers: u64 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
+        let arrays: u128 = Op::ALL.into_iter().flat_map(array).sum();
+        let transfers: u128 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
         arrays + transfers
     }
 }

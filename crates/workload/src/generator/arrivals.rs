@@ -2,13 +2,14 @@
 //!
 //! The number of requests in a burst is geometric; a share of the bursts is long, which makes the
 //! distribution heavier-tailed than one geometric. Gaps inside a burst, short pauses and long
-//! pauses are exponential. The draws are made twice: once to add them up, then to hand them out,
-//! the long pauses stretched so that the mean rate comes out exactly. Where the other gaps alone
-//! take longer than that, all gaps are scaled alike.
+//! pauses are exponential. Every gap is longer by the time that the request before it takes: who
+//! issues requests one after the other waits for each. The draws are made twice: once to add them
+//! up, then to hand them out, the long pauses stretched so that the mean rate comes out exactly.
+//! Where the other gaps alone take longer than that, all gaps are scaled alike.
 //!
 //! Draws, from a stream of random numbers of its own: at the start of every burst two (ordinary or
 //! long; size); before every other request of the burst one (gap); between bursts two (short or
-//! long; length).
+//! long; length). They are made one request ahead, so that a request knows what follows it.
 
 use super::GeneratorKeys;
 use crate::random::SplitMix64;
@@ -25,36 +26,70 @@ pub(super) struct Arrivals {
     gaps: Gaps,
     sums: Sums,
     stretch: Stretch,
+    /// How much later the next request comes because of this one.
+    pace_ns: u64,
 }
 
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arrival {
     pub(super) ns: u64,
-    pub(super) starts_burst: bool,
+    /// Where it stands.
+    pub(super) position: Position,
+}
+
+/// Where a request stands: the gaps around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) before: Between,
+    pub(super) after: Between,
+}
+
+/// What is between two requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    /// A gap inside a burst.
+    InBurst,
+    /// A short pause; also before the first request.
+    ShortPause,
+    /// A long pause.
+    LongPause,
 }
 
 impl Arrivals {
-    /// The arrivals of `keys.requests` requests.
-    pub(super) fn new(keys: &GeneratorKeys, random: SplitMix64) -> Self {
+    /// The arrivals of `keys.requests` requests. `pace` is asked once a request, in order, by how
+    /// many nanoseconds it delays the next one; [`Arrivals::next`] must be told the same.
+    pub(super) fn new(
+        keys: &GeneratorKeys,
+        random: SplitMix64,
+        mut pace: impl FnMut(Position) -> u64,
+    ) -> Self {
         let mut gaps = Gaps::new(keys, random.clone());
         let mut sums = Sums::default();
+        let mut pace_ns = 0;
         for _ in 0..keys.requests {
-            sums.add(gaps.next());
+            let (gap, position) = gaps.next();
+            sums.add(gap, pace_ns);
+            pace_ns = pace(position);
         }
         // requests / rate; both fit 50 bits after scaling, so the product fits 128.
         let span =
             u128::from(keys.requests) * 1_000_000_000 * 1_000_000 / u128::from(keys.requests_per_s);
         let stretch = Stretch::new(sums, span);
-        Self { gaps: Gaps::new(keys, random), sums: Sums::default(), stretch }
+        Self { gaps: Gaps::new(keys, random), sums: Sums::default(), stretch, pace_ns: 0 }
     }
 
     /// The next arrival; `None` where the time does not fit 64 bits.
     pub(super) fn next(&mut self) -> Option<Arrival> {
-        let gap = self.gaps.next();
-        self.sums.add(gap);
+        let (gap, position) = self.gaps.next();
+        self.sums.add(gap, self.pace_ns);
         let ns = u64::try_from(self.stretch.apply(self.sums)?).ok()?;
-        Some(Arrival { ns, starts_burst: !matches!(gap, Gap::InBurst(_)) })
+        Some(Arrival { ns, position })
+    }
+
+    /// Says by how much the request just handed out delays the next one.
+    pub(super) fn delay_next(&mut self, pace_ns: u64) {
+        self.pace_ns = pace_ns;
     }
 }
 
@@ -69,6 +104,16 @@ enum Gap {
     LongPause(u64),
 }
 
+impl Gap {
+    const fn kind(self) -> Between {
+        match self {
+            Self::InBurst(_) => Between::InBurst,
+            Self::ShortPause(_) => Between::ShortPause,
+            Self::LongPause(_) => Between::LongPause,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Gaps {
     random: SplitMix64,
@@ -79,13 +124,14 @@ struct Gaps {
     short_pause_ppm: u64,
     short_pause_ns: f64,
     left_in_burst: u64,
-    started: bool,
+    /// The gap before the next request: drawn one request ahead.
+    coming: Gap,
 }
 
 impl Gaps {
     fn new(keys: &GeneratorKeys, random: SplitMix64) -> Self {
         let log_continue = |mean_milli: u64| libm::log(1.0 - 1_000.0 / mean_milli as f64);
-        Self {
+        let mut gaps = Self {
             random,
             log_continue: [keys.burst_requests, keys.long_burst_requests].map(log_continue),
             long_burst_ppm: keys.long_burst_percent,
@@ -93,11 +139,20 @@ impl Gaps {
             short_pause_ppm: keys.short_pause_percent,
             short_pause_ns: keys.short_pause_ms as f64,
             left_in_burst: 0,
-            started: false,
-        }
+            coming: Gap::ShortPause(0),
+        };
+        gaps.left_in_burst = gaps.burst_size() - 1;
+        gaps
     }
 
-    fn next(&mut self) -> Gap {
+    /// The gap before the next request and what is around it.
+    fn next(&mut self) -> (Gap, Position) {
+        let gap = self.coming;
+        self.coming = self.draw();
+        (gap, Position { before: gap.kind(), after: self.coming.kind() })
+    }
+
+    fn draw(&mut self) -> Gap {
         if self.left_in_burst > 0 {
             self.left_in_burst -= 1;
             return Gap::InBurst(whole(self.gap_ns * self.random.exponential()));
@@ -108,10 +163,6 @@ impl Gaps {
     }
 
     fn pause(&mut self) -> Gap {
-        if !self.started {
-            self.started = true;
-            return Gap::ShortPause(0);
-        }
         let short = self.random.happens(self.short_pause_ppm);
         let length = self.random.exponential();
         if short {
@@ -135,7 +186,7 @@ impl Gaps {
     clippy::cast_sign_loss,
     reason = "a float-to-integer cast rounds down and saturates, which is what is wanted"
 )]
-fn whole(number: f64) -> u64 {
+pub(super) fn whole(number: f64) -> u64 {
     number as u64
 }
 
@@ -147,7 +198,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, gap: Gap) {
+    fn add(&mut self, gap: Gap, pace_ns: u64) {
+        self.fixed_ns += u128::from(pace_ns);
         match gap {
             Gap::InBurst(ns) | Gap::ShortPause(ns) => self.fixed_ns += u128::from(ns),
             Gap::LongPause(units) => self.long_units += u128::from(units),
@@ -190,7 +242,7 @@ mod tests {
     use super::*;
 
     fn arrivals(keys: &GeneratorKeys) -> Vec<Arrival> {
-        let mut arrivals = Arrivals::new(keys, SplitMix64::new(4));
+        let mut arrivals = Arrivals::new(keys, SplitMix64::new(4), |_| 0);
         (0..keys.requests).map(|_| arrivals.next().unwrap()).collect()
     }
 
@@ -212,10 +264,34 @@ mod tests {
     #[test]
     fn bursts_have_the_asked_for_mean() {
         let keys = GeneratorKeys { requests: 200_000, ..GeneratorKeys::default() };
-        let bursts = arrivals(&keys).iter().filter(|arrival| arrival.starts_burst).count();
+        let bursts = arrivals(&keys)
+            .iter()
+            .filter(|arrival| arrival.position.before != Between::InBurst)
+            .count();
         let mean = 200_000.0 / bursts as f64;
-        let expected = 0.9 * 2.8 + 0.1 * 11.0;
+        let expected = 0.9 * 3.6 + 0.1 * 12.0;
         assert!((mean / expected - 1.0).abs() < 0.02, "{mean} instead of {expected}");
+    }
+
+    #[test]
+    fn the_pace_is_added_to_every_gap() {
+        let keys = GeneratorKeys { requests: 1_000, ..GeneratorKeys::default() };
+        let plain = arrivals(&keys);
+        let mut paced = Arrivals::new(&keys, SplitMix64::new(4), |_| 7_000_000);
+        let mut before = None;
+        for plain in plain.windows(2) {
+            let arrival = paced.next().unwrap();
+            paced.delay_next(7_000_000);
+            if plain[0].position.before == Between::InBurst {
+                let gap = arrival.ns - before.unwrap();
+                assert!(gap >= 7_000_000, "{gap}");
+            }
+            assert_eq!(arrival.position, plain[0].position);
+            before = Some(arrival.ns);
+        }
+        let last = paced.next().unwrap();
+        assert_eq!(last.ns, plain.last().unwrap().ns, "the rate stays exact");
+        assert_eq!(last.position, plain.last().unwrap().position);
     }
 
     #[test]
@@ -226,6 +302,6 @@ mod tests {
             requests: 1_000,
             ..GeneratorKeys::default()
         };
-        assert!(arrivals(&keys).iter().all(|arrival| arrival.starts_burst));
+        assert!(arrivals(&keys).iter().all(|arrival| arrival.position.before != Between::InBurst));
     }
 }

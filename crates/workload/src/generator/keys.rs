@@ -39,13 +39,23 @@ keys! {
         write_percent: u64 = 750_000 => {
             kind: ANY_SHARE, source: SHAPE, flip: "50", with: &[],
         },
+        /// How the share of writes grows: as `x^growth`, where x is the part of the requests that
+        /// is over, up to the growth that makes all of the last requests writes. 0: not at all.
+        write_growth: u64 = 0 => {
+            kind: Kind::Number { unit: "", scale: 1_000, min: 0, max: 100_000 },
+            source: SHAPE, flip: "1", with: &[],
+        },
         /// Inside a burst, the chance that a request simply takes the operation of the one before;
-        /// otherwise its operation is drawn afresh.
-        op_keep_percent: u64 = 950_000 => {
+        /// otherwise its operation is drawn afresh, as it is after every long pause.
+        op_keep_percent: u64 = 960_000 => {
+            kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
+        },
+        /// The same chance over a short pause.
+        short_pause_keep_percent: u64 = 750_000 => {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
         /// Mean number of requests in an ordinary burst (geometric).
-        burst_requests: u64 = 2_800 => {
+        burst_requests: u64 = 3_600 => {
             kind: thousandths("requests", 1_000_000),
             source: SHAPE, flip: "1", with: &[],
         },
@@ -54,22 +64,31 @@ keys! {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
         /// Mean number of requests in a long burst (geometric).
-        long_burst_requests: u64 = 11_000 => {
+        long_burst_requests: u64 = 12_000 => {
             kind: thousandths("requests", 1_000_000),
             source: SHAPE, flip: "50", with: &[],
         },
-        /// Mean time between the requests of a burst (exponential).
-        gap_us: u64 = 1_300_000 => {
+        /// Mean time between the requests of a burst (exponential), apart from the pace.
+        gap_us: u64 = 800_000 => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: SHAPE, flip: "10", with: &[],
         },
+        /// How much later the next request comes for each 4 KiB page of a read, on top of the gap
+        /// or the pause: who issues requests one after the other waits for each.
+        read_pace_us: u64 = 50_000 => {
+            kind: Kind::micros(0, 1_000_000_000), source: SHAPE, flip: "0", with: &[],
+        },
+        /// The same for each page of a write.
+        write_pace_us: u64 = 350_000 => {
+            kind: Kind::micros(0, 1_000_000_000), source: SHAPE, flip: "0", with: &[],
+        },
         /// Share of short pauses among the pauses between bursts; the others are long, and as long
         /// as the mean rate asks for.
-        short_pause_percent: u64 = 500_000 => {
+        short_pause_percent: u64 = 400_000 => {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
         /// Mean length of a short pause (exponential).
-        short_pause_ms: u64 = 17_000_000 => {
+        short_pause_ms: u64 = 21_000_000 => {
             kind: Kind::millis(0, 1_000_000_000_000_000),
             source: SHAPE, flip: "1", with: &[],
         },
@@ -96,6 +115,11 @@ keys! {
         /// Size of the largest write.
         write_max_kib: u64 = 512 => {
             kind: Kind::count("KiB", 4, KIB_MAX), source: SHAPE, flip: "256", with: &[],
+        },
+        /// The chance that a write before a long pause is the longest of the next up to 64 writes:
+        /// long writes tend to be the last thing for a while.
+        write_long_last_percent: u64 = 150_000 => {
+            kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
         /// Share of reads that continue one of the last runs of reads.
         read_sequential_percent: u64 = 95_000 => {

@@ -3,16 +3,22 @@
 //! One generator serves every built-in workload; a workload is a row of numbers ([`BUILT_IN`]).
 //! Its shape follows the Nexus 5 traces of Zhou et al. (IISWC 2015), in which requests come in
 //! bursts: with Poisson arrivals of the same rate hardly anything would ever queue. The parts:
-//! arrivals in bursts with short and long pauses between them; an operation that tends to stay the
-//! same within a burst; sizes of one page or a power law; and addresses that continue runs, return
-//! to recent places or lie anew in unevenly used regions.
+//! arrivals in bursts with short and long pauses between them, each request later by the time that
+//! the one before takes; an operation that tends to stay the same until a long pause; sizes of one
+//! page or a power law, long writes rather before a long pause; and addresses that continue runs,
+//! return to recent places or lie anew in unevenly used regions.
+//!
+//! Why later: a phone issues most requests one after the other, so that a long write is followed by
+//! a longer gap. Sizes that know nothing of the gaps make queues several times as long as the
+//! traces do.
 //!
 //! The stream depends on the keys, the seed and the capacity only, and is the same on every
 //! machine: integers, the four operations on floats, and `libm`. Each part has its own stream of
-//! random numbers ([`SplitMix64::stream`]; purposes 1 arrivals, 2 operations, 3 sizes, 4 places), so
-//! that a key of one part leaves the others alone. The files of the parts list their draws; an
-//! operation takes one (keep the last? at the start of a burst always afresh, without a draw), and
-//! one more where it is drawn afresh.
+//! random numbers ([`SplitMix64::stream`]; purposes 1 arrivals, 2 operations, 3 sizes, 4 places),
+//! so that a key of one part leaves the draws of the others alone; through the pace, operations and
+//! sizes move the arrivals. The files of the parts list their draws. An operation takes one (keep
+//! the last? never after a long pause), and one more where it is drawn afresh. A write before a
+//! long pause takes one (the longest left?) ahead of those of its size.
 
 mod arrivals;
 mod builtin;
@@ -26,7 +32,7 @@ use flashyard_core::units::Time;
 pub use self::builtin::{BUILT_IN, BuiltIn, Measured, Published};
 pub use self::keys::GeneratorKeys;
 
-use self::arrivals::Arrivals;
+use self::arrivals::{Arrivals, Between, Position, whole};
 use self::places::{Habits, Places, Regions};
 use self::sizes::{MeanOutOfRange, Sizes};
 use crate::error::WorkloadError;
@@ -44,10 +50,7 @@ const MIB_PAGES: u64 = 256;
 pub struct Generator {
     left: u64,
     arrivals: Arrivals,
-    ops: Ops,
-    op_random: SplitMix64,
-    sizes: [Sizes; 2],
-    size_random: SplitMix64,
+    contents: Contents,
     places: [Places; 2],
     place_random: SplitMix64,
     stats: SourceStats,
@@ -55,7 +58,7 @@ pub struct Generator {
 
 impl Generator {
     /// The requests of these keys and this seed on a device of `capacity_sectors` (none: as large
-    /// as `span_mib`). Draws all arrivals once to find the length of the long pauses.
+    /// as `span_mib`). Draws everything but the places once to find the length of the long pauses.
     pub fn new(
         keys: &GeneratorKeys,
         seed: u64,
@@ -72,13 +75,13 @@ impl Generator {
             sequential_ppm: keys.write_sequential_percent,
             reuse_ppm: keys.write_reuse_percent,
         };
+        let contents = Contents::new(keys, seed)?;
+        let mut draft = contents.clone();
+        let pace = |position| draft.draw(position).pace_ns;
         Ok(Self {
             left: keys.requests,
-            arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1)),
-            ops: Ops::new(keys),
-            op_random: SplitMix64::stream(seed, 2),
-            sizes: [read_sizes(keys)?, write_sizes(keys)?],
-            size_random: SplitMix64::stream(seed, 3),
+            arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1), pace),
+            contents,
             places: [
                 Places::new(keys, reads, read_regions),
                 Places::new(keys, writes, write_regions),
@@ -97,10 +100,9 @@ impl RequestSource for Generator {
         let arrival = self.arrivals.next().ok_or_else(too_slow)?;
         self.left -= 1;
         self.stats.requests += 1;
-        let write = self.ops.draw(arrival.starts_burst, &mut self.op_random);
-        let class = usize::from(write);
-        let pages = self.sizes[class].draw(&mut self.size_random);
-        let page = self.places[class].draw(u64::from(pages), &mut self.place_random);
+        let Content { write, pages, pace_ns } = self.contents.draw(arrival.position);
+        self.arrivals.delay_next(pace_ns);
+        let page = self.places[usize::from(write)].draw(u64::from(pages), &mut self.place_random);
         Ok(Some(Request {
             arrival: Time::from_ns(arrival.ns),
             first_sector: page * u64::from(PAGE_SECTORS),
@@ -116,11 +118,61 @@ impl RequestSource for Generator {
     }
 }
 
+/// What requests are, apart from when and where.
+#[derive(Clone, Debug)]
+struct Contents {
+    ops: Ops,
+    op_random: SplitMix64,
+    sizes: [Sizes; 2],
+    size_random: SplitMix64,
+    long_last_ppm: u64,
+    /// Nanoseconds that a page delays the next request.
+    pace_ns: [u64; 2],
+}
+
+/// What a request is.
+#[derive(Clone, Copy, Debug)]
+struct Content {
+    write: bool,
+    pages: u32,
+    /// How much later the next request comes because of this one.
+    pace_ns: u64,
+}
+
+impl Contents {
+    fn new(keys: &GeneratorKeys, seed: u64) -> Result<Self, WorkloadError> {
+        Ok(Self {
+            ops: Ops::new(keys),
+            op_random: SplitMix64::stream(seed, 2),
+            sizes: [read_sizes(keys)?, write_sizes(keys)?],
+            size_random: SplitMix64::stream(seed, 3),
+            long_last_ppm: keys.write_long_last_percent,
+            pace_ns: [keys.read_pace_us, keys.write_pace_us],
+        })
+    }
+
+    fn draw(&mut self, position: Position) -> Content {
+        let write = self.ops.draw(position.before, &mut self.op_random);
+        let random = &mut self.size_random;
+        let long =
+            write && position.after == Between::LongPause && random.happens(self.long_last_ppm);
+        let sizes = &mut self.sizes[usize::from(write)];
+        let pages = if long { sizes.draw_longest(random) } else { sizes.draw(random) };
+        Content { write, pages, pace_ns: self.pace_ns[usize::from(write)] * u64::from(pages) }
+    }
+}
+
 /// Which requests are writes.
 #[derive(Clone, Copy, Debug)]
 struct Ops {
     write_ppm: u64,
+    /// The share of writes is `x^growth` of that at the end, where x is the part that is over.
+    growth: f64,
+    requests: u64,
+    /// Requests so far.
+    drawn: u64,
     keep_ppm: u64,
+    short_pause_keep_ppm: u64,
     write: bool,
     /// Writes missing so far, in parts per million; negative for too many.
     missing_ppm: i64,
@@ -128,19 +180,46 @@ struct Ops {
 
 impl Ops {
     fn new(keys: &GeneratorKeys) -> Self {
-        let (write_ppm, keep_ppm) = (keys.write_percent, keys.op_keep_percent);
-        Self { write_ppm, keep_ppm, write: false, missing_ppm: 0 }
+        let write_ppm = keys.write_percent;
+        let greatest = 1e6 / write_ppm.max(1) as f64 - 1.0;
+        Self {
+            write_ppm,
+            growth: (keys.write_growth as f64 / 1_000.0).min(greatest),
+            requests: keys.requests,
+            drawn: 0,
+            keep_ppm: keys.op_keep_percent,
+            short_pause_keep_ppm: keys.short_pause_keep_percent,
+            write: false,
+            missing_ppm: 0,
+        }
     }
 
-    /// Whether the next request is a write. An operation that is drawn afresh leans towards the one
-    /// that has been too rare: by 1/64 for each missing request, so that short workloads keep their
-    /// share although their requests come in runs of one operation.
-    fn draw(&mut self, starts_burst: bool, random: &mut SplitMix64) -> bool {
-        if starts_burst || !random.happens(self.keep_ppm) {
-            let chance = self.write_ppm.saturating_add_signed(self.missing_ppm / 64);
-            self.write = random.happens(chance);
+    /// The share of writes that is wanted now.
+    fn share_ppm(&self) -> u64 {
+        if self.growth <= 0.0 {
+            return self.write_ppm;
         }
-        let wanted = i64::try_from(self.write_ppm).expect("at most a million");
+        // The middle of this request's part of the workload.
+        let over = (self.drawn as f64 + 0.5) / self.requests as f64;
+        let share = self.write_ppm as f64 * (self.growth + 1.0) * libm::pow(over, self.growth);
+        whole(share).min(1_000_000)
+    }
+
+    /// Whether the next request is a write. An operation that is drawn after a long pause leans
+    /// towards the one that has been too rare: by 1/64 for each missing request, so that short
+    /// workloads keep their share although their requests come in runs of one operation.
+    fn draw(&mut self, before: Between, random: &mut SplitMix64) -> bool {
+        let share_ppm = self.share_ppm();
+        let (keep_ppm, lean) = match before {
+            Between::InBurst => (self.keep_ppm, 0),
+            Between::ShortPause if self.drawn > 0 => (self.short_pause_keep_ppm, 0),
+            Between::ShortPause | Between::LongPause => (0, self.missing_ppm / 64),
+        };
+        if !random.happens(keep_ppm) {
+            self.write = random.happens(share_ppm.saturating_add_signed(lean));
+        }
+        self.drawn += 1;
+        let wanted = i64::try_from(share_ppm).expect("at most a million");
         self.missing_ppm += wanted - if self.write { 1_000_000 } else { 0 };
         self.write
     }

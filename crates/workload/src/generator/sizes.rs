@@ -5,11 +5,12 @@
 //! proportional to `k^-a`. The exponent `a` is found by bisection so that the mean comes out.
 //!
 //! The quantiles are stratified: every [`STRATA`] draws take each of as many equal parts of the
-//! distribution once, in random order. So short workloads keep their mean size, which a few large
-//! requests would decide otherwise.
+//! distribution once, in random order. The place in the parts is random in the first such round and
+//! moves on by the golden section from round to round, so that it is spread evenly as well. So
+//! short workloads keep their mean size, which a few large requests would decide otherwise.
 //!
-//! Draws: at the start of every such round `STRATA - 1` (the order, by Fisher and Yates), then one
-//! a size (the place in its part).
+//! Draws: at the first size one (the place), at the start of every round `STRATA - 1` (the order,
+//! by Fisher and Yates).
 
 use crate::random::SplitMix64;
 
@@ -25,6 +26,8 @@ const BISECTIONS: u32 = 80;
 const STRATA: usize = 64;
 /// Bits of the place in a part.
 const PART_BITS: u32 = 64 - STRATA.ilog2();
+/// The golden section as a part of 2^64.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A distribution of sizes in pages.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub(super) struct Sizes {
     round: [u8; STRATA],
     /// How many of them have been used.
     used: usize,
+    /// The place in the parts, as a part of 2^64; none before the first round.
+    place: Option<u64>,
     /// `thresholds[k - 1]`: the chance of at most k pages, as a part of 2^64.
     thresholds: Vec<u64>,
 }
@@ -75,22 +80,37 @@ impl Sizes {
         for (part, number) in round.iter_mut().zip(0..) {
             *part = number;
         }
-        Self { round, used: STRATA, thresholds }
+        Self { round, used: STRATA, place: None, thresholds }
+    }
+
+    /// A size in pages: the longest of those that are left in the round.
+    pub(super) fn draw_longest(&mut self, random: &mut SplitMix64) -> u32 {
+        if self.used == STRATA {
+            self.start_round(random);
+        }
+        let left = &mut self.round[self.used..];
+        if let Some(longest) = (0..left.len()).max_by_key(|&at| left[at]) {
+            left.swap(0, longest);
+        }
+        self.draw(random)
     }
 
     /// A size in pages.
     pub(super) fn draw(&mut self, random: &mut SplitMix64) -> u32 {
         if self.used == STRATA {
-            self.shuffle(random);
+            self.start_round(random);
         }
+        let place = self.place.expect("a round has been started");
         let part = u64::from(self.round[self.used]);
         self.used += 1;
-        let quantile = (part << PART_BITS) | (random.next_u64() >> STRATA.ilog2());
+        let quantile = (part << PART_BITS) | (place >> STRATA.ilog2());
         let at = self.thresholds.partition_point(|&threshold| threshold < quantile);
         u32::try_from(at + 1).expect("sizes end at PAGES_MAX")
     }
 
-    fn shuffle(&mut self, random: &mut SplitMix64) {
+    fn start_round(&mut self, random: &mut SplitMix64) {
+        let place = self.place.map(|place| place.wrapping_add(GOLDEN));
+        self.place = Some(place.unwrap_or_else(|| random.next_u64()));
         for last in (1..STRATA).rev() {
             self.round.swap(last, random.below_usize(last + 1));
         }
@@ -174,6 +194,26 @@ mod tests {
         assert!(mean < 8_200.0, "{mean}");
         let mean = mean_bytes(&mut Sizes::new(131_072, 0, 32).unwrap(), 10_000);
         assert!(mean > 130_000.0, "{mean}");
+    }
+
+    #[test]
+    fn taking_the_longest_first_only_changes_the_order() {
+        let sizes = Sizes::new(24 * 1_024, 500_000, 128).unwrap();
+        let round = |longest_first| {
+            let (mut sizes, mut random) = (sizes.clone(), SplitMix64::new(3));
+            let mut draw = |_| {
+                if longest_first {
+                    sizes.draw_longest(&mut random)
+                } else {
+                    sizes.draw(&mut random)
+                }
+            };
+            (0..STRATA).map(&mut draw).collect::<Vec<_>>()
+        };
+        let (mut plain, longest_first) = (round(false), round(true));
+        plain.sort_unstable();
+        plain.reverse();
+        assert_eq!(plain, longest_first);
     }
 
     #[test]

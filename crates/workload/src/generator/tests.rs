@@ -76,10 +76,10 @@ fn the_stream_never_changes() {
         .map(|r| (r.arrival.as_ns(), r.first_sector, r.sectors, r.op.name()))
         .collect();
     let expected = [
-        (0, 45_347_328, 88, "read"),
-        (2_399_935, 12_745_304, 192, "read"),
-        (3_085_982, 35_271_864, 24, "read"),
-        (9_416_644, 19_266_016, 8, "read"),
+        (0, 52_163_072, 16, "write"),
+        (2_221_955, 52_163_072, 24, "write"),
+        (3_707_022, 52_163_088, 8, "write"),
+        (8_071_709, 52_163_096, 8, "write"),
     ];
     assert_eq!(first, expected);
 }
@@ -96,14 +96,48 @@ fn requests_stay_on_small_devices() {
 
 #[test]
 fn a_key_of_one_part_leaves_the_others_alone() {
-    let keys = BUILT_IN[3].keys;
+    let keys = GeneratorKeys { read_pace_us: 0, write_pace_us: 0, ..BUILT_IN[3].keys };
     let sizes = GeneratorKeys { write_kib: 20 * 1_024, ..keys };
     let (first, second) = (requests(&keys, 1, None), requests(&sizes, 1, None));
     let times = |requests: &[Request]| -> Vec<_> {
         requests.iter().map(|request| (request.arrival, request.op)).collect()
     };
-    assert_eq!(times(&first), times(&second));
+    assert!(times(&first) == times(&second));
     assert_ne!(first, second);
+}
+
+#[test]
+fn long_writes_are_followed_by_longer_gaps() {
+    let requests = requests(&BUILT_IN[3].keys, 1, None);
+    let gap_ms = |pages: std::ops::RangeInclusive<u32>| {
+        let gaps = requests.windows(2).filter(|pair| {
+            pair[0].op == RequestOp::Write && pages.contains(&(pair[0].sectors / PAGE_SECTORS))
+        });
+        let mut gaps: Vec<u64> =
+            gaps.map(|pair| pair[1].arrival.as_ns() - pair[0].arrival.as_ns()).collect();
+        gaps.sort_unstable();
+        gaps[gaps.len() / 2] as f64 / 1e6
+    };
+    // Medians in the trace: 1.1 and 4.4 ms.
+    within("one page", Some(gap_ms(1..=1)), 1.1, 0.25);
+    within("5 to 16 pages", Some(gap_ms(5..=16)), 4.4, 0.25);
+}
+
+#[test]
+fn the_share_of_writes_grows() {
+    let keys = GeneratorKeys {
+        requests: 100_000,
+        write_growth: 1_000,
+        write_percent: 400_000,
+        ..GeneratorKeys::default()
+    };
+    let requests = requests(&keys, 1, None);
+    let share = |part: &[Request]| {
+        let writes = part.iter().filter(|request| request.op == RequestOp::Write).count();
+        Some(writes as f64 / part.len() as f64)
+    };
+    within("first half", share(&requests[..50_000]), 0.2, 0.1);
+    within("second half", share(&requests[50_000..]), 0.6, 0.1);
 }
 
 #[test]

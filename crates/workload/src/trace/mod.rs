@@ -60,6 +60,9 @@ pub fn from_reader(
     Trace::open(Input::reader(name, reader), keys, &options)
 }
 
+/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
+const LAST_ARRIVAL_NS: u64 = 1 << 62;
+
 /// A trace as a stream of requests.
 #[derive(Debug)]
 pub struct Trace {
@@ -156,9 +159,11 @@ impl RequestSource for Trace {
         let Some(row) = self.next_sorted()? else { return Ok(None) };
         let record = row.record;
         let clock = self.clock.unwrap_or_else(|| self.clock(record.time_ns));
-        let Some(arrival_ns) = clock.arrival_ns(record.time_ns) else {
-            let what = format!("the scaled time is too large, {} ns", record.time_ns);
-            let fix = "lower trace.time_scale or trace.duration_ms".to_owned();
+        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
+        let Some(arrival_ns) = arrival_ns else {
+            let what = format!("the time is too large, {} ns", record.time_ns);
+            let fix =
+                "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms".to_owned();
             return Err(self.rows.error_at(row.line, what, fix));
         };
         Ok(Some(Request {

@@ -1,0 +1,349 @@
+//! The `--json` contract: every field with its type, nulls where a figure is not defined, and sums
+//! that add up. docs/JSON.md describes the same fields.
+
+use crate::support::{Folder, TRACE, int, is_near, repository_file, sum, without_command};
+use flashyard_sim::config::{DeviceKeys, Sections};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+/// The version that the fields below belong to. Fields may be added to it, here and in
+/// docs/JSON.md; one that is renamed, removed or of another type needs a new version.
+const SCHEMA_VERSION: u64 = 1;
+
+/// Every field besides those of `device`: its path and type. `{a,b}` stands for each of a and b;
+/// `?` allows null.
+const FIELDS: &str = "\
+energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby} integer
+energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
+energy_pj.{attributed,total,unattributed} integer
+flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
+flash.phases.{foreground,idle,post}.{erase,program,read} integer
+flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
+flash.{programs_per_host_page,write_amplification} number?
+flashyard text
+gc.{cached_entries_updated,copies_superseded,jobs} integer
+gc.{programs_that_waited_for_room,valid_pages_copied} integer
+latency_ns.{all,flush,read,trim,write}.count integer
+latency_ns.{all,flush,read,trim,write}.mean number?
+latency_ns.{all,flush,read,trim,write}.{max,min,p50,p90,p95,p99,p999,p9999} integer?
+latency_parts_ns.{read,write}.{array,buffer,bus,delaying,die_erase,die_gc} integer
+latency_parts_ns.{read,write}.{die_program,die_read,firmware,flush,host_queue} integer
+latency_parts_ns.{read,write}.{link,map_stall,own_map,slot,transfer} integer
+latency_parts_tail_ns.{read,write}.{p99,p999}.{array,buffer,bus,delaying,die_erase} integer
+latency_parts_tail_ns.{read,write}.{p99,p999}.{die_gc,die_program,die_read,firmware} integer
+latency_parts_tail_ns.{read,write}.{p99,p999}.{flush,host_queue,link,map_stall} integer
+latency_parts_tail_ns.{read,write}.{p99,p999}.{own_map,slot,transfer} integer
+map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
+map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
+provenance.command list
+provenance.seed integer?
+provenance.{device_sha256,workload_sha256} text
+schema_version integer
+throughput.makespan_ns integer
+throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
+verdict.offered_load number?
+verdict.{folded_requests,most_outstanding,unmapped_reads} integer
+verdict.{gc_ran,queue_grew} boolean
+verdict.{initial_state,unmapped_read_cost} text
+waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean} number?
+wear.erases_mean number
+wear.{erases_max,erases_min} integer
+workload.name text
+workload.{first_ns,flushes,last_ns,reads,requests,trims,writes} integer
+";
+
+/// One pattern of [`FIELDS`] as the paths that it stands for.
+fn expand(pattern: &str) -> Vec<String> {
+    let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_string()] };
+    let (words, after) = rest.split_once('}').expect("a brace that is closed");
+    words.split(',').flat_map(|word| expand(&format!("{before}{word}{after}"))).collect()
+}
+
+/// Every field with its type, those of `device` after the keys of the simulator.
+fn golden() -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    for line in FIELDS.lines() {
+        let (pattern, kind) = line.split_once(' ').expect("a path and a type");
+        fields.extend(expand(pattern).into_iter().map(|path| (path, kind.to_string())));
+    }
+    for (section, keys, _) in DeviceKeys::default().sections() {
+        let paths = keys.iter().map(|key| format!("device.{section}.{}", key.name));
+        fields.extend(paths.map(|path| (path, "setting".to_string())));
+    }
+    fields.sort();
+    fields
+}
+
+/// The paths of all values that are no objects. Names with dots (`policy.drs`) stand as they are.
+fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let dot = if path.is_empty() { "" } else { "." };
+                leaves(value, &format!("{path}{dot}{name}"), found);
+            }
+        }
+        _ => found.push((path.to_string(), value.clone())),
+    }
+}
+
+fn is_a(kind: &str, value: &Value) -> bool {
+    match kind {
+        "integer" => value.is_u64(),
+        "integer?" => value.is_u64() || value.is_null(),
+        "number" => value.is_number(),
+        "number?" => value.is_number() || value.is_null(),
+        "text" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "list" => value.is_array(),
+        "setting" => value.is_number() || value.is_string() || value.is_boolean(),
+        _ => unreachable!("{kind} is no type of the contract"),
+    }
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Value {
+    folder.run(&[&["run", "--json"], args].concat()).json()
+}
+
+/// One die, garbage collection, and standby power. All tests look at the same runs.
+fn runs() -> &'static [Value] {
+    static RUNS: OnceLock<Vec<Value>> = OnceLock::new();
+    RUNS.get_or_init(|| {
+        let folder = Folder::new();
+        vec![
+            run(&folder, &["drs", "radiowb"]),
+            run(&folder, &["small-full", "radiowb"]),
+            run(&folder, &["embedded-2x2", "radiowb", "--set", "energy.standby_mw=3"]),
+        ]
+    })
+}
+
+#[test]
+fn no_field_is_renamed_removed_or_of_another_type() {
+    let folder = Folder::with("t.txt", TRACE);
+    let golden = golden();
+    for object in runs().iter().chain([&run(&folder, &["t.txt"])]) {
+        assert_eq!(int(object, "schema_version"), SCHEMA_VERSION);
+        let mut found = Vec::new();
+        leaves(object, "", &mut found);
+        let several_dies = object["waits_ns"].is_null();
+        let expected =
+            golden.iter().filter(|(path, _)| !several_dies || !path.starts_with("waits"));
+        let mut expected: BTreeSet<&str> = expected.map(|(path, _)| path.as_str()).collect();
+        expected.extend(several_dies.then_some("waits_ns"));
+        let paths: BTreeSet<&str> = found.iter().map(|(path, _)| path.as_str()).collect();
+        let missing: Vec<_> = expected.difference(&paths).collect();
+        assert!(missing.is_empty(), "missing from the output: {missing:?}");
+        let new: Vec<_> = paths.difference(&expected).collect();
+        assert!(new.is_empty(), "add to FIELDS and to docs/JSON.md: {new:?}");
+        for (path, value) in &found {
+            let kind = golden.iter().find(|(known, _)| known == path).map(|(_, kind)| kind);
+            assert!(kind.is_none_or(|kind| is_a(kind, value)), "{path} is {value}");
+        }
+    }
+}
+
+#[test]
+fn every_field_is_documented() {
+    let document = repository_file("docs/JSON.md");
+    let words: BTreeSet<&str> = document.split('`').skip(1).step_by(2).collect();
+    let missing: BTreeSet<String> = golden()
+        .into_iter()
+        .filter(|(path, _)| !path.starts_with("device."))
+        .flat_map(|(path, _)| path.split('.').map(String::from).collect::<Vec<_>>())
+        .filter(|name| !words.contains(name.as_str()))
+        .collect();
+    assert!(missing.is_empty(), "docs/JSON.md does not name {missing:?}");
+}
+
+#[test]
+fn empty_classes_have_count_0_and_nulls() {
+    let folder = Folder::with("reads.txt", "0 0 0 8 1\n5 0 8 8 1\n");
+    let object = run(&folder, &["reads.txt"]);
+    for class in ["write", "trim", "flush"] {
+        let latency = object["latency_ns"][class].as_object().expect("a class");
+        assert_eq!(latency["count"], 0);
+        let others = latency.iter().filter(|(name, _)| *name != "count");
+        assert!(others.clone().all(|(_, value)| value.is_null()), "{class}: {latency:?}");
+        assert_eq!(others.count(), 9);
+    }
+    assert_eq!(object["latency_ns"]["read"]["count"], 2);
+    assert_eq!(sum(&object["latency_parts_ns"]["write"]), 0);
+    for path in ["write_amplification", "programs_per_host_page"] {
+        assert_eq!(object["flash"][path], Value::Null, "nothing was written");
+    }
+    assert_eq!(object["throughput"]["write_bytes_per_s"], 0.0);
+    assert_eq!(object["waits_ns"]["write"]["own_commands_mean"], Value::Null);
+    assert_eq!(object["provenance"]["seed"], Value::Null, "a trace has no seed");
+}
+
+#[test]
+fn figures_that_need_time_are_null_where_none_passes() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n0 0 64 8 1\n");
+    let object =
+        run(&folder, &["t.txt", "--set", "nand.unmapped_read=zero", "--set", "map.store=resident"]);
+    assert_eq!(int(&object, "throughput.makespan_ns"), 0, "never-written pages cost nothing here");
+    for name in ["iops", "read_bytes_per_s", "write_bytes_per_s"] {
+        assert_eq!(object["throughput"][name], Value::Null, "{name}");
+    }
+    assert_eq!(object["verdict"]["offered_load"], Value::Null);
+    assert_eq!(object["verdict"]["unmapped_read_cost"], "zero");
+    assert_eq!(int(&object, "verdict.unmapped_reads"), 2);
+    assert_eq!(object["latency_ns"]["read"]["mean"], 0.0);
+}
+
+#[test]
+fn latencies_are_ordered_and_made_of_their_parts() {
+    for object in runs() {
+        for class in ["read", "write", "all"] {
+            let latency = &object["latency_ns"][class];
+            let names = ["min", "p50", "p90", "p95", "p99", "p999", "p9999", "max"];
+            let values = names.map(|name| int(latency, name));
+            assert!(values.is_sorted(), "{class}: {values:?}");
+            let mean = latency["mean"].as_f64().expect("a mean");
+            assert!((values[0] as f64..=values[7] as f64).contains(&mean));
+        }
+        let classes = ["read", "write"].map(|class| {
+            let latency = &object["latency_ns"][class];
+            let parts = sum(&object["latency_parts_ns"][class]);
+            let mean = parts as f64 / int(latency, "count") as f64;
+            assert!(is_near(&latency["mean"], mean), "{class}: {mean} of {latency}");
+            let tails = &object["latency_parts_tail_ns"][class];
+            let (p99, p999) = (sum(&tails["p99"]), sum(&tails["p999"]));
+            assert!(parts > p99 && p99 >= p999 && p999 >= int(latency, "max"), "{class}");
+            parts
+        });
+        let all = &object["latency_ns"]["all"];
+        let mean = (classes[0] + classes[1]) as f64 / int(all, "count") as f64;
+        assert!(is_near(&all["mean"], mean), "{mean} of {all}");
+    }
+}
+
+#[test]
+fn counts_of_requests_agree() {
+    for object in runs() {
+        let workload = &object["workload"];
+        for (class, plural) in
+            [("read", "reads"), ("write", "writes"), ("trim", "trims"), ("flush", "flushes")]
+        {
+            assert_eq!(int(&object["latency_ns"][class], "count"), int(workload, plural));
+        }
+        let all = int(object, "latency_ns.all.count");
+        assert_eq!(all, int(workload, "requests"));
+        assert_eq!(all, int(workload, "reads") + int(workload, "writes"));
+        let makespan = int(object, "throughput.makespan_ns");
+        assert!(makespan >= int(workload, "last_ns") - int(workload, "first_ns"));
+        let iops = all as f64 * 1e9 / makespan as f64;
+        assert!(is_near(&object["throughput"]["iops"], iops), "{iops}");
+    }
+}
+
+#[test]
+fn energy_adds_up_over_resources_and_over_purposes() {
+    for object in runs() {
+        let energy = &object["energy_pj"];
+        let total = int(energy, "total");
+        assert_eq!(total, sum(&energy["by_resource"]));
+        assert_eq!(total, sum(&energy["by_purpose"]));
+        assert_eq!(total, int(energy, "attributed") + int(energy, "unattributed"));
+        let standby = int(energy, "by_purpose.standby");
+        assert_eq!(standby, int(energy, "by_resource.standby"));
+        assert!(int(energy, "unattributed") >= standby);
+        // mW x us x 1000 = pJ.
+        let device = &object["device"];
+        for (resource, ops, time, power) in [
+            ("array_read", "reads", "read_us", "read_mw"),
+            ("array_program", "programs", "program_us", "program_mw"),
+            ("array_erase", "erases", "erase_us", "erase_mw"),
+        ] {
+            let one = int(&device["nand"], time) * 1_000 * int(&device["energy"], power);
+            let ops = sum(&object["flash"]["array_ops"][ops]);
+            assert_eq!(int(&energy["by_resource"], resource), ops * one, "{resource}");
+        }
+        let dies = int(device, "geometry.channels") * int(device, "geometry.ways");
+        let power = int(device, "energy.standby_mw") * dies;
+        assert!(standby >= power * int(object, "throughput.makespan_ns"));
+        assert_eq!(standby > 0, power > 0);
+    }
+}
+
+#[test]
+fn flash_operations_add_up_over_phases_and_explain_write_amplification() {
+    for object in runs() {
+        let flash = &object["flash"];
+        for (plural, single) in [("reads", "read"), ("programs", "program"), ("erases", "erase")] {
+            let phases = flash["phases"].as_object().unwrap().values();
+            let by_phase: u64 = phases.map(|phase| int(phase, single)).sum();
+            assert_eq!(by_phase, sum(&flash["array_ops"][plural]), "{plural}");
+            assert_eq!(flash[plural], flash["array_ops"][plural], "a page an operation");
+        }
+        let programs = sum(&flash["programs"]);
+        let seconds = int(object, "throughput.makespan_ns") as f64 / 1e9;
+        let written = object["throughput"]["write_bytes_per_s"].as_f64().unwrap() * seconds;
+        let page = int(object, "device.geometry.page_bytes");
+        assert!(is_near(&flash["write_amplification"], (programs * page) as f64 / written));
+        let ratio = programs as f64 / int(flash, "programs.host") as f64;
+        assert!(is_near(&flash["programs_per_host_page"], ratio));
+        let ran = object["verdict"]["gc_ran"].as_bool().unwrap();
+        assert_eq!(ran, int(object, "gc.jobs") > 0);
+        assert!(int(object, "gc.jobs") >= sum(&flash["erases"]));
+        assert_eq!(ran, object["device"]["state"]["initial"] == "full");
+    }
+}
+
+#[test]
+fn map_lookups_are_hits_or_misses() {
+    for object in runs() {
+        let map = &object["map"];
+        assert_eq!(int(map, "lookups"), int(map, "hits") + int(map, "misses"));
+        assert_eq!(int(map, "misses"), int(object, "flash.reads.map_fetch"));
+        assert!(int(map, "dirty_evictions") <= int(map, "misses"));
+    }
+}
+
+#[test]
+fn waits_are_given_for_devices_with_one_die_and_add_up_to_latency() {
+    let [object, several_dies @ ..] = runs() else { unreachable!("there are runs") };
+    assert!(several_dies.iter().all(|object| object["waits_ns"].is_null()));
+    for class in ["read", "write", "all"] {
+        let waits = object["waits_ns"][class].as_object().expect("one die");
+        let total: f64 = waits.values().map(|wait| wait.as_f64().unwrap()).sum();
+        let mean = &object["latency_ns"][class]["mean"];
+        // Commands of one request can overlap only on several dies.
+        assert!(is_near(mean, total), "{class}: {total} {mean}");
+    }
+}
+
+#[test]
+fn hashes_are_those_of_the_settings_and_of_the_requests() {
+    let folder = Folder::with("t.txt", "7000 3 64 8 1\n9000 3 128 16 0\n");
+    let object = run(&folder, &["t.txt"]);
+    let device = Sha256::digest(object["device"].to_string());
+    let mut requests = Vec::new();
+    for (arrival, first, sectors, op) in [(0u64, 64u64, 8u32, 0u8), (2_000, 128, 16, 1)] {
+        requests.extend(arrival.to_le_bytes());
+        requests.extend(first.to_le_bytes());
+        requests.extend(sectors.to_le_bytes());
+        requests.extend(3u16.to_le_bytes());
+        requests.extend([op, 0]);
+    }
+    let hex = |bytes: &[u8]| -> String {
+        bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    };
+    assert_eq!(object["provenance"]["device_sha256"], hex(&device));
+    assert_eq!(object["provenance"]["workload_sha256"], hex(&Sha256::digest(requests)));
+}
+
+#[test]
+fn the_command_is_repeated_as_it_was_given() {
+    let folder = Folder::new();
+    let args = ["run", "--json", "movie", "--set", "queue.depth=8", "--seed", "3"];
+    let object = folder.run(&args).json();
+    assert_eq!(object["provenance"]["command"], serde_json::json!(args));
+    assert_eq!(int(&object, "provenance.seed"), 3);
+    assert_eq!(object["flashyard"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(int(&object, "device.queue.depth"), 8);
+    assert!(without_command(object)["provenance"].get("command").is_none());
+}

@@ -1,0 +1,85 @@
+//! Every key of a workload does something, and the reference of all keys is the truth.
+
+use crate::support::{Folder, Ran, repository_file};
+use flashyard_core::key::Key;
+use flashyard_workload::generator::GeneratorKeys;
+use flashyard_workload::trace::{KEY_TRACE, TraceKeys};
+
+/// What a run shows besides the settings and hashes that it echoes.
+fn results(folder: &Folder, workload: &str, settings: &[&str]) -> Ran {
+    let mut args = vec!["run", "--json", workload];
+    args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+    let mut ran = folder.run(&args);
+    if ran.status == Some(0) {
+        let mut run: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        run.as_object_mut().unwrap().retain(|name, _| name != "provenance" && name != "device");
+        ran.stdout = run.to_string();
+        ran.stderr = String::new(); // The remark on speed.
+    }
+    ran
+}
+
+/// Each key, flipped under the settings named beside it, changes a result or ends in an error.
+fn every_flip_shows(folder: &Folder, workload: &str, section: &str, keys: &[Key]) {
+    assert!(!keys.is_empty());
+    for key in keys {
+        let flip = format!("{section}.{}={}", key.name, key.flip);
+        let flipped = [key.with, &[flip.as_str()]].concat();
+        let (before, after) =
+            (results(folder, workload, key.with), results(folder, workload, &flipped));
+        assert_ne!(before, after, "{flip} changes nothing under {:?}", key.with);
+        for ran in [before, after] {
+            assert!(matches!(ran.status, Some(0 | 2)), "{flip}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn every_key_of_a_trace_does_something() {
+    let folder = Folder::with("t.txt", KEY_TRACE);
+    every_flip_shows(&folder, "t.txt", "trace", TraceKeys::KEYS);
+}
+
+#[test]
+fn every_key_of_the_generator_does_something() {
+    every_flip_shows(&Folder::new(), "facebook", "generator", GeneratorKeys::KEYS);
+}
+
+/// The keys that `list keys` shows, as `section.key=value`.
+fn shown_defaults(listing: &str) -> Vec<String> {
+    let mut section = "";
+    let mut settings = Vec::new();
+    for line in listing.lines() {
+        if let Some(rest) = line.strip_prefix('[') {
+            section = rest.split(']').next().expect("a section");
+        } else if let Some(key) = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) {
+            let setting = key.split("  (").next().expect("a key").replace(" = ", "=");
+            settings.push(format!("{section}.{setting}"));
+        }
+    }
+    settings
+}
+
+#[test]
+fn the_defaults_that_are_shown_are_the_defaults() {
+    let folder = Folder::new();
+    let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
+    assert!(settings.len() > 70, "{settings:?}");
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let shown = results(&folder, "facebook", &settings);
+    assert_eq!(shown.status, Some(0), "{}", shown.stderr);
+    assert_eq!(shown, results(&folder, "facebook", &[]));
+}
+
+#[test]
+fn the_reference_of_keys_is_what_the_command_lists() {
+    let document = repository_file("docs/KEYS.md");
+    let block = document.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
+    let block = block.expect("docs/KEYS.md has a ```text block");
+    let listed = Folder::new().run(&["list", "keys"]).text();
+    assert!(
+        block.trim_end() == listed.trim_end(),
+        "docs/KEYS.md is out of date: put what `cargo run -p flashyard -- list keys` prints into \
+         its block"
+    );
+}

@@ -1,0 +1,339 @@
+//! The files of `--out` and `--commands`: complete, and in agreement with the summary.
+
+use crate::support::{Folder, int, is_near, repository_file, sum, without_command};
+use parquet::basic::Type as PhysicalType;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+/// A run with both logs.
+struct Logged {
+    summary: Value,
+    /// The integer columns of the request log, by name.
+    requests: BTreeMap<String, Vec<u64>>,
+    /// Its operations.
+    ops: Vec<String>,
+    /// The rows of the command log, by column.
+    commands: Vec<BTreeMap<String, String>>,
+}
+
+impl Logged {
+    fn run(args: &[&str]) -> Self {
+        let folder = Folder::new();
+        let files = ["--out", "results", "--commands", "commands.csv", "--json"];
+        let printed = folder.run(&[&["run"], args, &files].concat()).text();
+        let summary = folder.read("results/summary.json");
+        assert_eq!(String::from_utf8(summary).unwrap(), printed, "one object in both places");
+        let (requests, ops) = read_requests(&folder);
+        let commands = read_commands(&String::from_utf8(folder.read("commands.csv")).unwrap());
+        assert_eq!(folder.files().len(), 3, "no temporary file is left");
+        Self { summary: serde_json::from_str(&printed).unwrap(), requests, ops, commands }
+    }
+
+    fn column(&self, name: &str) -> &[u64] {
+        self.requests.get(name).unwrap_or_else(|| panic!("there is no column {name}"))
+    }
+
+    /// The names of the columns that start and end like this.
+    fn columns(&self, start: &str, end: &str) -> Vec<&str> {
+        let all = self.requests.keys().map(String::as_str);
+        all.filter(|name| name.starts_with(start) && name.ends_with(end)).collect()
+    }
+}
+
+fn read_requests(folder: &Folder) -> (BTreeMap<String, Vec<u64>>, Vec<String>) {
+    let file = std::fs::File::open(folder.path("results/requests.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let mut columns: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut ops = Vec::new();
+    for row in reader.get_row_iter(None).unwrap() {
+        for (name, field) in row.unwrap().get_column_iter() {
+            match field {
+                Field::Str(op) => ops.push(op.clone()),
+                Field::Long(value) => {
+                    let value = u64::try_from(*value).expect("no number is negative");
+                    columns.entry(name.clone()).or_default().push(value);
+                }
+                other => panic!("{name} is {other:?}"),
+            }
+        }
+    }
+    (columns, ops)
+}
+
+fn read_commands(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), header.len(), "{line}");
+        header.iter().zip(cells).map(|(name, cell)| (name.to_string(), cell.to_string())).collect()
+    };
+    lines.map(row).collect()
+}
+
+/// One die, several dies, and garbage collection. All tests look at the same runs.
+fn logged() -> &'static [Logged] {
+    static LOGGED: OnceLock<Vec<Logged>> = OnceLock::new();
+    LOGGED.get_or_init(|| {
+        let few = ["--set", "generator.requests=2500"];
+        let resident = ["--set", "map.store=resident", "--set", "policy.command=fifo"];
+        vec![
+            Logged::run(&[&["drs", "radiowb"], &few[..]].concat()),
+            Logged::run(&[&["embedded-2x2", "facebook"], &few[..], &resident].concat()),
+            Logged::run(&["small-full", "radiowb", "--set", "generator.requests=6000"]),
+        ]
+    })
+}
+
+#[test]
+fn the_summary_file_is_what_json_prints() {
+    let folder = Folder::new();
+    let printed = folder.run(&["run", "movie", "--json"]).json();
+    let table = folder.run(&["run", "movie", "--out", "deep/results"]).text();
+    assert!(table.starts_with("device drs, workload movie"), "{table}");
+    let file = serde_json::from_slice(&folder.read("deep/results/summary.json")).unwrap();
+    assert_eq!(without_command(file), without_command(printed));
+}
+
+#[test]
+fn the_request_log_has_a_row_a_request() {
+    for logged in logged() {
+        let requests = int(&logged.summary, "workload.requests");
+        let mut order = logged.column("order").to_vec();
+        order.sort_unstable();
+        assert_eq!(order, (0..requests).collect::<Vec<_>>());
+        for class in ["read", "write"] {
+            let rows = logged.ops.iter().filter(|op| *op == class).count() as u64;
+            assert_eq!(rows, int(&logged.summary["latency_ns"][class], "count"));
+        }
+        let arrivals = logged.column("arrival_ns");
+        assert_eq!(arrivals.iter().min(), Some(&int(&logged.summary, "workload.first_ns")));
+        assert_eq!(arrivals.iter().max(), Some(&int(&logged.summary, "workload.last_ns")));
+        let last = logged.column("completion_ns").iter().max().unwrap();
+        let makespan = int(&logged.summary, "throughput.makespan_ns");
+        assert_eq!(last - int(&logged.summary, "workload.first_ns"), makespan);
+    }
+}
+
+#[test]
+fn latency_is_completion_less_arrival_and_the_sum_of_its_parts() {
+    for logged in logged() {
+        let latency = logged.column("latency_ns");
+        let parts = logged.columns("part_", "_ns");
+        assert_eq!(parts.len(), 16, "{parts:?}");
+        for (row, latency) in latency.iter().enumerate() {
+            let of = |column: &str| logged.column(column)[row];
+            assert_eq!(*latency, of("completion_ns") - of("arrival_ns"));
+            assert_eq!(*latency, parts.iter().map(|part| of(part)).sum::<u64>());
+            let (wait, own) = (of("queue_wait_ns"), of("own_ns"));
+            assert!(wait <= *latency && (own > 0 || wait == *latency));
+        }
+        for class in ["read", "write"] {
+            let rows = |column: &str| {
+                let values = logged.column(column).iter().zip(&logged.ops);
+                values.filter(|(_, op)| *op == class).map(|(value, _)| *value).collect::<Vec<_>>()
+            };
+            for part in &parts {
+                let name = part.trim_start_matches("part_").trim_end_matches("_ns");
+                let expected = int(&logged.summary["latency_parts_ns"][class], name);
+                assert_eq!(rows(part).iter().sum::<u64>(), expected, "{class} {name}");
+            }
+            check_summary(&mut rows("latency_ns"), &logged.summary["latency_ns"][class]);
+        }
+    }
+}
+
+/// Means and extremes are exact, percentiles by nearest rank and too high by less than 1 %.
+fn check_summary(latencies: &mut [u64], summary: &Value) {
+    latencies.sort_unstable();
+    let total: u64 = latencies.iter().sum();
+    assert!(is_near(&summary["mean"], total as f64 / latencies.len() as f64), "{summary}");
+    assert_eq!(int(summary, "min"), latencies[0]);
+    assert_eq!(int(summary, "max"), latencies[latencies.len() - 1]);
+    let shares = [
+        ("p50", 5_000),
+        ("p90", 9_000),
+        ("p95", 9_500),
+        ("p99", 9_900),
+        ("p999", 9_990),
+        ("p9999", 9_999),
+    ];
+    for (name, share) in shares {
+        let rank = (latencies.len() * share).div_ceil(10_000);
+        let (exact, shown) = (latencies[rank - 1], int(summary, name));
+        assert!(shown >= exact && shown - exact <= exact / 100, "{name}: {shown} for {exact}");
+    }
+}
+
+#[test]
+fn the_energy_and_operations_of_requests_are_those_attributed() {
+    for logged in logged() {
+        let energy = &logged.summary["energy_pj"];
+        let sum_of = |column: &str| logged.column(column).iter().sum::<u64>();
+        assert_eq!(sum_of("energy_pj"), int(energy, "attributed"));
+        let mut all_charged = true;
+        for op in ["read", "program", "erase"] {
+            for (purpose, ops) in logged.summary["flash"]["array_ops"][format!("{op}s")]
+                .as_object()
+                .expect("operations by purpose")
+            {
+                let charged = sum_of(&format!("{op}s_{purpose}"));
+                let ops = ops.as_u64().unwrap();
+                assert!(charged <= ops, "{op}s for {purpose}: {charged} of {ops}");
+                all_charged &= charged == ops;
+            }
+        }
+        assert_eq!(all_charged, int(energy, "unattributed") == 0);
+    }
+}
+
+#[test]
+fn a_long_request_log_is_whole() {
+    // More than the rows that are kept in memory before they are written.
+    let folder = Folder::new();
+    let few = ["run", "drs", "movie", "--set", "generator.requests=70000", "--out", "results"];
+    folder.run(&[&few[..], &["--set", "map.store=resident"]].concat()).text();
+    let file = std::fs::File::open(folder.path("results/requests.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let metadata = reader.metadata();
+    assert_eq!(metadata.file_metadata().num_rows(), 70_000);
+    let rows: Vec<i64> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    assert_eq!(rows, [65_536, 70_000 - 65_536]);
+    let creator = concat!("flashyard ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(metadata.file_metadata().created_by(), Some(creator));
+    let (columns, ops) = read_requests(&folder);
+    let order: BTreeSet<u64> = columns["order"].iter().copied().collect();
+    assert_eq!((order.len(), ops.len()), (70_000, 70_000));
+}
+
+#[test]
+fn the_columns_of_the_request_log_are_documented() {
+    let folder = Folder::new();
+    folder.run(&["run", "movie", "--set", "generator.requests=1", "--out", "results"]).text();
+    let file = std::fs::File::open(folder.path("results/requests.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let document = repository_file("docs/JSON.md");
+    for column in schema.columns() {
+        let name = column.name();
+        let kind = if name == "op" { PhysicalType::BYTE_ARRAY } else { PhysicalType::INT64 };
+        assert_eq!(column.physical_type(), kind, "{name}");
+        assert_eq!(column.max_def_level(), 0, "{name} has no nulls");
+        let family = ["reads", "programs", "erases"]
+            .iter()
+            .find(|op| name.strip_prefix(**op).is_some_and(|rest| rest.starts_with('_')));
+        let documented = match family {
+            Some(op) => format!("`{op}_PURPOSE`"),
+            None if name.starts_with("part_") => "`part_PART_ns`".to_string(),
+            None => format!("`{name}`"),
+        };
+        assert!(document.contains(&documented), "docs/JSON.md does not name {documented}");
+    }
+}
+
+#[test]
+fn the_command_log_has_a_row_an_operation() {
+    for logged in logged() {
+        let ops = &logged.summary["flash"]["array_ops"];
+        let all = ["reads", "programs", "erases"].map(|op| sum(&ops[op]));
+        assert_eq!(logged.commands.len() as u64, all.iter().sum::<u64>());
+        for op in ["read", "program", "erase"] {
+            for (purpose, count) in ops[format!("{op}s")].as_object().unwrap() {
+                let is_one = |row: &&BTreeMap<_, _>| row["op"] == *op && row["purpose"] == *purpose;
+                let rows = logged.commands.iter().filter(is_one).count() as u64;
+                assert_eq!(Some(rows), count.as_u64(), "{op} {purpose}");
+            }
+        }
+        let moved: u64 = logged.commands.iter().map(|row| number(row, "rekeys")).sum();
+        assert_eq!(moved, int(&logged.summary, "map.commands_moved"));
+    }
+}
+
+#[track_caller]
+fn number(row: &BTreeMap<String, String>, column: &str) -> u64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} of {row:?}"))
+}
+
+#[test]
+fn a_die_does_one_command_at_a_time_each_after_it_was_queued() {
+    for logged in logged() {
+        let ends: Vec<u64> = logged.commands.iter().map(|row| number(row, "end_ns")).collect();
+        assert!(ends.is_sorted(), "rows stand in the order of their ends");
+        let mut by_die: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+        for row in &logged.commands {
+            let times = ["enqueue_ns", "start_ns", "end_ns"].map(|name| number(row, name));
+            assert!(times[0] <= times[1] && times[1] < times[2], "{row:?}");
+            by_die.entry(number(row, "die")).or_default().push((times[1], times[2]));
+        }
+        let device = &logged.summary["device"]["geometry"];
+        assert!(by_die.len() as u64 <= int(device, "channels") * int(device, "ways"));
+        for (die, mut spans) in by_die {
+            spans.sort_unstable();
+            let apart = spans.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+            assert!(apart, "die {die} does two things at once");
+        }
+    }
+}
+
+#[test]
+fn the_stages_of_commands_are_documented_and_mean_what_they_say() {
+    let document = repository_file("docs/JSON.md");
+    let header =
+        "request,page,stage,op,purpose,die,ppn,queue,key,enqueue_ns,start_ns,end_ns,rekeys";
+    assert!(document.contains(header), "docs/JSON.md shows the header of the command log");
+    let expected = [
+        ("MRe", "read", &["map_writeback"][..]),
+        ("MP", "program", &["map_writeback"]),
+        ("MRf", "read", &["map_fetch"]),
+        ("DR", "read", &["host"]),
+        ("DP", "program", &["host"]),
+        ("GR", "read", &["gc", "map_gc"]),
+        ("GP", "program", &["gc", "map_gc"]),
+        ("GE", "erase", &["gc"]),
+        ("UR", "read", &["map_gc"]),
+        ("UP", "program", &["map_gc"]),
+    ];
+    let mut seen = BTreeSet::new();
+    for logged in logged() {
+        for row in &logged.commands {
+            let (_, op, purposes) = expected
+                .iter()
+                .find(|(stage, ..)| *stage == row["stage"])
+                .unwrap_or_else(|| panic!("an unknown stage in {row:?}"));
+            assert!(row["op"] == *op && purposes.contains(&row["purpose"].as_str()), "{row:?}");
+            // Garbage collection belongs to the device; everything else to a request.
+            let of_device = row["purpose"].ends_with("gc");
+            assert_eq!(row["request"].is_empty(), of_device, "{row:?}");
+            assert_eq!(row["page"].is_empty(), of_device, "{row:?}");
+            seen.insert(row["stage"].clone());
+        }
+    }
+    for (stage, ..) in expected {
+        assert!(seen.contains(stage), "no run has {stage}");
+        assert!(document.contains(&format!("`{stage}`")), "docs/JSON.md does not name {stage}");
+    }
+}
+
+#[test]
+fn both_logs_count_the_same_commands_of_a_request() {
+    for logged in logged() {
+        let mut rows = vec![0u64; logged.ops.len()];
+        for row in logged.commands.iter().filter(|row| !row["request"].is_empty()) {
+            rows[usize::try_from(number(row, "request")).unwrap()] += 1;
+        }
+        let own = ["host", "map_fetch", "map_writeback"]
+            .iter()
+            .flat_map(|purpose| ["reads", "programs"].map(|op| format!("{op}_{purpose}")));
+        let mut counted = vec![0u64; rows.len()];
+        for column in own {
+            for (order, count) in logged.column("order").iter().zip(logged.column(&column)) {
+                counted[usize::try_from(*order).unwrap()] += count;
+            }
+        }
+        assert_eq!(rows, counted);
+    }
+}

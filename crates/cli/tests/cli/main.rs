@@ -1,0 +1,10 @@
+//! The command `flashyard`, run as a user runs it. One program for all of these tests, so that its
+//! libraries are linked once.
+
+mod contract;
+mod determinism;
+mod keys;
+mod logs;
+mod right_input;
+mod support;
+mod wrong_input;

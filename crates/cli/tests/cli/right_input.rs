@@ -1,0 +1,356 @@
+//! Right input: what may be named, and that the same work gives the same results however it is
+//! named.
+
+use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
+use flashyard_workload::{BUILT_IN, FORMATS};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use std::io::Write;
+
+/// A few requests only, for tests that look at something else than results.
+const FEW: [&str; 2] = ["--set", "generator.requests=50"];
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Runs with --json.
+#[track_caller]
+fn json(folder: &Folder, args: &[&str]) -> Value {
+    folder.run(&[&["run", "--json"], args].concat()).json()
+}
+
+/// The names that the table of a run begins with.
+#[track_caller]
+fn names(ran: Ran) -> String {
+    ran.text().lines().next().expect("a table has lines").to_string()
+}
+
+#[test]
+fn run_alone_simulates_the_default_workload_on_the_default_device() {
+    let folder = Folder::new();
+    let ran = folder.run(&["run"]);
+    assert!(ran.stderr.contains(" requests in "), "the remark on speed: {}", ran.stderr);
+    let text = ran.text();
+    assert!(text.starts_with("device drs, workload facebook\n"), "{text}");
+    for word in ["latency (us)", "IOPS", "write amplification", "map cache", "energy", "verdict:"] {
+        assert!(text.contains(word), "{word} is missing in {text}");
+    }
+    let named = without_command(json(&folder, &["drs", "facebook", "--seed", "1"]));
+    assert_eq!(without_command(json(&folder, &[])), named);
+}
+
+#[test]
+fn one_argument_alone_is_recognised_by_what_it_is() {
+    let folder = Folder::with("t.txt", TRACE);
+    folder.write("mine.toml", "[queue]\ndepth = 4\n");
+    folder.write("few.toml", "title = \"few\"\n\n  [generator]\nrequests = 9\n");
+    folder.write("trace.toml", "[trace]\npath = \"t.txt\"\n");
+    let check = |name: &str, expected: &str| {
+        let ran = folder.run(&["run", name, FEW[0], FEW[1]]);
+        assert_eq!(names(ran), expected);
+    };
+    check("embedded-2x2", "device embedded-2x2, workload facebook");
+    check("mine.toml", "device mine.toml, workload facebook");
+    check("movie", "device drs, workload movie");
+    check("few.toml", "device drs, workload few.toml");
+    check("trace.toml", "device drs, workload t.txt");
+    check("t.txt", "device drs, workload t.txt");
+    let ran = folder.run_with_input(&["run", "-"], TRACE.as_bytes());
+    assert_eq!(names(ran), "device drs, workload -");
+    let ran = folder.run(&["run", "mine.toml", "t.txt"]);
+    assert_eq!(names(ran), "device mine.toml, workload t.txt");
+}
+
+#[test]
+fn everything_that_list_names_can_be_run() {
+    let folder = Folder::new();
+    let all = folder.run(&["list"]).text();
+    for kind in ["devices", "policies", "workloads", "formats"] {
+        let listed = folder.run(&["list", kind]).text();
+        assert!(all.contains(listed.trim_end()), "list shows {kind}");
+    }
+    let first_words = |kind: &str| -> Vec<String> {
+        let text = folder.run(&["list", kind]).text();
+        let words = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        words.map(String::from).collect()
+    };
+    for device in first_words("devices") {
+        json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
+    }
+    let workloads = first_words("workloads");
+    assert_eq!(workloads.len(), BUILT_IN.len());
+    assert_eq!(first_words("formats").len(), FORMATS.len());
+    for workload in workloads {
+        json(&folder, &[&workload, FEW[0], FEW[1]]);
+    }
+    for setting in policies(&folder) {
+        json(&folder, &["small-full", "movie", FEW[0], FEW[1], "--check", "--set", &setting]);
+    }
+}
+
+/// The policies that are listed, as settings. Each table has its key in the title.
+fn policies(folder: &Folder) -> Vec<String> {
+    let text = folder.run(&["list", "policies"]).text();
+    let mut settings = Vec::new();
+    let mut key = "";
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match line.split_once(" policies (") {
+            Some((_, rest)) => key = rest.trim_end_matches(')'),
+            None => settings.push(format!("{key}={}", line.split_whitespace().next().unwrap())),
+        }
+    }
+    assert!(settings.contains(&"policy.command=fot".to_string()), "{settings:?}");
+    assert!(settings.contains(&"host.policy=idle".to_string()), "{settings:?}");
+    settings
+}
+
+#[test]
+fn the_example_of_every_format_is_read_as_detected_and_as_named() {
+    for format in FORMATS {
+        let folder = Folder::with("t.txt", format.example);
+        folder
+            .write("w.toml", format!("[trace]\npath = \"t.txt\"\nformat = \"{}\"\n", format.name));
+        let fold = ["--set", "trace.fold=modulo"];
+        let detected = json(&folder, &[&["t.txt"], &fold[..]].concat());
+        let named = json(&folder, &[&["w.toml"], &fold[..]].concat());
+        assert_eq!(int(&detected, "workload.requests"), format.example.lines().count() as u64);
+        assert_eq!(without_command(detected), without_command(named), "{}", format.name);
+    }
+}
+
+#[test]
+fn the_same_trace_gives_the_same_results_however_it_comes() {
+    let folder = Folder::with("t.txt", TRACE);
+    folder.write("t.gz", gzip(TRACE));
+    folder.write("misnamed.csv", gzip(TRACE));
+    let (first, second) = TRACE.split_at(TRACE.find("1200000").unwrap());
+    folder.write("members.gz", [gzip(first), gzip(second)].concat());
+    folder.write("dos.txt", TRACE.replace('\n', "\r\n"));
+    folder.write("blanks.txt", format!("\n{}", TRACE.replace('\n', "\n\n").trim_end()));
+    let plain = without_names(json(&folder, &["t.txt"]));
+    assert_eq!(int(&plain, "workload.requests"), 5);
+    for name in ["t.gz", "misnamed.csv", "members.gz", "dos.txt", "blanks.txt"] {
+        assert_eq!(without_names(json(&folder, &[name])), plain, "{name}");
+    }
+    for input in [TRACE.as_bytes().to_vec(), gzip(TRACE)] {
+        let ran = folder.run_with_input(&["run", "--json", "-"], &input);
+        assert_eq!(without_names(ran.json()), plain);
+    }
+}
+
+#[test]
+fn a_workload_file_finds_its_trace_beside_itself() {
+    let folder = Folder::with("sub/t.txt", "9000 0 0 8 1\n8000 0 0 8 1\n");
+    folder.write("sub/w.toml", "[trace]\npath = \"t.txt\"\ntime_order = \"sort\"\n");
+    let run = json(&folder, &["sub/w.toml"]);
+    assert_eq!(run["workload"]["name"], "sub/t.txt");
+    let direct = json(&folder, &["sub/t.txt", "--set", "trace.time_order=sort"]);
+    assert_eq!(without_command(run), without_command(direct));
+    let absolute = folder.path("sub/t.txt").display().to_string();
+    folder.write("abs.toml", format!("[trace]\npath = \"{absolute}\"\ntime_order = \"sort\"\n"));
+    assert_eq!(json(&folder, &["abs.toml"])["workload"]["name"], absolute.as_str());
+}
+
+#[test]
+fn a_workload_file_changes_what_its_base_has() {
+    let folder = Folder::new();
+    let check = |text: &str, args: &[&str]| {
+        folder.write("w.toml", text);
+        let run = json(&folder, &["w.toml"]);
+        assert_eq!(run["workload"]["name"], "w.toml");
+        assert_eq!(without_names(run), without_names(json(&folder, args)), "{text}");
+    };
+    // The base counts wherever it stands, and the keys of the file go before those of the base.
+    let movie = ["movie", "--set", "generator.requests=50", "--set", "generator.read_kib=16.5"];
+    check("[generator]\nbase = \"movie\"\nrequests = 50\nread_kib = 16.5\n", &movie);
+    check("[generator]\nrequests = 50\nread_kib = 16.5\nbase = \"movie\"\n", &movie);
+    check("[generator]\nrequests = 50\n", &["facebook", FEW[0], FEW[1]]);
+    let seeds = [1, 2].map(|seed: u32| {
+        let run = json(&folder, &["w.toml", "--seed", &seed.to_string()]);
+        assert_eq!(int(&run, "provenance.seed"), u64::from(seed));
+        run["provenance"]["workload_sha256"].to_string()
+    });
+    assert_ne!(seeds[0], seeds[1], "a seed makes other requests");
+}
+
+#[test]
+fn initial_map_lines_are_in_the_cache_when_the_run_starts() {
+    let folder = Folder::with("t.txt", "0 0 64 8 1\n");
+    let hits = |lines: &str| {
+        folder.write("w.toml", format!("[trace]\npath = \"t.txt\"\n{lines}"));
+        let run = json(&folder, &["w.toml"]);
+        [int(&run, "map.hits"), int(&run, "map.misses"), int(&run, "map.dirty_evictions")]
+    };
+    assert_eq!(hits(""), [0, 1, 0]);
+    assert_eq!(hits("[[initial.map_lines]]\nslpn = 8\n"), [1, 0, 0]);
+    // 32 dirty lines: the least recently used one, named first, has to be written back.
+    let others = |from: u64| -> String {
+        let line = |place| format!("[[initial.map_lines]]\nslpn = {}\ndirty = true\n", place * 8);
+        (from..from + 32).map(line).collect()
+    };
+    assert_eq!(hits(&others(2)), [0, 1, 1]);
+    assert_eq!(hits(&others(1)), [1, 0, 0]);
+}
+
+#[test]
+fn settings_go_before_files_and_the_last_one_counts() {
+    let folder = Folder::with("mine.toml", "[queue]\ndepth = 4\n[nand]\nread_us = 50\n");
+    let depth = |args: &[&str]| {
+        let run = json(&folder, &[&["mine.toml", "movie", FEW[0], FEW[1]], args].concat());
+        assert_eq!(int(&run, "device.nand.read_us"), 50);
+        int(&run, "device.queue.depth")
+    };
+    assert_eq!(depth(&[]), 4);
+    assert_eq!(depth(&["--set", "queue.depth=8"]), 8);
+    assert_eq!(depth(&["--set", "queue.depth=8", "--set", " queue.depth = 1_6 "]), 16);
+}
+
+#[test]
+fn settings_change_results_and_the_hash_of_what_they_belong_to() {
+    let folder = Folder::new();
+    let hashes = |run: &Value| {
+        ["device_sha256", "workload_sha256"].map(|name| run["provenance"][name].to_string())
+    };
+    let base = json(&folder, &["movie"]);
+    let slow = json(&folder, &["movie", "--set", "nand.read_us=120"]);
+    assert!(
+        slow["latency_ns"]["read"]["mean"].as_f64() > base["latency_ns"]["read"]["mean"].as_f64()
+    );
+    assert_ne!(hashes(&slow)[0], hashes(&base)[0]);
+    assert_eq!(hashes(&slow)[1], hashes(&base)[1]);
+    let more = json(&folder, &["movie", "--set", "generator.write_percent=50"]);
+    assert!(int(&more, "workload.writes") > int(&base, "workload.writes"));
+    assert_eq!(hashes(&more)[0], hashes(&base)[0]);
+    assert_ne!(hashes(&more)[1], hashes(&base)[1]);
+}
+
+#[test]
+fn checking_changes_no_byte_of_the_results() {
+    let folder = Folder::new();
+    for device in ["drs", "drs-k16", "embedded-2x2", "small-full"] {
+        let run = |args: &[&str]| {
+            let out = if args.is_empty() { "plain" } else { "checked" };
+            let commands = format!("{out}.csv");
+            let work = ["run", device, "radiowb", "--set", "generator.requests=1500"];
+            let files = ["--out", out, "--commands", &commands];
+            let text = folder.run(&[&work, &files[..], args].concat()).text();
+            let requests = folder.read(&format!("{out}/requests.parquet"));
+            let summary = folder.read(&format!("{out}/summary.json"));
+            let summary = without_command(serde_json::from_slice(&summary).unwrap());
+            (text, requests, folder.read(&commands), summary)
+        };
+        assert!(run(&[]) == run(&["--check"]), "{device}: --check moves results");
+    }
+}
+
+#[test]
+fn trace_statistics_are_those_of_the_file() {
+    let folder = Folder::with("t.txt", TRACE);
+    let info = folder.run(&["trace", "info", "t.txt", "--json"]).json();
+    for (name, value) in
+        [("requests", 5), ("reads", 3), ("writes", 2), ("trims", 0), ("flushes", 0)]
+    {
+        assert_eq!(int(&info, name), value, "{name}");
+    }
+    assert_eq!(int(&info, "read_bytes"), (8 + 16 + 8) * 512);
+    assert_eq!(int(&info, "write_bytes"), (64 + 24) * 512);
+    assert_eq!(int(&info, "duration_ns"), 9_000_000);
+    assert_eq!(int(&info, "highest_sector"), 65_543);
+    assert_eq!(int(&info, "streams"), 2);
+    assert_eq!(int(&info, "footprint_pages"), 8 + 1 + 3 + 1);
+    let table = folder.run(&["trace", "info", "t.txt"]).text();
+    assert!(table.lines().next().unwrap().starts_with("requests "), "{table}");
+    // Statistics need no device: an address that no device has is fine.
+    folder.write("far.txt", "0 0 99999999999 8 1\n");
+    assert_eq!(int(&folder.run(&["trace", "info", "far.txt", "--json"]).json(), "requests"), 1);
+    let generated = folder.run(&["trace", "info", "movie", "--json"]).json();
+    assert_eq!(int(&generated, "requests"), int(&json(&folder, &["movie"]), "workload.requests"));
+}
+
+#[test]
+fn folded_requests_are_counted() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n1 0 67373456 8 1\n2 0 67373452 8 1\n");
+    let run = json(&folder, &["t.txt", "--set", "trace.fold=modulo", "--check"]);
+    assert_eq!(int(&run, "verdict.folded_requests"), 2);
+    let text = folder.run(&["run", "t.txt", "--set", "trace.fold=modulo"]).text();
+    assert!(text.contains("66.7 % of the requests were folded into the device"), "{text}");
+}
+
+#[test]
+fn help_names_the_exit_statuses_and_version_the_version() {
+    let folder = Folder::new();
+    let help = folder.run(&["--help"]).text();
+    assert!(help.contains("Exit status: 0 done, 1 the simulation failed, 2 wrong input"), "{help}");
+    let version = folder.run(&["--version"]).text();
+    assert_eq!(version, concat!("flashyard ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn a_workload_file_may_be_written_in_any_way_that_toml_has() {
+    let folder = Folder::new();
+    let expected = without_names(json(&folder, &["movie"]));
+    for text in ["generator.base = \"movie\"\n", "[ generator ]\nbase = \"movie\"\n"] {
+        folder.write("w.toml", text);
+        for args in [&["w.toml"][..], &["drs", "w.toml"]] {
+            assert_eq!(without_names(json(&folder, args)), expected, "{text}");
+        }
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Stdio;
+
+    #[test]
+    fn a_reader_that_stops_early_is_no_panic() {
+        let folder = Folder::new();
+        for args in [&["list", "keys"][..], &["run", "--json"]] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let child = folder.command(args).stdout(writer).stderr(Stdio::piped()).spawn();
+            let output = child.unwrap().wait_with_output().unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+            assert!(!stderr.contains("error"), "{args:?}: {stderr}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn results_that_cannot_be_printed_are_an_error() {
+        let folder = Folder::new();
+        for args in [&["list", "keys"][..], &["run", "--json"]] {
+            let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+            let child = folder.command(args).stdout(full).stderr(Stdio::piped()).spawn();
+            let output = child.unwrap().wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(1), "{args:?}: {output:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_need_not_be_text() {
+        let folder = Folder::new();
+        let out = OsStr::from_bytes(b"results\xff");
+        let mut command = folder.command(&["run", "movie", "--out"]);
+        finish(command.arg(out), None).text();
+        assert_eq!(folder.files().len(), 2);
+    }
+
+    #[test]
+    fn files_have_the_mode_of_any_new_file() {
+        let folder = Folder::with("other", "");
+        folder.run(&["run", "movie", "--out", "results", "--commands", "commands.csv"]).text();
+        let mode = |name| std::fs::metadata(folder.path(name)).unwrap().permissions().mode();
+        for name in ["results/summary.json", "results/requests.parquet", "commands.csv"] {
+            assert_eq!(mode(name), mode("other"), "{name}");
+        }
+    }
+}
