@@ -243,7 +243,8 @@ where
     }
 
     /// Adds the rule that `stage` of `target` starts only after `wait.stage` of `wait.source` has
-    /// completed. Panics without memory for it; see [`Self::has_edge`].
+    /// completed. What `target` has inherited goes on to the source. Panics without memory for it;
+    /// see [`Self::has_edge`].
     pub fn connect(&mut self, wait: Wait, target: u32, stage: u8) {
         let Wait { source, stage: source_stage, kind } = wait;
         debug_assert!(self.node(source).stage <= source_stage, "waits for what is over");
@@ -258,6 +259,9 @@ where
         };
         let nodes = self.nodes.as_mut();
         let edges = self.edges.as_mut();
+        let handed_on = nodes[target as usize].inherited_at(stage);
+        let inherited = &mut nodes[source as usize].inherited[source_stage as usize];
+        *inherited = handed_on.min(*inherited);
         let waiting = &mut nodes[target as usize];
         let prev_in = waiting.last_in;
         waiting.waits[stage as usize] += 1;
@@ -358,7 +362,7 @@ where
         }
     }
 
-    /// Hands `rank`, the rank of `owner`, to every stage that `id` waits for. Calls `changed(set)`
+    /// Hands `rank`, the rank of `owner` ([`NIL`] for none), to every stage that `id` waits for. Calls `changed(set)`
     /// for each set of another owner that is better off than before.
     pub fn inherit(
         &mut self,
@@ -374,7 +378,7 @@ where
         while let Some((at, fresh)) = self.next_in_walk(&mut walk) {
             let node = &mut self.nodes.as_mut()[at as usize];
             let upto = 7 - fresh.leading_zeros() as usize;
-            if node.owner != owner && rank < node.inherited[upto] {
+            if (owner == NIL || node.owner != owner) && rank < node.inherited[upto] {
                 node.inherited[upto] = rank;
                 changed(at);
             }

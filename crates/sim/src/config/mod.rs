@@ -73,7 +73,7 @@ impl Settings {
             pages_per_block: small(g.pages_per_block),
             page_bytes: small(g.page_bytes),
         };
-        check_gc(&keys.gc, &mut fail);
+        check_gc(&keys.gc, g.blocks_per_die, &mut fail);
         let lines = check_map(&keys, &mut fail);
         let pages = u128::from(g.channels) * u128::from(g.ways) * u128::from(g.blocks_per_die);
         let pages = pages * u128::from(g.pages_per_block);
@@ -105,17 +105,23 @@ impl Settings {
     }
 }
 
-fn check_gc(gc: &GcKeys, fail: &mut impl FnMut(String)) {
+fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
+    if gc.soft_free_blocks >= blocks {
+        fail(format!(
+            "gc.soft_free_blocks: {} is not below the {blocks} blocks of a die; garbage collection would never stop",
+            gc.soft_free_blocks
+        ));
+    }
     if gc.hard_free_blocks > gc.soft_free_blocks {
         fail(format!(
             "gc.hard_free_blocks: {} is above gc.soft_free_blocks = {}; garbage collection would be urgent before it starts",
             gc.hard_free_blocks, gc.soft_free_blocks
         ));
     }
-    if gc.reserve_blocks > gc.hard_free_blocks {
+    if gc.reserve_blocks > gc.soft_free_blocks {
         fail(format!(
-            "gc.reserve_blocks: {} is above gc.hard_free_blocks = {}; writes would wait for garbage collection that is not urgent",
-            gc.reserve_blocks, gc.hard_free_blocks
+            "gc.reserve_blocks: {} is above gc.soft_free_blocks = {}; writes would wait for garbage collection that has not started",
+            gc.reserve_blocks, gc.soft_free_blocks
         ));
     }
 }
@@ -193,12 +199,12 @@ mod tests {
     fn combinations_that_make_no_sense_are_reported_together() {
         let mut keys = DeviceKeys::default();
         keys.geometry.page_bytes = 1_000;
-        keys.gc.hard_free_blocks = 2;
+        keys.gc.reserve_blocks = 17;
         keys.map.entries_per_page = 12;
         let error = Settings::new(keys).unwrap_err().to_string();
         assert_eq!(error.lines().count(), 3, "{error}");
         assert!(error.contains("not a multiple of the sector"));
-        assert!(error.contains("gc.reserve_blocks: 4 is above gc.hard_free_blocks = 2"));
+        assert!(error.contains("gc.reserve_blocks: 17 is above gc.soft_free_blocks = 16"));
         assert!(error.contains("does not divide the 12 entries"));
         let mut keys = DeviceKeys::default();
         keys.map.cache_bytes = 31;

@@ -318,11 +318,12 @@ keys! {
             flip: "16", with: &["@full"],
         },
         /// Host data takes no new block while a die has at most this many free blocks, and map
-        /// pages none at half of it; copies may use what is left.
+        /// pages none at half of it; copies may use what is left. Shows where it is above
+        /// `hard_free_blocks`, below which garbage collection goes first anyway.
         reserve_blocks: u64 = 4 => {
             kind: Kind::count("blocks", 2, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",
-            flip: "8", with: &["@full"],
+            flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
         },
     }
 }

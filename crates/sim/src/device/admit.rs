@@ -11,6 +11,7 @@ use crate::config::{Admission, SlotsScope};
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::host::{HostAnswer, HostView};
+use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, Span};
 
@@ -26,13 +27,13 @@ impl Device {
                 return;
             }
             let Some(handle) = self.pick_request() else { return };
+            if !self.may_start(handle, admission) {
+                return;
+            }
             if self.pending[handle as usize].pages == 0 {
                 self.translating = None;
                 self.start_without_pages(handle);
                 continue;
-            }
-            if !self.may_start(handle, admission) {
-                return;
             }
             let limit = if admission == Admission::Page { 1 } else { u32::MAX };
             let translated = self.translate(handle, limit);
@@ -52,7 +53,9 @@ impl Device {
             let place = self.earliest_conflict(place);
             self.translating = self.waiting_requests.remove(place);
             if let Some(handle) = self.translating {
-                self.fot_by_die.fill(Span::ZERO);
+                if self.settings.keys.fot.span == FotSpan::LongestDie {
+                    self.fot_by_die.fill(Span::ZERO);
+                }
                 self.graph.new_count();
                 debug_assert_eq!(self.pending[handle as usize].translated, 0);
             }
@@ -60,20 +63,28 @@ impl Device {
         self.translating
     }
 
-    /// The first request that overlaps the one at `place`, where one of the two changes contents.
+    /// The request to start in place of the one at `place`: an earlier one that it must not
+    /// overtake, or one that this one must not overtake in turn.
     fn earliest_conflict(&mut self, place: usize) -> usize {
-        let picked = self.pending[self.waiting_requests[place] as usize];
-        let conflict = self.waiting_requests.iter().take(place).position(|&earlier| {
+        let mut start = place;
+        while let Some(earlier) = self.first_conflict(start) {
+            start = earlier;
+        }
+        self.totals.hazard_picks += u64::from(start != place);
+        start
+    }
+
+    /// The first request that overlaps the one at `place`, where one of the two changes contents.
+    fn first_conflict(&self, place: usize) -> Option<usize> {
+        let picked = &self.pending[self.waiting_requests[place] as usize];
+        let (first, pages) = (picked.first.get(), picked.pages);
+        self.waiting_requests.iter().take(place).position(|&earlier| {
             let earlier = &self.pending[earlier as usize];
-            let (a, b) = (earlier.first.get(), picked.first.get());
-            let overlap = a < b + picked.pages && b < a + earlier.pages;
+            let overlap =
+                earlier.first.get() < first + pages && first < earlier.first.get() + earlier.pages;
             let ordered = earlier.changes() || picked.changes();
             (overlap && ordered) || (is_barrier(&picked.request) && earlier.changes())
-        });
-        if conflict.is_some() {
-            self.totals.hazard_picks += 1;
-        }
-        conflict.unwrap_or(place)
+        })
     }
 
     /// Whether the translation of a request may begin, or go on.
@@ -81,10 +92,10 @@ impl Device {
         let now = self.now;
         let request = &mut self.pending[handle as usize];
         if request.translated > 0 {
-            return true;
+            return admission != Admission::Page || self.page_has_slot(handle);
         }
         if request.request.flags.has(Flags::PREFLUSH) {
-            if self.live_changes > 0 {
+            if self.oldest_change != NIL {
                 request.preflush_since.get_or_insert(now);
                 return false;
             }
@@ -92,8 +103,31 @@ impl Device {
                 request.preflush_ns = now.since(since).as_ns();
             }
         }
-        let free = self.settings.keys.queue.depth.saturating_sub(self.slots);
-        admission != Admission::Atomic || self.slots == 0 || u64::from(request.pages) <= free
+        let (first, pages) = (request.first, request.pages);
+        if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
+            return false;
+        }
+        admission != Admission::Atomic || self.slots == 0 || self.slots_for(first, pages)
+    }
+
+    /// Whether the next page access of a request can have a slot now.
+    fn page_has_slot(&self, handle: u32) -> bool {
+        let request = &self.pending[handle as usize];
+        self.slots_for(Lpn::new(request.first.get() + request.translated), 1)
+    }
+
+    /// Whether all page accesses of a request could have slots now.
+    fn slots_for(&self, first: Lpn, pages: u32) -> bool {
+        let depth = self.settings.keys.queue.depth;
+        if self.settings.keys.queue.slots_scope == SlotsScope::Device {
+            return u64::from(pages) <= depth.saturating_sub(self.slots);
+        }
+        let dies = self.settings.geometry.dies();
+        (0..pages.min(dies)).all(|page| {
+            let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
+            let needed = u64::from((pages - page).div_ceil(dies));
+            needed <= depth.saturating_sub(self.slots_of_die[die.index()])
+        })
     }
 
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
@@ -111,17 +145,17 @@ impl Device {
         let flush = request.op == RequestOp::Flush;
         let stages: &[_] = if flush { &[(Stage::Barrier, DieId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);
-        if flush && self.live_changes > 0 {
-            for earlier in 0..u32::try_from(self.sets.len()).expect("handles have 32 bits") {
-                let last = self.graph.node(earlier).stages;
-                let live = self.graph.node(earlier).stage < last;
-                if live && self.sets[earlier as usize].changes {
-                    let wait = Wait { source: earlier, stage: last - 1, kind: EdgeKind::Flush };
-                    self.connect(wait, barrier, 0);
-                }
-            }
+        let mut change = if flush { self.oldest_change } else { NIL };
+        while change != NIL {
+            let stage = self.graph.node(change).stages - 1;
+            let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
+            self.connect(wait, barrier, 0);
+            change = self.sets[change as usize].later_change;
         }
+        self.count_fot(handle, &[barrier]);
+        self.hand_on_ranks(&[barrier], None);
         self.activate(barrier);
+        self.wake_passed();
     }
 
     /// What the time since arrival was spent on, for a set that is made now.
@@ -151,9 +185,13 @@ impl Device {
             translated += 1;
         }
         if translated > 0 {
-            self.count_fot(handle, first_new);
             let split = self.pending[handle as usize].translated > translated;
-            self.hand_on_ranks(handle, first_new, split);
+            let mut new = std::mem::take(&mut self.new_sets);
+            new.extend(self.unslotted.range(first_new..));
+            self.count_fot(handle, &new);
+            self.hand_on_ranks(&new, split.then_some(handle));
+            new.clear();
+            self.new_sets = new;
         }
         translated
     }
@@ -177,6 +215,7 @@ impl Device {
                 self.take_slot(set);
             }
             self.activate(set);
+            self.wake_passed();
         }
     }
 
@@ -215,15 +254,24 @@ impl Device {
         }
     }
 
-    /// Whether a set has no command left; a barrier has none once it is not blocked.
+    /// Whether a set has no command left; a barrier is over once it is not blocked, and whoever
+    /// waits for it is woken by [`Self::wake_passed`].
     fn is_over(&mut self, set: u32) -> bool {
         let node = self.graph.node(set);
         if node.stage < node.stages && self.stage(set) == Stage::Barrier {
             self.close_and_rest(set);
-            self.graph.complete_stage(set, |_| {});
+            let passed = &mut self.passed;
+            self.graph.complete_stage(set, |waiter| passed.push(waiter));
             return true;
         }
         node.stage == node.stages
+    }
+
+    /// Wakes the sets that waited for barriers.
+    pub(super) fn wake_passed(&mut self) {
+        while let Some(set) = self.passed.pop() {
+            self.wake(set);
+        }
     }
 }
 

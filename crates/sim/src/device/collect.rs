@@ -115,6 +115,15 @@ impl Device {
     /// Reads and programs each map page with entries of moved data once.
     fn rewrite_moved_maps(&mut self, die: DieId, charge: u32) {
         let mut moved = std::mem::take(&mut self.dies[die.index()].moved);
+        if let Some(cache) = &mut self.cache {
+            // A line that was fetched since the copy holds the old entry: it is updated there.
+            let updated = &mut self.totals.gc_lines_updated;
+            moved.retain(|&(_, lpn)| {
+                let cached = cache.update(lpn);
+                *updated += u64::from(cached);
+                !cached
+            });
+        }
         moved.sort_unstable();
         for entries in moved.chunk_by(|a, b| a.0 == b.0) {
             self.rewrite_map(entries[0].0, charge, entries.iter().map(|entry| entry.1));

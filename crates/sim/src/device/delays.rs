@@ -1,16 +1,16 @@
 //! What sets wait for, as policies see it: flash operation times, and ranks handed on.
 
 use super::Device;
+use flashyard_core::graph::NIL;
 use flashyard_core::policy::{CommandPolicy, FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 impl Device {
-    /// FOT: own commands and the unfinished commands of others that the new sets wait for.
-    pub(super) fn count_fot(&mut self, handle: u32, first_new: usize) {
+    /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
+    pub(super) fn count_fot(&mut self, handle: u32, new: &[u32]) {
         let keys = self.settings.keys.fot;
         let mut sum = Span::ZERO;
-        for place in first_new..self.unslotted.len() {
-            let set = self.unslotted[place];
+        for &set in new {
             if keys.shared_delays == SharedDelays::PerSet {
                 self.graph.new_count();
             }
@@ -38,20 +38,27 @@ impl Device {
         }
     }
 
-    /// Hands the rank of a request on to what its new sets wait for, and moves waiting commands
-    /// whose placement has changed, in the order of their sets.
-    pub(super) fn hand_on_ranks(&mut self, handle: u32, first_new: usize, split: bool) {
+    /// Hands the rank of each set, its request's or a better one that it has inherited, on to what
+    /// it waits for, and moves waiting commands whose placement has changed, in the order of their
+    /// sets. `split` is the request whose FOT has grown while its first sets wait already.
+    pub(super) fn hand_on_ranks(&mut self, sets: &[u32], split: Option<u32>) {
         let mut changed = std::mem::take(&mut self.changed);
         if self.policy.inherits() {
-            let rank = self.pending[handle as usize].view().rank();
             let reach = self.settings.keys.fot.reach();
-            for place in first_new..self.unslotted.len() {
-                let set = self.unslotted[place];
-                self.graph.inherit(set, handle, rank, reach, |other| changed.push(other));
+            for &set in sets {
+                let owner = self.sets[set as usize].request;
+                let node = self.graph.node(set);
+                let mut rank = node.inherited_at(node.stage);
+                if owner != NIL {
+                    rank = rank.min(self.pending[owner as usize].view().rank());
+                }
+                if rank.is_some() {
+                    self.graph.inherit(set, owner, rank, reach, |other| changed.push(other));
+                }
             }
         }
         if self.policy.rekeys() {
-            if split {
+            if let Some(handle) = split {
                 let queued = self.dies.iter().flat_map(|die| die.host.members());
                 changed.extend(queued.filter(|&set| self.sets[set as usize].request == handle));
             }

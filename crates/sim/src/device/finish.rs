@@ -51,10 +51,11 @@ impl Device {
         if over {
             self.complete_set(set);
         }
+        self.wake_passed();
     }
 
     /// Something that a set waited for is over.
-    fn wake(&mut self, set: u32) {
+    pub(super) fn wake(&mut self, set: u32) {
         if self.sets[set as usize].mode == Mode::Waiting {
             self.activate(set);
         }
@@ -163,7 +164,7 @@ impl Device {
     fn supersede_earlier(&mut self, set: u32) {
         let number = self.graph.node(set).number;
         let lpn = self.sets[set as usize].lpn;
-        let mut at = self.lpn_index[Self::bucket_of(lpn)];
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
         while at != NIL {
             let earlier = self.graph.node(at).number < number;
             let state = &mut self.sets[at as usize];
@@ -181,9 +182,11 @@ impl Device {
             if self.pending[state.request as usize].request.op == RequestOp::Trim {
                 self.commit_trim(set);
             }
-            self.live_changes -= u32::from(state.changes);
+            if state.changes {
+                self.unlist_change(set);
+            }
             self.drop_slot(set);
-            self.unlist(set);
+            self.unlist_by_lpn(set);
         }
         self.graph.remove(set);
         self.sets[set as usize].request = NIL;
@@ -212,21 +215,6 @@ impl Device {
             self.map.trim(state.lpn);
             self.supersede_earlier(set);
         }
-    }
-
-    fn unlist(&mut self, set: u32) {
-        let Self { sets, lpn_index, .. } = self;
-        let next = sets[set as usize].next_of_lpn;
-        let bucket = Self::bucket_of(sets[set as usize].lpn);
-        if lpn_index[bucket] == set {
-            lpn_index[bucket] = next;
-            return;
-        }
-        let mut at = lpn_index[bucket];
-        while sets[at as usize].next_of_lpn != set {
-            at = sets[at as usize].next_of_lpn;
-        }
-        sets[at as usize].next_of_lpn = next;
     }
 
     /// All sets of a request are complete.

@@ -68,7 +68,8 @@ impl Device {
     }
 
     /// Where the current command of a set shall wait, and whether that is a queue of garbage
-    /// collection: the device's own work goes there unless a request has handed its rank on to it.
+    /// collection: the device's own work goes there unless a request has handed its rank on to it
+    /// and the die is not short of blocks, when that queue goes first anyway.
     fn placement(&self, set: u32) -> (Placement, bool) {
         let state = &self.sets[set as usize];
         let node = self.graph.node(set);
@@ -78,7 +79,9 @@ impl Device {
         } else {
             flashyard_core::command::Rank::NONE
         };
-        if state.request == NIL && !inherited.is_some() {
+        let free = u64::from(self.map.blocks.free_blocks(self.current_die(set)));
+        let urgent = free <= self.settings.keys.gc.hard_free_blocks;
+        if state.request == NIL && (urgent || !inherited.is_some()) {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
         }
@@ -172,11 +175,11 @@ impl Device {
         if !self.map.blocks.has_open_page(die, frontier) && free <= untouchable {
             return Bound::NoRoom;
         }
-        let charge = state.request;
+        let (request, charge) = (state.request, state.charge);
         let Some((ppn, opened)) = self.map.blocks.take_page(die, frontier) else {
             return Bound::NoRoom;
         };
-        if charge != NIL {
+        if request != NIL {
             self.dies[die.index()].fruitless = 0;
         }
         if opened {
@@ -191,8 +194,9 @@ impl Device {
 
     /// A program without room waits for the erase that garbage collection of its die works towards.
     fn wait_for_room(&mut self, set: u32, die: DieId) {
+        assert!(self.stage(set) != Stage::CopyProgram, "a copy always has room on its die");
         self.take_from_queue(set);
-        self.collect(die, self.sets[set as usize].request);
+        self.collect(die, self.sets[set as usize].charge);
         let Some(job) = &self.dies[die.index()].job else {
             self.failed = Some(super::SimError::NoRoom { die: die.get() });
             return;
@@ -203,6 +207,7 @@ impl Device {
         self.dies[die.index()].programs_wait = true;
         self.connect(wait, set, stage);
         self.enter(set, Mode::Waiting);
+        self.hand_on_ranks(&[set], None);
     }
 
     /// The die takes the command.

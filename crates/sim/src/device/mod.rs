@@ -95,8 +95,9 @@ pub struct Device {
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
-    /// Sets that change contents and are not complete.
-    live_changes: u32,
+    /// The first and last of the live sets that change contents, in the order of translation.
+    oldest_change: u32,
+    latest_change: u32,
     outstanding: u64,
     exhausted: bool,
     arrived: u64,
@@ -109,7 +110,9 @@ pub struct Device {
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
+    passed: Vec<u32>,
     changed: Vec<u32>,
+    new_sets: Vec<u32>,
     chain: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
@@ -127,9 +130,6 @@ impl fmt::Debug for Device {
 
 /// Completions by time, then die.
 type Events = IndexedHeap<(Time, u32), Vec<Entry<(Time, u32)>>>;
-
-/// Buckets of the index of live sets by LPN.
-const LPN_BUCKETS: usize = 1024;
 
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
@@ -152,7 +152,7 @@ impl Device {
             now: Time::ZERO,
             map: PageMap::new(settings),
             cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
-            dies: (0..dies).map(|_| Die::new()).collect(),
+            dies: (0..dies).map(|_| Die::new(settings.geometry.pages_per_block)).collect(),
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
             events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); dies]),
             event_positions: vec![ABSENT; dies],
@@ -160,7 +160,7 @@ impl Device {
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
-            lpn_index: vec![NIL; LPN_BUCKETS],
+            lpn_index: vec![NIL; 1],
             pending: Vec::new(),
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
@@ -168,7 +168,8 @@ impl Device {
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],
-            live_changes: 0,
+            oldest_change: NIL,
+            latest_change: NIL,
             outstanding: 0,
             exhausted: false,
             arrived: 0,
@@ -180,7 +181,9 @@ impl Device {
             erase_span: Span::from_ns(keys.nand.erase_us),
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
+            passed: Vec::new(),
             changed: Vec::new(),
+            new_sets: Vec::new(),
             chain: Vec::new(),
             failed: None,
             totals: Totals::default(),
@@ -406,6 +409,18 @@ impl Device {
         self.positions.ready.resize(count, ABSENT);
         self.positions.deadline.resize(count, ABSENT);
         self.graph.storage_mut().0.resize(count, Node::VACANT);
+        for list in [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed] {
+            list.reserve(count);
+        }
+        self.unslotted.reserve(count);
+        self.new_sets.reserve(count);
+        self.lpn_index.clear();
+        self.lpn_index.resize(count.next_power_of_two(), NIL);
+        for set in 0..count / 2 {
+            if self.sets[set].listed {
+                self.list_by_lpn(u32::try_from(set).expect("handles have 32 bits"));
+            }
+        }
     }
 
     /// Lets `target` start `stage` only after `wait` is over.
@@ -422,13 +437,14 @@ impl Device {
         self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
     }
 
-    fn bucket_of(lpn: Lpn) -> usize {
-        (lpn.get().wrapping_mul(0x9E37_79B1) >> 22) as usize % LPN_BUCKETS
+    /// The bucket of the index of live sets by LPN; there are as many as sets.
+    fn bucket_of(&self, lpn: Lpn) -> usize {
+        lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & (self.lpn_index.len() - 1)
     }
 }
 
 impl Die {
-    fn new() -> Self {
+    fn new(pages_per_block: u32) -> Self {
         let queue = || CommandQueue::new(Vec::new(), Vec::new());
         Self {
             host: queue(),
@@ -439,7 +455,7 @@ impl Die {
             in_transfer: false,
             busy: [0; 4],
             job: None,
-            moved: Vec::new(),
+            moved: Vec::with_capacity(pages_per_block as usize),
             drawer: (NIL, 0),
             programs_wait: false,
             fruitless: 0,

@@ -123,6 +123,8 @@ impl Device {
             let order = unanswered.map(|request| request.order).min().unwrap_or(self.arrived);
             return Err(SimError::Stuck { order, requests: self.outstanding });
         }
+        assert_eq!(self.graph.live(), 0, "sets are left over");
+        assert!(self.dies.iter().all(|die| die.job.is_none()), "a block is left half collected");
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -312,7 +314,15 @@ impl Device {
 
     fn verdict(&self, first: Time) -> Verdict {
         let span = self.totals.last_arrival.since(first).as_ns();
-        let busy: u128 = self.dies.iter().flat_map(|die| die.busy).map(u128::from).sum();
+        let work = |phase: Phase| {
+            let work = &self.totals.work[phase as usize];
+            Op::ALL
+                .iter()
+                .map(|op| work.of_op(*op))
+                .map(|op| op.array_ns + op.transfer_ns)
+                .sum::<u64>()
+        };
+        let busy = u128::from(work(Phase::Foreground)) + u128::from(work(Phase::Idle));
         let capacity = u128::from(span) * self.dies.len() as u128;
         let keys = &self.settings.keys;
         Verdict {

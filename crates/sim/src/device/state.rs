@@ -32,7 +32,8 @@ pub(super) enum Stage {
     RewriteRead,
     /// Program it.
     RewriteProgram,
-    /// Of a flush request: nothing to do once nothing is left to wait for.
+    /// Of a flush, or of an access that needs no command: nothing to do once nothing is left to
+    /// wait for.
     Barrier,
 }
 
@@ -128,8 +129,13 @@ pub(super) struct Set {
     pub(super) superseded: bool,
     /// Whether it copies a map page.
     pub(super) copies_map: bool,
-    /// The next live set in the same bucket of the index by LPN.
+    /// Whether it is in the index by LPN, and its neighbours in the bucket.
+    pub(super) listed: bool,
+    pub(super) prev_of_lpn: u32,
     pub(super) next_of_lpn: u32,
+    /// Its neighbours among the live changes.
+    pub(super) earlier_change: u32,
+    pub(super) later_change: u32,
     /// Where its current command waits or came from.
     pub(super) queue: u8,
     pub(super) in_gc_queue: bool,
@@ -163,7 +169,11 @@ impl Set {
         changes: false,
         superseded: false,
         copies_map: false,
+        listed: false,
+        prev_of_lpn: NIL,
         next_of_lpn: NIL,
+        earlier_change: NIL,
+        later_change: NIL,
         queue: 0,
         in_gc_queue: false,
         key: 0,

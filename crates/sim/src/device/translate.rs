@@ -87,6 +87,10 @@ impl Device {
         self.totals.map.lookups += u64::from(lookup.is_some());
         self.end_stall(handle);
         self.plan_data(&mut plan, op, lpn);
+        if plan.count == 0 && plan.wait_count > 0 {
+            // Nothing to do, but not before the map entry is known.
+            plan.push(Stage::Barrier, self.settings.geometry.die_of_lpn(lpn));
+        }
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
         let page = request.translated;
@@ -184,15 +188,68 @@ impl Device {
                 self.connect(Wait { source, stage: source_stage, kind }, set, stage);
             }
         }
-        let bucket = Self::bucket_of(lpn);
-        self.sets[set as usize].next_of_lpn = std::mem::replace(&mut self.lpn_index[bucket], set);
-        self.live_changes += u32::from(changes);
+        self.list_by_lpn(set);
+        if changes {
+            self.list_change(set);
+        }
+    }
+
+    /// Enters a set into the index by LPN.
+    pub(super) fn list_by_lpn(&mut self, set: u32) {
+        let bucket = self.bucket_of(self.sets[set as usize].lpn);
+        let next = std::mem::replace(&mut self.lpn_index[bucket], set);
+        self.sets[set as usize].next_of_lpn = next;
+        self.sets[set as usize].prev_of_lpn = NIL;
+        self.sets[set as usize].listed = true;
+        if next != NIL {
+            self.sets[next as usize].prev_of_lpn = set;
+        }
+    }
+
+    /// Takes a set out of the index by LPN.
+    pub(super) fn unlist_by_lpn(&mut self, set: u32) {
+        let Set { lpn, prev_of_lpn: prev, next_of_lpn: next, .. } = self.sets[set as usize];
+        self.sets[set as usize].listed = false;
+        match prev {
+            NIL => {
+                let bucket = self.bucket_of(lpn);
+                self.lpn_index[bucket] = next;
+            }
+            prev => self.sets[prev as usize].next_of_lpn = next,
+        }
+        if next != NIL {
+            self.sets[next as usize].prev_of_lpn = prev;
+        }
+    }
+
+    /// Adds a set to the live changes, the latest at the end.
+    fn list_change(&mut self, set: u32) {
+        let earlier = std::mem::replace(&mut self.latest_change, set);
+        self.sets[set as usize].earlier_change = earlier;
+        self.sets[set as usize].later_change = NIL;
+        match earlier {
+            NIL => self.oldest_change = set,
+            earlier => self.sets[earlier as usize].later_change = set,
+        }
+    }
+
+    /// Takes a set out of the live changes.
+    pub(super) fn unlist_change(&mut self, set: u32) {
+        let Set { earlier_change: earlier, later_change: later, .. } = self.sets[set as usize];
+        match earlier {
+            NIL => self.oldest_change = later,
+            earlier => self.sets[earlier as usize].later_change = later,
+        }
+        match later {
+            NIL => self.latest_change = earlier,
+            later => self.sets[later as usize].earlier_change = earlier,
+        }
     }
 
     /// The latest live set below `number` that changes `lpn`, by order of translation.
     pub(super) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
         let mut best: Option<(u64, u32)> = None;
-        let mut at = self.lpn_index[Self::bucket_of(lpn)];
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
         while at != NIL {
             let state = &self.sets[at as usize];
             let order = self.graph.node(at).number;

@@ -3,8 +3,8 @@
 //!
 //! Source: Lee et al., IEEE Access 2021. A line that is being fetched is pinned. A line that was
 //! evicted, or cleaned by a batch, is unsafe to fetch again until the map program is over.
-//! Lookup, touch and replace are O(1) (the victim search steps over pinned lines); a dirty
-//! eviction is O(lines of a map page).
+//! Lookup, touch and replace are O(1), but that the search for the next victim steps over pinned
+//! lines; a dirty eviction is O(lines of a map page).
 
 use crate::config::Settings;
 use flashyard_core::units::{Lpn, MapPage};
@@ -23,6 +23,8 @@ struct Line {
     clean: u32,
     older: u32,
     newer: u32,
+    /// Grows from use to use: the order of the list.
+    used: u64,
 }
 
 /// What a translation finds.
@@ -71,6 +73,9 @@ pub struct LineCache {
     oldest: u32,
     newest: u32,
     pinned: u32,
+    /// The least recently used line that is not pinned; [`NONE`] when all are.
+    oldest_ready: u32,
+    uses: u64,
     /// Lines cleaned by batches, without the victims themselves.
     pub batch_cleaned: u64,
 }
@@ -89,6 +94,7 @@ impl LineCache {
             clean: NONE,
             older: line.checked_sub(1).unwrap_or(NONE),
             newer: if line + 1 < count { line + 1 } else { NONE },
+            used: line.into(),
         });
         Self {
             lines: lines.collect(),
@@ -101,6 +107,8 @@ impl LineCache {
             oldest: 0,
             newest: count - 1,
             pinned: 0,
+            oldest_ready: 0,
+            uses: count.into(),
             batch_cleaned: 0,
         }
     }
@@ -147,14 +155,10 @@ impl LineCache {
         if let Some(line) = self.index[run as usize].checked_sub(1) {
             return Lookup::Hit { line, fetch: self.lines[line as usize].fetch };
         }
-        if self.pinned as usize == self.lines.len() {
-            return Lookup::Stall;
+        match self.oldest_ready {
+            NONE => Lookup::Stall,
+            victim => Lookup::Miss { victim },
         }
-        let mut victim = self.oldest;
-        while self.lines[victim as usize].fetch != NONE {
-            victim = self.lines[victim as usize].newer;
-        }
-        Lookup::Miss { victim }
     }
 
     /// What replacing `victim` will take; changes nothing.
@@ -201,10 +205,15 @@ impl LineCache {
 
     /// The map fetch of `set` is over: its line is ready.
     pub fn fetched(&mut self, line: u32, set: u32) {
-        let line = &mut self.lines[line as usize];
-        assert_eq!(line.fetch, set, "the line is fetched by another set");
-        line.fetch = NONE;
+        let entry = &mut self.lines[line as usize];
+        assert_eq!(entry.fetch, set, "the line is fetched by another set");
+        entry.fetch = NONE;
+        let used = entry.used;
         self.pinned -= 1;
+        let oldest = self.oldest_ready;
+        if oldest == NONE || used < self.lines[oldest as usize].used {
+            self.oldest_ready = line;
+        }
     }
 
     /// The map program of `set` is over: lines that it cleaned and map entries that it wrote are
@@ -283,20 +292,40 @@ impl LineCache {
         first..(first + self.runs_per_page).min(self.runs)
     }
 
+    /// Makes a line the most recently used one.
     fn touch(&mut self, line: u32) {
-        if self.newest == line {
-            return;
+        self.uses += 1;
+        self.lines[line as usize].used = self.uses;
+        if self.newest != line {
+            let Line { older, newer, .. } = self.lines[line as usize];
+            if self.oldest_ready == line {
+                self.oldest_ready = self.first_ready(newer);
+            }
+            match older {
+                NONE => self.oldest = newer,
+                older => self.lines[older as usize].newer = newer,
+            }
+            self.lines[newer as usize].older = older;
+            let newest = std::mem::replace(&mut self.newest, line);
+            self.lines[newest as usize].newer = line;
+            self.lines[line as usize].older = newest;
+            self.lines[line as usize].newer = NONE;
         }
-        let Line { older, newer, .. } = self.lines[line as usize];
-        match older {
-            NONE => self.oldest = newer,
-            older => self.lines[older as usize].newer = newer,
+        if self.lines[line as usize].fetch == NONE {
+            if self.oldest_ready == NONE {
+                self.oldest_ready = line;
+            }
+        } else if self.oldest_ready == line {
+            self.oldest_ready = NONE;
         }
-        self.lines[newer as usize].older = older;
-        let newest = std::mem::replace(&mut self.newest, line);
-        self.lines[newest as usize].newer = line;
-        self.lines[line as usize].older = newest;
-        self.lines[line as usize].newer = NONE;
+    }
+
+    /// The first line that is not pinned, from this one to the newest.
+    fn first_ready(&self, mut line: u32) -> u32 {
+        while line != NONE && self.lines[line as usize].fetch != NONE {
+            line = self.lines[line as usize].newer;
+        }
+        line
     }
 }
 
