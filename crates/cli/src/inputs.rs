@@ -151,12 +151,13 @@ impl Inputs {
         read_device(device, &mut sections.device, &mut problems)?;
         let (origin, map_lines) = read_workload(workload, &mut sections.workload, &mut problems)?;
         for (option, setting) in set {
+            let before = problems.len();
             apply_setting(option, setting, &mut sections, &mut problems);
             let (idle, why) = match origin {
                 Origin::Trace { .. } => ("generator.", "the workload is a trace"),
                 Origin::Generated { .. } => ("trace.", "the workload is generated"),
             };
-            if setting.starts_with(idle) {
+            if setting.starts_with(idle) && problems.len() == before {
                 let what = format!("it would change nothing: {why}");
                 problems.push(Problem { place: format!("{option} {setting}"), what });
             }

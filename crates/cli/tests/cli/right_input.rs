@@ -50,7 +50,8 @@ fn one_argument_alone_is_recognised_by_what_it_is() {
     folder.write("few.toml", "title = \"few\"\n\n  [generator]\nrequests = 9\n");
     folder.write("trace.toml", "[trace]\npath = \"t.txt\"\n");
     let check = |name: &str, expected: &str| {
-        let ran = folder.run(&["run", name, FEW[0], FEW[1]]);
+        let few: &[&str] = if expected.ends_with("t.txt") { &[] } else { &FEW };
+        let ran = folder.run(&[&["run", name], few].concat());
         assert_eq!(names(ran), expected);
     };
     check("embedded-2x2", "device embedded-2x2, workload facebook");
@@ -284,7 +285,7 @@ fn folded_requests_are_counted() {
 fn help_names_the_exit_statuses_and_version_the_version() {
     let folder = Folder::new();
     let help = folder.run(&["--help"]).text();
-    assert!(help.contains("Exit status: 0 done, 1 the simulation failed, 2 wrong input"), "{help}");
+    assert!(help.contains("Exit status: 0 done, 1 the simulation failed"), "{help}");
     let version = folder.run(&["--version"]).text();
     assert_eq!(version, concat!("flashyard ", env!("CARGO_PKG_VERSION"), "\n"));
 }

@@ -97,8 +97,8 @@ fn devices_that_cannot_exist_are_refused() {
     check(&["map.cache_bytes=31"], line);
     let units = "geometry: 9448928051200 pages are more than 32 bits count (4294967294); make ...";
     check(&["geometry.channels=1024", "geometry.ways=1024"], units);
-    let room = "geometry.blocks_per_die: 9 blocks leave no room to write: ...";
-    check(&["geometry.blocks_per_die=9"], room);
+    let room = "geometry.blocks_per_die: 20 blocks leave no room to write: ...";
+    check(&["geometry.blocks_per_die=20"], room);
     check(&["map.entries_per_line=7"], "map.entries_per_line: 7 does not divide the 1024 ...");
     check(&["gc.reserve_blocks=9"], "gc.reserve_blocks: 9 is above gc.hard_free_blocks = 8; ...");
 }
@@ -349,9 +349,9 @@ fn comparisons_check_every_value_before_the_first_run() {
     let needed = "--vary queue.depth: KEY=A,B,C is needed, such as queue.depth=1,16,256";
     check("queue.depth", needed);
     let range = "queue.depth: 0 is not a whole number (slots) from 1 to 1000000";
-    check("queue.depth=1,0", &format!("--set queue.depth=0: {range}"));
+    check("queue.depth=1,0", &format!("--vary queue.depth=0: {range}"));
     let key = "queue.dept: unknown key; did you mean queue.depth?";
-    check("queue.dept=1,2", &format!("--set queue.dept=1: {key}"));
+    check("queue.dept=1,2", &format!("--vary queue.dept=1: {key}"));
     check("map.cache_bytes=1024,16", "device drs: map.cache_bytes: 16 is smaller than a line ...");
 }
 

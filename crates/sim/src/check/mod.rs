@@ -40,6 +40,8 @@ pub struct Checker {
     place: Vec<u32>,
     newest: Vec<u64>,
     acknowledged: Vec<u64>,
+    /// The latest request, by order of arrival + 1, whose change of each page has been translated.
+    latest: Vec<u64>,
     busy: Vec<bool>,
     /// When each channel has carried all that it was given.
     channel_end: Vec<Time>,
@@ -60,6 +62,7 @@ impl Checker {
             place: vec![0; units],
             newest: vec![0; units],
             acknowledged: vec![0; units],
+            latest: vec![0; units],
             busy: vec![false; geometry.dies() as usize],
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: vec![None; geometry.dies() as usize],
@@ -89,6 +92,16 @@ impl Checker {
         let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
         let asked = Asked { first, acknowledged, changed: Vec::new() };
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
+    }
+
+    /// A page access has been translated. Accesses of a page keep the order of arrival where one of
+    /// the two changes it.
+    pub fn translated(&mut self, order: u64, lpn: Lpn, changes: bool) {
+        let latest = &mut self.latest[lpn.index()];
+        assert!(order + 1 >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
+        if changes {
+            *latest = order + 1;
+        }
     }
 
     /// A die takes a command. `read` is the logical page of a host read.

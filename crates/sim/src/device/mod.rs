@@ -200,7 +200,7 @@ impl Device {
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
-    /// memory: 8 bytes a physical and 20 a logical page.
+    /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
         checker.adopt(&self.map);

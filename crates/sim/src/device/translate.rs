@@ -172,7 +172,10 @@ impl Device {
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
     fn enlist(&mut self, set: u32, plan: &Plan, lookup: Option<Lookup>) {
-        let Set { lpn, changes, .. } = self.sets[set as usize];
+        let Set { lpn, changes, request, .. } = self.sets[set as usize];
+        if let Some(checker) = &mut self.checker {
+            checker.translated(self.pending[request as usize].order, lpn, changes);
+        }
         if let Some(cache) = &mut self.cache {
             match lookup {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
