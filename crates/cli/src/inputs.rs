@@ -143,8 +143,8 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// A device and a workload by name, with settings applied to both: the option that gave them and
-    /// `section.key=value`.
+    /// A device and a workload by name, with settings applied to both: the option that gave a
+    /// setting, and `section.key=value`.
     pub(crate) fn load(device: &str, workload: &str, set: &[(&str, String)]) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::default();

@@ -362,8 +362,8 @@ where
         }
     }
 
-    /// Hands `rank`, the rank of `owner` ([`NIL`] for none), to every stage that `id` waits for. Calls `changed(set)`
-    /// for each set of another owner that is better off than before.
+    /// Hands `rank`, the rank of `owner` ([`NIL`] for none), to every stage that `id` waits for.
+    /// Calls `changed(set)` for each set of another owner that is better off than before.
     pub fn inherit(
         &mut self,
         id: u32,

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! cargo build --release -p flashyard-sim --example instructions
-//! valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/instructions drs 20000
-//! valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/instructions drs 40000
+//! cd target/release/examples
+//! valgrind --tool=callgrind --callgrind-out-file=/dev/null ./instructions drs 20000
+//! valgrind --tool=callgrind --callgrind-out-file=/dev/null ./instructions drs 40000
 //! ```
 //!
 //! Instructions a command = the difference of the two counts ("Collected") / the difference of the

@@ -13,8 +13,8 @@ pub trait HostView {
     fn waiting(&self) -> usize;
     /// The request at a place.
     fn request(&self, place: usize) -> Request;
-    /// Whether every die that the striping gives to the request's pages is idle. A peek: it costs no
-    /// time and moves nothing.
+    /// Whether every die that the striping gives to the request's pages is idle. A peek: it costs
+    /// no time and moves nothing.
     fn dies_idle(&self, place: usize) -> bool;
 }
 

@@ -1,9 +1,9 @@
 //! The device: the only module that knows all parts.
 //!
-//! Life of a request: it arrives in the host queue; `admit` takes it, `translate` makes command sets
-//! of it, one a page access, `delays` finds what they wait for, and they get slots; `issue` places
-//! their commands in the queues of dies and starts them; `finish` completes them, commits the map
-//! and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
+//! Life of a request: it arrives in the host queue; `admit` takes it, `translate` makes command
+//! sets of it, one a page access, `delays` finds what they wait for, and they get slots; `issue`
+//! places their commands in the queues of dies and starts them; `finish` completes them, commits
+//! the map and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
 //!
 //! Order at one instant: completions by ascending die, then all arrivals, then one round of
 //! admission, then idle dies take commands in ascending order.

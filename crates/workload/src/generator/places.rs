@@ -1,9 +1,9 @@
 //! Where requests start.
 //!
 //! A request continues one of the last [`RUNS`] runs of its operation (the latest with three
-//! quarters of the chance, otherwise any), or starts where an earlier one did, or at a new place, which starts a
-//! run. Places are kept
-//! apart by operation: the traces hardly ever read what they wrote, because the page cache answers.
+//! quarters of the chance, otherwise any), or starts where an earlier one did, or at a new place,
+//! which starts a run. Places are kept apart by operation: the traces hardly ever read what they
+//! wrote, because the page cache answers.
 //! The rank of an earlier start is `n^(u^2)` of the `n` that are remembered, counted from the
 //! latest, for a uniform `u`: a distribution over several orders of magnitude, as the traces show.
 //! New places lie in regions of 1 MiB that are scattered over the span.
