@@ -82,7 +82,7 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     match value {
         // Which settings a workload has depends on what it is: docs/KEYS.md lists them.
         Value::Object(_) if path == "workload.settings" => {
-            found.push((path.to_string(), "".into()))
+            found.push((path.to_string(), "".into()));
         }
         Value::Object(fields) => {
             for (name, value) in fields {
