@@ -100,7 +100,10 @@ fn devices_that_cannot_exist_are_refused() {
     let room = "geometry.blocks_per_die: 20 blocks leave no room to write: ...";
     check(&["geometry.blocks_per_die=20"], room);
     check(&["map.entries_per_line=7"], "map.entries_per_line: 7 does not divide the 1024 ...");
-    check(&["gc.reserve_blocks=9"], "gc.reserve_blocks: 9 is above gc.hard_free_blocks = 8; ...");
+    check(
+        &["gc.reserve_blocks=17"],
+        "gc.reserve_blocks: 17 is above gc.soft_free_blocks = 16; ...",
+    );
 }
 
 #[test]
