@@ -223,11 +223,15 @@ fn times_are_rebased_scaled_and_rounded() {
          trace.duration_ms"
     );
     let far = TraceKeys { time_scale: 1_000_000_000_000, ..plain };
-    assert_eq!(
-        arrivals(&[0, u64::MAX], &far).unwrap_err(),
-        "t.txt:2: the scaled time is too large, 18446744073709551615 ns; lower trace.time_scale or \
-         trace.duration_ms"
-    );
+    for (keys, last) in [(far, u64::MAX), (plain, (1 << 62) + 1)] {
+        assert_eq!(
+            arrivals(&[0, last], &keys).unwrap_err(),
+            format!(
+                "t.txt:2: the time is too large, {last} ns; arrivals end at 146 years; lower \
+                 trace.time_scale or trace.duration_ms"
+            )
+        );
+    }
 }
 
 #[test]
