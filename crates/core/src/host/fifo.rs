@@ -12,3 +12,15 @@ impl HostPolicy for FifoKeys {
         if view.waiting() == 0 { HostAnswer::Wait } else { HostAnswer::Start(0) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::Waiting;
+    use super::*;
+
+    #[test]
+    fn the_oldest_request_starts() {
+        assert_eq!(FifoKeys {}.pick(&Waiting(&[false, true])), HostAnswer::Start(0));
+        assert_eq!(FifoKeys {}.pick(&Waiting(&[])), HostAnswer::Wait);
+    }
+}

@@ -30,3 +30,19 @@ impl HostPolicy for IdleKeys {
         HostAnswer::Start(idle.unwrap_or(0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::Waiting;
+    use super::*;
+
+    #[test]
+    fn the_oldest_request_with_idle_dies_starts_or_else_the_oldest() {
+        let keys = IdleKeys::default();
+        assert_eq!(keys.pick(&Waiting(&[false, true, true])), HostAnswer::Start(1));
+        assert_eq!(keys.pick(&Waiting(&[false, false])), HostAnswer::Start(0));
+        assert_eq!(keys.pick(&Waiting(&[])), HostAnswer::Wait);
+        let narrow = IdleKeys { window: 1 };
+        assert_eq!(narrow.pick(&Waiting(&[false, true])), HostAnswer::Start(0));
+    }
+}

@@ -35,6 +35,35 @@ pub trait HostPolicy {
     fn pick(&self, view: &impl HostView) -> HostAnswer;
 }
 
+/// Views for the tests of policies: which of the waiting requests find their dies idle.
+#[cfg(test)]
+mod views {
+    use super::HostView;
+    use crate::request::{Flags, Request, RequestOp};
+    use crate::units::Time;
+
+    pub(super) struct Waiting<'a>(pub(super) &'a [bool]);
+
+    impl HostView for Waiting<'_> {
+        fn waiting(&self) -> usize {
+            self.0.len()
+        }
+        fn request(&self, place: usize) -> Request {
+            Request {
+                arrival: Time::ZERO,
+                first_sector: place as u64,
+                sectors: 1,
+                stream: 0,
+                op: RequestOp::Read,
+                flags: Flags::NONE,
+            }
+        }
+        fn dies_idle(&self, place: usize) -> bool {
+            self.0[place]
+        }
+    }
+}
+
 /// The registry: one line a policy.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {

@@ -74,3 +74,33 @@ impl CommandPolicy for DrsKeys {
         self.rekey
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+    use crate::units::Span;
+
+    /// The worked example of the paper: the map eviction of a write (FOT 1520) that a read (880)
+    /// waits for is placed as the read's work.
+    #[test]
+    fn a_command_is_placed_by_the_most_pressing_request_that_needs_it() {
+        let keys = DrsKeys::default();
+        let eviction = command(Op::Read, false, 1, 1_520);
+        let own = keys.place(&eviction, Time::ZERO);
+        assert_eq!((own.queue, own.key), (1, 1_520_000));
+        let read = Rank { class: 0, fot: Span::from_us(880) };
+        let needed = keys.place(&CommandView { inherited: read, ..eviction }, Time::ZERO);
+        assert_eq!((needed.queue, needed.key), (0, 880_000));
+        let slow = Rank { class: 1, fot: Span::from_us(9_000) };
+        assert_eq!(keys.place(&CommandView { inherited: slow, ..eviction }, Time::ZERO), own);
+    }
+
+    #[test]
+    fn a_command_that_no_request_needs_goes_last() {
+        let idle = CommandView { request: None, ..command(Op::Read, true, 1, 60) };
+        let place = DrsKeys::default().place(&idle, Time::ZERO);
+        assert_eq!((place.queue, place.key), (1, u64::MAX));
+    }
+}

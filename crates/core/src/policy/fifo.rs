@@ -17,3 +17,19 @@ impl CommandPolicy for FifoKeys {
         Placement::new(0, 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+
+    #[test]
+    fn all_commands_are_equal() {
+        let now = Time::from_us(50);
+        let read = FifoKeys {}.place(&command(Op::Read, true, 1, 60), now);
+        let program = FifoKeys {}.place(&command(Op::Program, false, 9, 9_000), now);
+        assert_eq!(read, program);
+        assert_eq!(read.deadline, None);
+    }
+}

@@ -61,3 +61,22 @@ impl CommandPolicy for FotPolicyKeys {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+
+    #[test]
+    fn short_requests_go_first_and_reads_before_writes() {
+        let now = Time::from_us(50);
+        let keys = FotPolicyKeys::default();
+        let place = |is_read, fot| keys.place(&command(Op::Read, is_read, 1, fot), now);
+        let order = |place: Placement| (place.queue, place.key);
+        assert!(order(place(true, 60)) < order(place(true, 120)));
+        assert!(order(place(true, 9_000)) < order(place(false, 60)));
+        assert_eq!(place(true, 60).deadline, Some(Time::from_us(500_050)));
+        assert_eq!(place(false, 60).deadline, Some(Time::from_us(5_000_050)));
+    }
+}

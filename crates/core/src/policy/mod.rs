@@ -172,6 +172,22 @@ fn deadline(
     (limit_ns > 0).then(|| start.saturating_add(Span::from_ns(limit_ns)))
 }
 
+/// Views of commands for the tests of policies.
+#[cfg(test)]
+mod views {
+    use super::{CommandView, RequestView};
+    use crate::command::{Op, Rank};
+    use crate::units::{Span, Time};
+
+    /// A command of a request that arrived at 10 us.
+    pub(super) fn command(op: Op, is_read: bool, pages: u32, fot_us: u64) -> CommandView {
+        let arrival = Time::from_us(10);
+        let fot = Span::from_us(fot_us);
+        let request = Some(RequestView { is_read, pages, arrival, fot, order: 3 });
+        CommandView { op, request, inherited: Rank::NONE }
+    }
+}
+
 /// The registry: one line a policy. Whatever lists policies or their keys is derived from it.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {

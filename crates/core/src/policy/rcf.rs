@@ -21,3 +21,19 @@ impl CommandPolicy for RcfKeys {
         Placement::new(by_op(command.op), 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+
+    /// The map read of a write is a read like any other.
+    #[test]
+    fn reads_go_before_programs_whoever_asked() {
+        let place = |op, is_read| RcfKeys {}.place(&command(op, is_read, 4, 60), Time::ZERO);
+        assert_eq!(place(Op::Read, false), place(Op::Read, true));
+        assert_eq!(place(Op::Program, true), place(Op::Program, false));
+        assert!(place(Op::Read, false).queue < place(Op::Program, true).queue);
+    }
+}

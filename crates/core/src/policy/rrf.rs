@@ -71,3 +71,32 @@ impl CommandPolicy for RrfKeys {
         Placement { queue, key, deadline: deadline(self.deadline_from, limit, request, now) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+
+    #[test]
+    fn all_commands_of_reads_go_before_those_of_writes() {
+        let now = Time::from_us(50);
+        let keys = RrfKeys::default();
+        let of_read = keys.place(&command(Op::Program, true, 1, 60), now);
+        let of_write = keys.place(&command(Op::Read, false, 1, 60), now);
+        assert!(of_read.queue < of_write.queue);
+        assert_eq!(of_read.deadline, None);
+        assert_eq!(of_write.deadline, Some(Time::from_us(5_000_050)), "5 s after the insertion");
+    }
+
+    #[test]
+    fn order_and_deadline_can_follow_the_arrival() {
+        let keys = RrfKeys {
+            order: RrfOrder::Arrival,
+            deadline_from: DeadlineFrom::Arrival,
+            ..RrfKeys::default()
+        };
+        let place = keys.place(&command(Op::Read, false, 1, 60), Time::from_us(50));
+        assert_eq!((place.key, place.deadline), (3, Some(Time::from_us(5_000_010))));
+    }
+}

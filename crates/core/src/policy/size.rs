@@ -32,3 +32,21 @@ impl CommandPolicy for SizeKeys {
         Placement::new(queue, if sorted { pages.into() } else { 0 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::views::command;
+    use super::*;
+    use crate::command::Op;
+
+    #[test]
+    fn small_requests_go_first_and_programs_only_if_asked() {
+        let place = |keys: SizeKeys, op, pages| keys.place(&command(op, true, pages, 60), Time::ZERO);
+        let sorted = SizeKeys::default();
+        assert!(place(sorted, Op::Read, 1).key < place(sorted, Op::Read, 8).key);
+        assert!(place(sorted, Op::Program, 1).key < place(sorted, Op::Program, 8).key);
+        let plain = SizeKeys { sort_programs: false };
+        assert!(place(plain, Op::Read, 1).key < place(plain, Op::Read, 8).key);
+        assert_eq!(place(plain, Op::Program, 1), place(plain, Op::Program, 8));
+    }
+}
