@@ -210,6 +210,49 @@ macro_rules! keys {
     };
 }
 
+/// Declares a family of parts: an enum of their names, an enum of them with their settings, and a
+/// struct of the settings of all of them. The registries of policies are made of it.
+macro_rules! parts {
+    ($name:ident $any:ident $all:ident {
+        $($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $word:literal,)+
+    }) => {
+        $crate::choice! {
+            /// The name of a policy.
+            pub enum $name { $($(#[doc = $doc])+ $variant = $word,)+ }
+        }
+
+        /// A policy with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $any { $($(#[doc = $doc])+ $variant($module::$keys),)+ }
+
+        /// The settings of every policy, chosen or not.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        pub struct $all { $($(#[doc = $doc])+ pub $module: $module::$keys,)+ }
+
+        impl $all {
+            /// Each policy's name, its keys and what it is.
+            pub const PARTS: &'static [(&'static str, &'static [$crate::key::Key], &'static str)] =
+                &[$(($word, $module::$keys::KEYS, concat!($($doc),+)),)+];
+
+            /// Stores a checked value; returns whether there is such a policy and key.
+            pub fn set(&mut self, policy: &str, key: &str, value: $crate::key::Value) -> bool {
+                match policy { $($word => self.$module.set(key, value),)+ _ => false }
+            }
+
+            /// The value of a policy's key.
+            pub fn get(&self, policy: &str, key: &str) -> Option<$crate::key::Value> {
+                match policy { $($word => self.$module.get(key),)+ _ => None }
+            }
+
+            /// The policy of this name with its settings.
+            pub const fn policy(&self, name: $name) -> $any {
+                match name { $($name::$variant => $any::$variant(self.$module),)+ }
+            }
+        }
+    };
+}
+pub(crate) use parts;
+
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "the macros make public items")]
 mod tests {

@@ -69,39 +69,9 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
         $(pub mod $module;)+
 
-        crate::choice! {
-            /// The name of a host policy.
-            pub enum HostPolicyName { $($(#[doc = $doc])+ $variant = $name,)+ }
-        }
-
-        /// A host policy with its settings.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum AnyHostPolicy { $($(#[doc = $doc])+ $variant($module::$keys),)+ }
-
-        /// The settings of every host policy, chosen or not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-        pub struct HostPolicyKeys { $($(#[doc = $doc])+ pub $module: $module::$keys,)+ }
-
-        impl HostPolicyKeys {
-            /// Each policy's name, its keys and what it is.
-            pub const PARTS: &'static [(&'static str, &'static [crate::key::Key], &'static str)] =
-                &[$(($name, $module::$keys::KEYS, concat!($($doc),+)),)+];
-
-            /// Stores a checked value; returns whether there is such a policy and key.
-            pub fn set(&mut self, policy: &str, key: &str, value: crate::key::Value) -> bool {
-                match policy { $($name => self.$module.set(key, value),)+ _ => false }
-            }
-
-            /// The value of a policy's key.
-            pub fn get(&self, policy: &str, key: &str) -> Option<crate::key::Value> {
-                match policy { $($name => self.$module.get(key),)+ _ => None }
-            }
-
-            /// The policy of this name with its settings.
-            pub const fn policy(&self, name: HostPolicyName) -> AnyHostPolicy {
-                match name {
-                    $(HostPolicyName::$variant => AnyHostPolicy::$variant(self.$module),)+
-                }
+        crate::key::parts! {
+            HostPolicyName AnyHostPolicy HostPolicyKeys {
+                $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
         }
 

@@ -193,37 +193,9 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
         $(pub mod $module;)+
 
-        crate::choice! {
-            /// The name of a command policy.
-            pub enum PolicyName { $($(#[doc = $doc])+ $variant = $name,)+ }
-        }
-
-        /// A command policy with its settings.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum AnyPolicy { $($(#[doc = $doc])+ $variant($module::$keys),)+ }
-
-        /// The settings of every policy, chosen or not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-        pub struct PolicyKeys { $($(#[doc = $doc])+ pub $module: $module::$keys,)+ }
-
-        impl PolicyKeys {
-            /// Each policy's name, its keys and what it is.
-            pub const PARTS: &'static [(&'static str, &'static [crate::key::Key], &'static str)] =
-                &[$(($name, $module::$keys::KEYS, concat!($($doc),+)),)+];
-
-            /// Stores a checked value; returns whether there is such a policy and key.
-            pub fn set(&mut self, policy: &str, key: &str, value: crate::key::Value) -> bool {
-                match policy { $($name => self.$module.set(key, value),)+ _ => false }
-            }
-
-            /// The value of a policy's key.
-            pub fn get(&self, policy: &str, key: &str) -> Option<crate::key::Value> {
-                match policy { $($name => self.$module.get(key),)+ _ => None }
-            }
-
-            /// The policy of this name with its settings.
-            pub const fn policy(&self, name: PolicyName) -> AnyPolicy {
-                match name { $(PolicyName::$variant => AnyPolicy::$variant(self.$module),)+ }
+        crate::key::parts! {
+            PolicyName AnyPolicy PolicyKeys {
+                $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
         }
 

@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn small_requests_go_first_and_programs_only_if_asked() {
-        let place = |keys: SizeKeys, op, pages| keys.place(&command(op, true, pages, 60), Time::ZERO);
+        let place =
+            |keys: SizeKeys, op, pages| keys.place(&command(op, true, pages, 60), Time::ZERO);
         let sorted = SizeKeys::default();
         assert!(place(sorted, Op::Read, 1).key < place(sorted, Op::Read, 8).key);
         assert!(place(sorted, Op::Program, 1).key < place(sorted, Op::Program, 8).key);
