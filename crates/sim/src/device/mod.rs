@@ -203,7 +203,9 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
-        checker.adopt(&self.map);
+        if self.settings.keys.state.initial == InitialState::Full {
+            checker.adopt(&self.map);
+        }
         self.checker = Some(checker);
     }
 
