@@ -8,7 +8,7 @@
 //! command, and O(chain) a translation for handing ranks on.
 
 use super::{
-    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank,
 };
 use crate::command::Rank;
 use crate::key::Kind;
@@ -61,13 +61,8 @@ impl CommandPolicy for DrsKeys {
         let request = command.request.as_ref();
         let own = request.map_or(Rank::NONE, RequestView::rank);
         let rank = own.min(command.inherited);
-        let queue = by_class(rank);
-        let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
-        Placement {
-            queue,
-            key: rank.fot.as_ns(),
-            deadline: deadline(self.deadline_from, limit, request, now),
-        }
+        let limits = [self.read_deadline_ms, self.write_deadline_ms];
+        by_rank(rank, limits, self.deadline_from, request, now)
     }
 
     fn rekeys(&self) -> bool {

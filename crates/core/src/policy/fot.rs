@@ -6,7 +6,7 @@
 //! the request has been translated. O(log n) a command.
 
 use super::{
-    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank,
 };
 use crate::command::Rank;
 use crate::key::Kind;
@@ -47,13 +47,8 @@ impl CommandPolicy for FotPolicyKeys {
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let rank = request.map_or(Rank::NONE, RequestView::rank);
-        let queue = by_class(rank);
-        let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
-        Placement {
-            queue,
-            key: rank.fot.as_ns(),
-            deadline: deadline(self.deadline_from, limit, request, now),
-        }
+        let limits = [self.read_deadline_ms, self.write_deadline_ms];
+        by_rank(rank, limits, self.deadline_from, request, now)
     }
 
     /// A stalled translation makes the FOT of a request grow while its first commands wait.

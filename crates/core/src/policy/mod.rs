@@ -172,6 +172,19 @@ fn deadline(
     (limit_ns > 0).then(|| start.saturating_add(Span::from_ns(limit_ns)))
 }
 
+/// Reads before the rest, the shorter FOT first; `limits_ns` are the longest waits in either queue.
+fn by_rank(
+    rank: Rank,
+    limits_ns: [u64; 2],
+    from: DeadlineFrom,
+    request: Option<&RequestView>,
+    now: Time,
+) -> Placement {
+    let queue = by_class(rank);
+    let deadline = deadline(from, limits_ns[usize::from(queue)], request, now);
+    Placement { queue, key: rank.fot.as_ns(), deadline }
+}
+
 /// Views of commands for the tests of policies.
 #[cfg(test)]
 mod views {

@@ -6,7 +6,7 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
-use super::state::{Mode, Stage};
+use super::state::Mode;
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::Time;
@@ -107,8 +107,8 @@ impl Device {
         if is_map {
             track.parts.add(Part::OwnMap, spent[OWN]);
         } else {
-            let transfer = self.transfer_since_start(set);
-            let track = &mut self.sets[set as usize].track;
+            // A running segment is closed at its end, so the transfer is over.
+            let transfer = self.page_transfer.as_ns();
             track.parts.add(Part::Transfer, transfer);
             track.parts.add(Part::Array, spent[OWN] - transfer);
         }
@@ -199,13 +199,5 @@ impl Device {
             account[DIE + die.doing] += self.now.since(die.since).as_ns();
         }
         account
-    }
-
-    /// Time that the running command of a set has spent on the channel, at its end.
-    fn transfer_since_start(&self, set: u32) -> u64 {
-        match self.stage(set) {
-            Stage::Read | Stage::Program => self.page_transfer.as_ns(),
-            _ => 0,
-        }
     }
 }

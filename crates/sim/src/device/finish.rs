@@ -71,17 +71,11 @@ impl Device {
         let stage = self.stage(set);
         let state = &mut self.sets[set as usize];
         let (op, purpose) = (stage.op(), stage.purpose(state.copies_map));
-        let nand = &self.settings.keys.nand;
-        let (array, transfer) = match op {
-            Op::Read => (nand.read_us, self.page_transfer.as_ns()),
-            Op::Program => (nand.program_us, self.page_transfer.as_ns()),
-            Op::Erase => (nand.erase_us, 0),
-        };
-        state.own += self.now.since(state.started);
-        let phase = self.phase();
-        let state = &self.sets[set as usize];
-        self.totals.work[phase as usize].count(op, purpose, array, transfer);
         let charge = state.charge;
+        state.own += self.now.since(state.started);
+        let (array, transfer) = (self.array_time(op).as_ns(), self.transfer_time(op).as_ns());
+        let phase = self.phase();
+        self.totals.work[phase as usize].count(op, purpose, array, transfer);
         if charge == NIL {
             self.totals.unattributed.count(op, purpose, array, transfer);
         } else {

@@ -79,9 +79,8 @@ impl Device {
         } else {
             flashyard_core::command::Rank::NONE
         };
-        let free = u64::from(self.map.blocks.free_blocks(self.current_die(set)));
-        let urgent = free <= self.settings.keys.gc.hard_free_blocks;
-        if state.request == NIL && (urgent || !inherited.is_some()) {
+        let pressed = inherited.is_some() && !self.is_urgent(self.current_die(set));
+        if state.request == NIL && !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
         }
@@ -130,8 +129,7 @@ impl Device {
 
     fn dispatch(&mut self, die: DieId) {
         while self.dies[die.index()].running == NIL && self.failed.is_none() {
-            let free = u64::from(self.map.blocks.free_blocks(die));
-            let urgent = free <= self.settings.keys.gc.hard_free_blocks;
+            let urgent = self.is_urgent(die);
             let queues = &self.dies[die.index()];
             let host = queues.host.peek(self.now);
             let gc = queues.gc.peek(self.now);
@@ -217,12 +215,7 @@ impl Device {
         let op = stage.op();
         let now = self.now;
         let gc = stage.purpose(self.sets[set as usize].copies_map).is_gc();
-        let nand = self.settings.keys.nand;
-        let array = flashyard_core::units::Span::from_ns(match op {
-            Op::Read => nand.read_us,
-            Op::Program => nand.program_us,
-            Op::Erase => nand.erase_us,
-        });
+        let array = self.array_time(op);
         let bus_from = if op == Op::Read { now + array } else { now };
         let mut bus_until = bus_from;
         let mut end = now + array;

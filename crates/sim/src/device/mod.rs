@@ -30,6 +30,7 @@ use crate::policy::Policy;
 use crate::report::Report;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
+use flashyard_core::command::Op;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry, IndexedHeap};
 use flashyard_core::host::AnyHostPolicy;
@@ -104,9 +105,6 @@ pub struct Device {
     next_set: u64,
     next_insertion: u64,
     page_transfer: Span,
-    read_span: Span,
-    program_span: Span,
-    erase_span: Span,
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
@@ -142,7 +140,6 @@ impl Device {
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
         let keys = &settings.keys;
         let dies = settings.geometry.dies() as usize;
-        let span = |ns| Span::from_ns(ns) + settings.page_transfer;
         let mut device = Self {
             settings: *settings,
             policy,
@@ -176,9 +173,6 @@ impl Device {
             next_set: 0,
             next_insertion: 0,
             page_transfer: settings.page_transfer,
-            read_span: span(keys.nand.read_us),
-            program_span: span(keys.nand.program_us),
-            erase_span: Span::from_ns(keys.nand.erase_us),
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
             passed: Vec::new(),
@@ -392,16 +386,35 @@ impl Device {
         set
     }
 
-    const fn span_of(&self, stage: Stage) -> Span {
-        use flashyard_core::command::Op;
-        if matches!(stage, Stage::Barrier) {
-            return Span::ZERO;
+    /// The nominal duration of a command: array and transfer, without waiting for the channel.
+    fn span_of(&self, stage: Stage) -> Span {
+        match stage {
+            Stage::Barrier => Span::ZERO,
+            stage => self.array_time(stage.op()) + self.transfer_time(stage.op()),
         }
-        match stage.op() {
-            Op::Read => self.read_span,
-            Op::Program => self.program_span,
-            Op::Erase => self.erase_span,
+    }
+
+    /// How long the array works on an operation.
+    const fn array_time(&self, op: Op) -> Span {
+        let nand = &self.settings.keys.nand;
+        Span::from_ns(match op {
+            Op::Read => nand.read_us,
+            Op::Program => nand.program_us,
+            Op::Erase => nand.erase_us,
+        })
+    }
+
+    /// How long the channel carries an operation's page.
+    const fn transfer_time(&self, op: Op) -> Span {
+        match op {
+            Op::Read | Op::Program => self.page_transfer,
+            Op::Erase => Span::ZERO,
         }
+    }
+
+    /// Whether a die is so short of free blocks that garbage collection goes first.
+    fn is_urgent(&self, die: DieId) -> bool {
+        u64::from(self.map.blocks.free_blocks(die)) <= self.settings.keys.gc.hard_free_blocks
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.

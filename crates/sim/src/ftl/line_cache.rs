@@ -72,7 +72,6 @@ pub struct LineCache {
     writers_of_page: Vec<u32>,
     oldest: u32,
     newest: u32,
-    pinned: u32,
     /// The least recently used line that is not pinned; [`NONE`] when all are.
     oldest_ready: u32,
     uses: u64,
@@ -106,7 +105,6 @@ impl LineCache {
             writers_of_page: vec![0; settings.map_pages as usize],
             oldest: 0,
             newest: count - 1,
-            pinned: 0,
             oldest_ready: 0,
             uses: count.into(),
             batch_cleaned: 0,
@@ -199,7 +197,6 @@ impl LineCache {
         line.dirty = write;
         line.fetch = set;
         line.clean = NONE;
-        self.pinned += 1;
         self.touch(victim);
     }
 
@@ -209,7 +206,6 @@ impl LineCache {
         assert_eq!(entry.fetch, set, "the line is fetched by another set");
         entry.fetch = NONE;
         let used = entry.used;
-        self.pinned -= 1;
         let oldest = self.oldest_ready;
         if oldest == NONE || used < self.lines[oldest as usize].used {
             self.oldest_ready = line;
@@ -263,11 +259,6 @@ impl LineCache {
             self.lines[line as usize].dirty = true;
         }
         line.is_some()
-    }
-
-    /// Lines that are being fetched.
-    pub const fn pinned(&self) -> u32 {
-        self.pinned
     }
 
     fn clean_page(&mut self, page: MapPage, victim: u32, set: u32) {
