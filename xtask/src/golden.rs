@@ -127,7 +127,7 @@ fn settings(
         .collect::<Result<_>>()?;
     let ends = requests.iter().filter_map(Request::end_sector).map(|sector| sector / 8);
     let pages = ends.chain(filled.iter().map(|line| line.0 + entries)).max().unwrap_or(1);
-    assignments.push(format!("geometry.blocks_per_die={}", 64 + pages.div_ceil(128) * 5));
+    assignments.push(format!("geometry.blocks_per_plane={}", 64 + pages.div_ceil(128) * 5));
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
     for assignment in &assignments {

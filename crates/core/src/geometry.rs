@@ -1,54 +1,176 @@
 //! The shape of the flash array and every conversion between identifiers.
 //!
-//! LPN and PPN count mapping units; a mapping unit is a page. Dies are numbered channel first:
-//! die `d` sits on channel `d mod channels`. Data is striped statically, LPN `l` on die
-//! `l mod dies`, which fills channels before ways.
+//! LPN and PPN count mapping units; a page holds `units_per_page` of them. Dies are numbered channel
+//! first: die `d` sits on channel `d mod channels`. Planes of a die follow one another, and so do
+//! the blocks of a plane. Static striping spreads runs of `units_per_page` logical units over the
+//! planes in one of the 24 orders of channel, way, die and plane.
 
-use crate::units::{BlockId, ChannelId, DieId, Lpn, Ppn};
+use crate::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn};
 
-/// Sizes of the flash array. Every field is at least 1 and all pages together fit 32 bits; the
-/// simulator's settings check that before one is made.
+/// An axis of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Channels of the device.
+    Channel,
+    /// Chips (ways) behind a channel.
+    Way,
+    /// Dies of a chip.
+    Die,
+    /// Planes of a die.
+    Plane,
+}
+
+macro_rules! orders {
+    ($($variant:ident $word:literal $a:ident $b:ident $c:ident $d:ident,)+) => {
+        crate::choice! {
+            /// The order in which static striping changes the axes, the fastest first.
+            pub enum StripeOrder {
+                $(#[doc = concat!("First ", stringify!($a), ", then ", stringify!($b), ", ",
+                    stringify!($c), " and ", stringify!($d), ".")] $variant = $word,)+
+            }
+        }
+
+        impl StripeOrder {
+            /// The axes, the one that changes fastest first.
+            pub const fn axes(self) -> [Axis; 4] {
+                match self { $(Self::$variant => [Axis::$a, Axis::$b, Axis::$c, Axis::$d],)+ }
+            }
+        }
+    };
+}
+
+orders! {
+    Cwdp "cwdp" Channel Way Die Plane,
+    Cwpd "cwpd" Channel Way Plane Die,
+    Cdwp "cdwp" Channel Die Way Plane,
+    Cdpw "cdpw" Channel Die Plane Way,
+    Cpwd "cpwd" Channel Plane Way Die,
+    Cpdw "cpdw" Channel Plane Die Way,
+    Wcdp "wcdp" Way Channel Die Plane,
+    Wcpd "wcpd" Way Channel Plane Die,
+    Wdcp "wdcp" Way Die Channel Plane,
+    Wdpc "wdpc" Way Die Plane Channel,
+    Wpcd "wpcd" Way Plane Channel Die,
+    Wpdc "wpdc" Way Plane Die Channel,
+    Dcwp "dcwp" Die Channel Way Plane,
+    Dcpw "dcpw" Die Channel Plane Way,
+    Dwcp "dwcp" Die Way Channel Plane,
+    Dwpc "dwpc" Die Way Plane Channel,
+    Dpcw "dpcw" Die Plane Channel Way,
+    Dpwc "dpwc" Die Plane Way Channel,
+    Pcwd "pcwd" Plane Channel Way Die,
+    Pcdw "pcdw" Plane Channel Die Way,
+    Pwcd "pwcd" Plane Way Channel Die,
+    Pwdc "pwdc" Plane Way Die Channel,
+    Pdcw "pdcw" Plane Die Channel Way,
+    Pdwc "pdwc" Plane Die Way Channel,
+}
+
+/// Sizes of the flash array. Every field is at least 1, `program_pages` divides `pages_per_block`,
+/// `units_per_page` sectors divide a page, and all units together fit 32 bits; the simulator's
+/// settings check that before one is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Channels of the device.
     pub channels: u32,
-    /// Dies (ways) behind each channel.
+    /// Chips behind each channel.
     pub ways: u32,
-    /// Erase blocks of a die.
-    pub blocks_per_die: u32,
+    /// Dies of each chip.
+    pub dies_per_way: u32,
+    /// Planes of each die.
+    pub planes: u32,
+    /// Erase blocks of a plane.
+    pub blocks_per_plane: u32,
     /// Pages of an erase block.
     pub pages_per_block: u32,
-    /// Data bytes of a page; a multiple of the sector.
+    /// Data bytes of a page.
     pub page_bytes: u32,
+    /// Mapping units of a page.
+    pub units_per_page: u32,
+    /// Pages of a plane that one operation programs: those of a word line where programming is
+    /// one-shot, else 1.
+    pub program_pages: u32,
+    /// How static striping spreads logical units.
+    pub order: StripeOrder,
 }
 
 impl Geometry {
     /// Dies of the device.
     pub const fn dies(&self) -> u32 {
-        self.channels * self.ways
+        self.channels * self.ways * self.dies_per_way
+    }
+
+    /// Planes of the device.
+    pub const fn all_planes(&self) -> u32 {
+        self.dies() * self.planes
     }
 
     /// Erase blocks of the device.
     pub const fn blocks(&self) -> u32 {
-        self.dies() * self.blocks_per_die
+        self.all_planes() * self.blocks_per_plane
     }
 
-    /// Pages of the device; may exceed what a [`Ppn`] counts until it has been checked.
-    pub const fn pages(&self) -> u64 {
+    /// Mapping units of a block.
+    pub const fn units_per_block(&self) -> u32 {
+        self.pages_per_block * self.units_per_page
+    }
+
+    /// Mapping units of a plane that one operation programs.
+    pub const fn program_units(&self) -> u32 {
+        self.program_pages * self.units_per_page
+    }
+
+    /// Mapping units of the device; may exceed what a [`Ppn`] counts until it has been checked.
+    pub const fn units(&self) -> u64 {
         self.channels as u64
             * self.ways as u64
-            * self.blocks_per_die as u64
+            * self.dies_per_way as u64
+            * self.planes as u64
+            * self.blocks_per_plane as u64
             * self.pages_per_block as u64
+            * self.units_per_page as u64
+    }
+
+    /// Bytes of a mapping unit.
+    pub const fn unit_bytes(&self) -> u32 {
+        self.page_bytes / self.units_per_page
     }
 
     /// Sectors of a mapping unit.
     pub const fn unit_sectors(&self) -> u32 {
-        self.page_bytes / crate::request::SECTOR_BYTES
+        self.unit_bytes() / crate::request::SECTOR_BYTES
     }
 
-    /// The die that the static striping gives to a logical page.
+    /// The plane that static striping gives to a logical unit.
+    pub const fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
+        self.plane_of_stripe(lpn.get() / self.units_per_page)
+    }
+
+    /// The plane of the run of logical units with this number.
+    pub const fn plane_of_stripe(&self, stripe: u32) -> PlaneId {
+        let axes = self.order.axes();
+        let mut rest = stripe;
+        let mut plane = 0;
+        let mut at = 0;
+        while at < axes.len() {
+            let (size, step) = match axes[at] {
+                Axis::Channel => (self.channels, self.planes),
+                Axis::Way => (self.ways, self.planes * self.channels),
+                Axis::Die => (self.dies_per_way, self.planes * self.channels * self.ways),
+                Axis::Plane => (self.planes, 1),
+            };
+            if size > 1 {
+                plane += rest % size * step;
+                rest /= size;
+            }
+            at += 1;
+        }
+        PlaneId::new(plane)
+    }
+
+    /// The die that static striping gives to a logical unit.
     pub const fn die_of_lpn(&self, lpn: Lpn) -> DieId {
-        DieId::new(lpn.get() % self.dies())
+        self.die_of_plane(self.plane_of_lpn(lpn))
     }
 
     /// The channel that a die is connected to.
@@ -56,29 +178,54 @@ impl Geometry {
         ChannelId::new(die.get() % self.channels)
     }
 
-    /// The die that a block belongs to.
-    pub const fn die_of_block(&self, block: BlockId) -> DieId {
-        DieId::new(block.get() / self.blocks_per_die)
+    /// The die that a plane belongs to.
+    pub const fn die_of_plane(&self, plane: PlaneId) -> DieId {
+        DieId::new(plane.get() / self.planes)
     }
 
-    /// The first block of a die; the die's others follow it.
-    pub const fn first_block(&self, die: DieId) -> BlockId {
-        BlockId::new(die.get() * self.blocks_per_die)
+    /// The first plane of a die; the die's others follow it.
+    pub const fn first_plane(&self, die: DieId) -> PlaneId {
+        PlaneId::new(die.get() * self.planes)
     }
 
-    /// The block that a physical page belongs to.
+    /// The plane that a block belongs to.
+    pub const fn plane_of_block(&self, block: BlockId) -> PlaneId {
+        PlaneId::new(block.get() / self.blocks_per_plane)
+    }
+
+    /// The plane that a physical unit belongs to.
+    pub const fn plane_of(&self, ppn: Ppn) -> PlaneId {
+        self.plane_of_block(self.block_of(ppn))
+    }
+
+    /// The die that a physical unit belongs to.
+    pub const fn die_of(&self, ppn: Ppn) -> DieId {
+        self.die_of_plane(self.plane_of(ppn))
+    }
+
+    /// The first block of a plane; the plane's others follow it.
+    pub const fn first_block(&self, plane: PlaneId) -> BlockId {
+        BlockId::new(plane.get() * self.blocks_per_plane)
+    }
+
+    /// The block that a physical unit belongs to.
     pub const fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId::new(ppn.get() / self.pages_per_block)
+        BlockId::new(ppn.get() / self.units_per_block())
     }
 
-    /// A page of a block, counted from its start.
-    pub const fn page_of(&self, block: BlockId, page: u32) -> Ppn {
-        Ppn::new(block.get() * self.pages_per_block + page)
+    /// A unit of a block, counted from its start.
+    pub const fn unit_of(&self, block: BlockId, unit: u32) -> Ppn {
+        Ppn::new(block.get() * self.units_per_block() + unit)
     }
 
-    /// The place of a physical page inside its block.
+    /// The place of a physical unit inside its block.
+    pub const fn unit_in_block(&self, ppn: Ppn) -> u32 {
+        ppn.get() % self.units_per_block()
+    }
+
+    /// The page of a physical unit inside its block.
     pub const fn page_in_block(&self, ppn: Ppn) -> u32 {
-        ppn.get() % self.pages_per_block
+        self.unit_in_block(ppn) / self.units_per_page
     }
 }
 
@@ -86,25 +233,59 @@ impl Geometry {
 mod tests {
     use super::*;
 
+    const SHAPE: Geometry = Geometry {
+        channels: 2,
+        ways: 3,
+        dies_per_way: 2,
+        planes: 4,
+        blocks_per_plane: 5,
+        pages_per_block: 7,
+        page_bytes: 16_384,
+        units_per_page: 4,
+        program_pages: 1,
+        order: StripeOrder::Cwdp,
+    };
+
     #[test]
     fn identifiers_convert_both_ways() {
-        let geometry = Geometry {
-            channels: 2,
-            ways: 3,
-            blocks_per_die: 5,
-            pages_per_block: 7,
-            page_bytes: 4096,
-        };
-        assert_eq!(geometry.pages(), 210);
-        for ppn in 0..210 {
+        assert_eq!(SHAPE.units(), 2 * 3 * 2 * 4 * 5 * 7 * 4);
+        for ppn in 0..u32::try_from(SHAPE.units()).unwrap() {
             let ppn = Ppn::new(ppn);
-            let block = geometry.block_of(ppn);
-            assert_eq!(geometry.page_of(block, geometry.page_in_block(ppn)), ppn);
-            let die = geometry.die_of_block(block);
-            assert!(block >= geometry.first_block(die));
-            assert!(block.get() < geometry.first_block(die).get() + 5);
+            let block = SHAPE.block_of(ppn);
+            assert_eq!(SHAPE.unit_of(block, SHAPE.unit_in_block(ppn)), ppn);
+            assert_eq!(SHAPE.page_in_block(ppn), ppn.get() / 4 % 7);
+            let plane = SHAPE.plane_of_block(block);
+            assert!(block >= SHAPE.first_block(plane));
+            assert!(block.get() < SHAPE.first_block(plane).get() + 5);
+            let die = SHAPE.die_of(ppn);
+            assert!(plane >= SHAPE.first_plane(die));
+            assert!(plane.get() < SHAPE.first_plane(die).get() + 4);
         }
-        assert_eq!(geometry.die_of_lpn(Lpn::new(7)), DieId::new(1));
-        assert_eq!(geometry.channel_of(DieId::new(3)), ChannelId::new(1));
+        assert_eq!(SHAPE.channel_of(DieId::new(3)), ChannelId::new(1));
+        assert_eq!((SHAPE.unit_bytes(), SHAPE.unit_sectors()), (4_096, 8));
+    }
+
+    /// Every order visits every plane once a round, and its first axis changes with each stripe.
+    #[test]
+    fn static_striping_is_a_permutation_in_every_order() {
+        assert_eq!(StripeOrder::ALL.len(), 24);
+        for &order in StripeOrder::ALL {
+            let geometry = Geometry { order, ..SHAPE };
+            let mut seen = [false; 48];
+            for stripe in 0..48 {
+                let plane = geometry.plane_of_stripe(stripe);
+                assert!(!std::mem::replace(&mut seen[plane.index()], true), "{order:?} {stripe}");
+                assert_eq!(geometry.plane_of_stripe(stripe + 48), plane);
+                assert_eq!(geometry.plane_of_lpn(Lpn::new(4 * stripe + 3)), plane);
+            }
+            let step = geometry.plane_of_stripe(1).get() - geometry.plane_of_stripe(0).get();
+            let expected = match order.axes()[0] {
+                Axis::Channel => 4,
+                Axis::Way => 8,
+                Axis::Die => 24,
+                Axis::Plane => 1,
+            };
+            assert_eq!(step, expected, "{order:?}");
+        }
     }
 }

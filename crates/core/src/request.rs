@@ -45,6 +45,10 @@ impl Flags {
     /// Flush every earlier write before this request starts.
     pub const PREFLUSH: Self = Self(2);
 
+    /// Of a trim: write zeroes. Units that lie wholly inside the range are forgotten, parts of units
+    /// are written.
+    pub const ZEROES: Self = Self(4);
+
     /// The bits as a number.
     pub const fn bits(self) -> u8 {
         self.0

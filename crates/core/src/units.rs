@@ -144,7 +144,7 @@ id! {
     Lpn
 }
 id! {
-    /// A physical page number: counts mapping units of the flash array, all dies in a row.
+    /// A physical page number: counts mapping units of the flash array, all planes in a row.
     Ppn
 }
 id! {
@@ -154,6 +154,10 @@ id! {
 id! {
     /// A die: the unit that is busy during tR, tPROG and tBERS.
     DieId
+}
+id! {
+    /// A plane, counted over all dies in a row: it has its own blocks and page register.
+    PlaneId
 }
 id! {
     /// A channel: carries one thing at a time for the dies behind it.

@@ -64,7 +64,7 @@ impl Load {
             format!("policy.command={policy}"),
             format!("geometry.channels={channels}"),
             format!("geometry.ways={ways}"),
-            "geometry.blocks_per_die=4096".to_string(),
+            "geometry.blocks_per_plane=4096".to_string(),
             format!("map.cache_bytes={}", 16_384 * dies),
             format!("queue.depth={DEPTH}"),
             "queue.slots_scope=die".to_string(),

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn run(policy: &str, count: u64) -> Result<Report, Box<dyn Error>> {
     let policy = format!("policy.command={policy}");
-    let assignments = ["geometry.blocks_per_die=4096", "map.cache_bytes=16384", &policy];
+    let assignments = ["geometry.blocks_per_plane=4096", "map.cache_bytes=16384", &policy];
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
     for assignment in assignments {

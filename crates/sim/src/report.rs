@@ -147,6 +147,12 @@ pub struct FlashReport {
     pub write_amplification: Option<f64>,
     /// Programs for all purposes / programs of host data.
     pub programs_per_host_page: Option<f64>,
+    /// Mapping units left empty because a program was not filled.
+    pub padded_units: u64,
+    /// Writes of parts of units that had to read the unit first.
+    pub partial_writes_read: u64,
+    /// Suspensions of programs and erases.
+    pub suspensions: u64,
 }
 
 /// The map and its cache.

@@ -29,7 +29,7 @@ fn device(policy: &str) -> Settings {
         "state.initial=full",
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "geometry.pages_per_block=16",
         "ftl.over_provisioning_percent=80",
         "channel.ps_per_byte=2500",

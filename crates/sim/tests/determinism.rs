@@ -16,7 +16,7 @@ fn device(policy: &str) -> Settings {
         "state.initial=full",
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=48",
+        "geometry.blocks_per_plane=48",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=150",
         "channel.ps_per_byte=2500",

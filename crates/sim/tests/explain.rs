@@ -14,7 +14,7 @@ const WRITE: RequestOp = RequestOp::Write;
 
 /// tR = 100 us, tPROG = 1000 us, tBERS = 5000 us, first in first out, no transfer time.
 const DEVICE: &[&str] = &[
-    "geometry.blocks_per_die=512",
+    "geometry.blocks_per_plane=512",
     "nand.read_us=100",
     "nand.program_us=1000",
     "nand.erase_us=5000",
@@ -62,7 +62,7 @@ fn a_busy_die_is_charged_by_what_it_does() {
 const FIVE_FREE: &[&str] = &[
     RESIDENT,
     "state.initial=full",
-    "geometry.blocks_per_die=20",
+    "geometry.blocks_per_plane=20",
     "geometry.pages_per_block=1",
     "ftl.over_provisioning_percent=100",
     "gc.soft_free_blocks=5",
@@ -88,7 +88,7 @@ fn an_erase_is_charged_as_garbage_collection() {
 const TWO_PAGES: &[&str] = &[
     RESIDENT,
     "state.initial=full",
-    "geometry.blocks_per_die=20",
+    "geometry.blocks_per_plane=20",
     "geometry.pages_per_block=2",
     "ftl.over_provisioning_percent=100",
     "gc.soft_free_blocks=5",
@@ -257,7 +257,7 @@ fn random_keys(random: &mut Random) -> Vec<String> {
     let mut choose = |key: &str, values: &[&str]| {
         keys.push(format!("{key}={}", random.pick(values)));
     };
-    choose("geometry.blocks_per_die", &["64"]);
+    choose("geometry.blocks_per_plane", &["64"]);
     choose("geometry.pages_per_block", &["8"]);
     choose("ftl.over_provisioning_percent", &["150"]);
     choose("geometry.channels", &["1", "2"]);
@@ -331,7 +331,11 @@ fn parts_of_random_requests_add_up() {
         let mut by_op = [Parts::default(); 4];
         for done in &run.requests {
             let context = format!("seed {seed}, request {}", done.order);
-            check_parts(done, settings.page_transfer.as_ns(), &context);
+            check_parts(
+                done,
+                settings.transfer_ns(u64::from(settings.geometry.page_bytes)),
+                &context,
+            );
             by_op[done.request.op as usize].merge(&done.parts);
             sums.merge(&done.parts);
         }

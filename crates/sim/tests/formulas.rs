@@ -61,7 +61,7 @@ impl Times {
     }
 
     fn device(&self, others: &[&str]) -> Settings {
-        let small = ["geometry.blocks_per_die=512"];
+        let small = ["geometry.blocks_per_plane=512"];
         let others = small.iter().chain(others).map(ToString::to_string);
         settings(&self.keys().into_iter().chain(others).collect::<Vec<_>>())
     }
@@ -261,7 +261,7 @@ impl Observer for Programs {
 fn check_amplification(blocks: u32, pages: u32, spare_percent: u32) {
     const EMPTY: f64 = 3.5;
     let settings = settings(&[
-        &*format!("geometry.blocks_per_die={blocks}"),
+        &*format!("geometry.blocks_per_plane={blocks}"),
         &*format!("geometry.pages_per_block={pages}"),
         &*format!("ftl.over_provisioning_percent={spare_percent}"),
         "map.store=resident",
@@ -319,7 +319,7 @@ impl Observer for Latencies {
 fn queue_on_one_die(policy: &str, load: f64, writes: f64, count: usize) -> Vec<(Request, u64)> {
     let times = &TIMES[0];
     let policy = format!("policy.command={policy}");
-    let roomy = "geometry.blocks_per_die=4096";
+    let roomy = "geometry.blocks_per_plane=4096";
     let settings = times.device(&["map.store=resident", "queue.depth=1000000", roomy, &*policy]);
     let service_ns = writes * times.program as f64 + (1.0 - writes) * times.read as f64;
     let mut random = Random(9);
@@ -418,7 +418,7 @@ fn energy_is_counts_times_time_times_power() {
     let settings = times.device(&[
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=48",
+        "geometry.blocks_per_plane=48",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=150",
         "map.entries_per_page=64",

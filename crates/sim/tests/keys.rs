@@ -18,7 +18,7 @@ use std::convert::Infallible;
 /// makes it collect garbage, with room to flip any key of `[gc]`, `[ftl]` and `[geometry]`.
 const FULL: &[&str] = &[
     "state.initial=full",
-    "geometry.blocks_per_die=64",
+    "geometry.blocks_per_plane=64",
     "geometry.pages_per_block=8",
     "ftl.over_provisioning_percent=100",
     "map.cache_bytes=256",

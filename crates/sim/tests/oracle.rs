@@ -73,7 +73,7 @@ fn random_case(random: &mut Random) -> Case {
 fn keys(config: &naive::Config, name: &str) -> Vec<String> {
     let naive::Config { entries_per_line, entries_per_map_page, lines, .. } = config;
     let mut keys = vec![
-        "geometry.blocks_per_die=512".to_string(),
+        "geometry.blocks_per_plane=512".to_string(),
         "ftl.over_provisioning_percent=400".to_string(),
         format!("policy.command={name}"),
         format!("map.entries_per_line={entries_per_line}"),

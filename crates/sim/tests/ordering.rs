@@ -15,7 +15,7 @@ fn a_host_policy_cannot_reorder_a_chain_of_overlaps() {
     let settings = settings(&[
         "host.policy=idle",
         "geometry.channels=4",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "ftl.over_provisioning_percent=50",
         "map.store=resident",
         "queue.depth=5",
@@ -72,7 +72,7 @@ fn nested_collection_is_charged_to_the_request_that_caused_it() {
     let settings = settings(&[
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=60",
         "map.entries_per_page=16",

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Random, record, request, settings, try_record, try_settings};
+use flashyard_core::geometry::StripeOrder;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
@@ -17,7 +18,30 @@ fn random_settings(random: &mut Random) -> Settings {
     let mut keys = vec![
         format!("geometry.channels={}", random.pick(&[1, 1, 2, 3])),
         format!("geometry.ways={}", random.pick(&[1, 1, 2, 3])),
+        format!("geometry.dies_per_way={}", random.pick(&[1, 1, 1, 2])),
+        format!("geometry.planes={}", random.pick(&[1, 1, 2, 4])),
         format!("geometry.pages_per_block={pages_per_block}"),
+        format!("geometry.page_bytes={}", random.pick(&[4_096, 4_096, 8_192, 16_384])),
+        format!("ftl.mapping_unit_bytes={}", random.pick(&[0, 4_096])),
+        format!("ftl.stripe_order={}", random.pick(StripeOrder::WORDS)),
+        format!("ftl.allocation={}", random.pick(&["static", "static", "dynamic"])),
+        format!("ftl.streams={}", random.pick(&[1, 1, 3])),
+        format!("ftl.generations={}", random.pick(&[0, 1, 1, 2])),
+        format!(
+            "ftl.partial_write={}",
+            random.pick(&["ignore", "ignore", "read_modify_write", "bitmap"])
+        ),
+        format!("nand.bits_per_cell={}", random.pick(&[1, 1, 2, 4])),
+        format!("nand.one_shot={}", random.pick(&["false", "true"])),
+        format!("nand.read_2_us={}", random.pick(&[0, 90])),
+        format!("nand.program_2_us={}", random.pick(&[0, 1_500])),
+        format!("nand.spread_percent={}", random.pick(&[0, 0, 30])),
+        format!("nand.multi_plane={}", random.pick(&["none", "same_page", "any"])),
+        format!("nand.cache_read={}", random.pick(&["false", "true"])),
+        format!("nand.program_suspends={}", random.pick(&[0, 0, 3])),
+        format!("nand.erase_suspends={}", random.pick(&[0, 0, 3])),
+        format!("channel.command_ns={}", random.pick(&[0, 0, 300])),
+        format!("gc.copyback={}", random.pick(&["false", "false", "true"])),
         format!("channel.ps_per_byte={}", random.pick(&[0, 0, 2_500, 100_000])),
         format!(
             "map.store={}",
@@ -48,16 +72,20 @@ fn random_settings(random: &mut Random) -> Settings {
     // The smallest spare space that the settings accept, or a little more.
     let spare = random.pick(&[1.0, 1.3]);
     let blocks = random.pick(&[24, 40, 80]);
-    keys.push(format!("geometry.blocks_per_die={blocks}"));
+    keys.push(format!("geometry.blocks_per_plane={blocks}"));
+    let mut why = String::new();
     for percent in 10..900 {
         let percent = (f64::from(percent) * spare).round();
         let mut keys = keys.clone();
         keys.push(format!("ftl.over_provisioning_percent={percent}"));
-        if let Ok(settings) = try_settings(&keys) {
-            return settings;
+        match try_settings(&keys) {
+            Ok(settings) => return settings,
+            Err(error) => why = error,
         }
     }
-    unreachable!("a device of mostly spare space is accepted");
+    // Parts that do not go together are drawn again.
+    assert!(why.contains("gc.copyback") || why.contains("queue.slots_scope"), "{why}");
+    random_settings(random)
 }
 
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
@@ -87,8 +115,12 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
                 request.first_sector += random.below(8);
                 request.sectors -= 8;
             }
+            request.stream = u16::try_from(random.below(4)).unwrap();
             if op == RequestOp::Write && random.below(20) == 0 {
                 request.flags = Flags::PREFLUSH;
+            }
+            if op == RequestOp::Trim && random.below(3) == 0 {
+                request.flags = Flags::ZEROES;
             }
             request
         })
@@ -126,7 +158,7 @@ fn full_devices_never_run_out_of_room() {
         let keys = |percent: u64| {
             [
                 format!("geometry.channels={channels}"),
-                "geometry.blocks_per_die=64".to_string(),
+                "geometry.blocks_per_plane=64".to_string(),
                 "geometry.pages_per_block=8".to_string(),
                 format!("map.entries_per_page={entries}"),
                 "map.cache_bytes=64".to_string(),
@@ -151,7 +183,7 @@ fn full_devices_never_run_out_of_room() {
 
 #[test]
 fn a_request_past_the_end_is_an_error() {
-    let settings = settings(&["geometry.blocks_per_die=512"]);
+    let settings = settings(&["geometry.blocks_per_plane=512"]);
     let units = u64::from(settings.exported_units);
     let error = try_record(&settings, &[], &[request(0, RequestOp::Read, units, 1)]).unwrap_err();
     let SimError::BeyondDevice { order: 0, capacity, .. } = error else { panic!("{error}") };

@@ -97,8 +97,8 @@ fn devices_that_cannot_exist_are_refused() {
     check(&["map.cache_bytes=31"], line);
     let units = "geometry: 9448928051200 pages are more than 32 bits count (4294967294); make ...";
     check(&["geometry.channels=1024", "geometry.ways=1024"], units);
-    let room = "geometry.blocks_per_die: 20 blocks leave no room to write: ...";
-    check(&["geometry.blocks_per_die=20"], room);
+    let room = "geometry.blocks_per_plane: 20 blocks leave no room to write: ...";
+    check(&["geometry.blocks_per_plane=20"], room);
     check(&["map.entries_per_line=7"], "map.entries_per_line: 7 does not divide the 1024 ...");
     check(
         &["gc.reserve_blocks=17"],

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, Ppn, Time};
+use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
 use std::collections::BTreeMap;
 
 /// A read on its way: what it will return.
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 struct Reading {
     lpn: Lpn,
     version: u64,
+    block: Option<BlockId>,
 }
 
 /// A request that has not been answered.
@@ -34,18 +35,23 @@ pub struct Checker {
     geometry: Geometry,
     /// Version of the contents of each physical page; 0 also for pages without data.
     contents: Vec<u64>,
-    /// The next page that each block may program.
-    next_page: Vec<u32>,
+    /// The next unit that each block may program.
+    next_unit: Vec<u32>,
     /// Where the newest committed version of each page is (PPN + 1, or 0 for nowhere), and which.
     place: Vec<u32>,
     newest: Vec<u64>,
     acknowledged: Vec<u64>,
     /// The latest request, by order of arrival + 1, whose change of each page has been translated.
     latest: Vec<u64>,
-    busy: Vec<bool>,
+    /// What each die's array does, whether its page register is in use, what is suspended.
+    array: Vec<Option<Op>>,
+    register: Vec<bool>,
+    suspended: Vec<Option<Op>>,
+    cache_read: bool,
     /// When each channel has carried all that it was given.
     channel_end: Vec<Time>,
-    reading: Vec<Option<Reading>>,
+    /// Host reads on their way, by request and page.
+    reading: BTreeMap<(u64, u32), Reading>,
     asked: BTreeMap<u64, Asked>,
     last_time: Time,
 }
@@ -57,15 +63,18 @@ impl Checker {
         let units = settings.exported_units as usize;
         Self {
             geometry,
-            contents: vec![0; usize::try_from(geometry.pages()).expect("checked to fit 32 bits")],
-            next_page: vec![0; geometry.blocks() as usize],
+            contents: vec![0; usize::try_from(geometry.units()).expect("checked to fit 32 bits")],
+            next_unit: vec![0; geometry.blocks() as usize],
             place: vec![0; units],
             newest: vec![0; units],
             acknowledged: vec![0; units],
             latest: vec![0; units],
-            busy: vec![false; geometry.dies() as usize],
+            array: vec![None; geometry.dies() as usize],
+            register: vec![false; geometry.dies() as usize],
+            suspended: vec![None; geometry.dies() as usize],
+            cache_read: settings.keys.nand.cache_read,
             channel_end: vec![Time::ZERO; geometry.channels as usize],
-            reading: vec![None; geometry.dies() as usize],
+            reading: BTreeMap::new(),
             asked: BTreeMap::new(),
             last_time: Time::ZERO,
         }
@@ -78,11 +87,8 @@ impl Checker {
                 self.place[index] = ppn.get() + 1;
             }
         }
-        for (index, next) in self.next_page.iter_mut().enumerate() {
-            let block = BlockId::from_index(index);
-            let used = (0..self.geometry.pages_per_block)
-                .filter(|&page| map.owner(self.geometry.page_of(block, page)).is_some());
-            *next = used.max().map_or(0, |page| page + 1);
+        for (index, next) in self.next_unit.iter_mut().enumerate() {
+            *next = map.blocks.written_units(BlockId::from_index(index));
         }
     }
 
@@ -104,38 +110,91 @@ impl Checker {
         }
     }
 
-    /// A die takes a command. `read` is the logical page of a host read.
-    pub fn started(&mut self, now: Time, die: DieId, op: Op, ppn: Option<Ppn>, read: Option<Lpn>) {
+    /// The array of a die begins an operation.
+    pub fn started(&mut self, now: Time, die: DieId, op: Op) {
+        self.clock(now);
+        let busy = self.array[die.index()].replace(op);
+        assert!(busy.is_none(), "{die:?} does two array operations at a time");
+        let reads_on = self.cache_read && op == Op::Read;
+        assert!(!self.register[die.index()] || reads_on, "{die:?} has a page in its register");
+        if self.suspended[die.index()].is_some() {
+            assert_eq!(op, Op::Read, "{die:?} only reads while an operation is suspended");
+        }
+    }
+
+    /// A page or block that an operation works on; `read` is the logical unit and the request and
+    /// page access of a host read.
+    pub fn touched(
+        &mut self,
+        plane: PlaneId,
+        op: Op,
+        ppn: Option<Ppn>,
+        read: Option<(Lpn, (u64, u32))>,
+    ) {
+        if let Some(ppn) = ppn {
+            let home = self.geometry.plane_of(ppn);
+            let die = self.geometry.die_of_plane(plane);
+            assert_eq!(self.geometry.die_of_plane(home), die, "{ppn:?} is not on this die");
+        }
+        match op {
+            Op::Program => self.program(ppn.expect("a program has a unit")),
+            Op::Erase => {
+                let block = self.geometry.block_of(ppn.expect("an erase has a block"));
+                let read = self.reading.values().find(|reading| reading.block == Some(block));
+                assert!(read.is_none(), "{block:?} is erased during {read:?}");
+            }
+            Op::Read => {}
+        }
+        if let Some((lpn, access)) = read {
+            self.read(lpn, ppn, access);
+        }
+    }
+
+    fn program(&mut self, ppn: Ppn) {
+        let unit = self.geometry.unit_in_block(ppn);
+        let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+        if unit.is_multiple_of(self.geometry.program_units()) {
+            *next = next.next_multiple_of(self.geometry.program_units());
+        }
+        assert_eq!(*next, unit, "programmed out of order: {ppn:?}");
+        *next += 1;
+    }
+
+    fn read(&mut self, lpn: Lpn, ppn: Option<Ppn>, access: (u64, u32)) {
+        let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
+        assert_eq!(ppn, place, "a read of {lpn:?} goes to the wrong unit");
+        let block = ppn.map(|ppn| self.geometry.block_of(ppn));
+        let version = match ppn.zip(block) {
+            Some((ppn, block)) => {
+                let written = self.next_unit[block.index()];
+                assert!(self.geometry.unit_in_block(ppn) < written, "{ppn:?} is read but erased");
+                self.contents[ppn.index()]
+            }
+            None => self.newest[lpn.index()],
+        };
+        self.reading.insert(access, Reading { lpn, version, block });
+    }
+
+    fn clock(&mut self, now: Time) {
         assert!(now >= self.last_time, "time runs backwards");
         self.last_time = now;
-        let busy = std::mem::replace(&mut self.busy[die.index()], true);
-        assert!(!busy, "{die:?} does two array operations at a time");
-        if let Some(ppn) = ppn {
-            let home = self.geometry.die_of_block(self.geometry.block_of(ppn));
-            assert_eq!(home, die, "{ppn:?} is not on this die");
-        }
-        if op == Op::Program {
-            let ppn = ppn.expect("a program has a page");
-            let next = &mut self.next_page[self.geometry.block_of(ppn).index()];
-            assert_eq!(*next, self.geometry.page_in_block(ppn), "programmed out of order: {ppn:?}");
-            *next += 1;
-        }
-        if let Some(lpn) = read {
-            let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
-            assert_eq!(ppn, place, "a read of {lpn:?} goes to the wrong page");
-            let version = match ppn {
-                Some(ppn) => {
-                    let block = self.geometry.block_of(ppn).index();
-                    assert!(
-                        self.geometry.page_in_block(ppn) < self.next_page[block],
-                        "{ppn:?} is read but was erased"
-                    );
-                    self.contents[ppn.index()]
-                }
-                None => self.newest[lpn.index()],
-            };
-            self.reading[die.index()] = Some(Reading { lpn, version });
-        }
+    }
+
+    /// What the array of a die has sensed goes to its page register.
+    pub fn released(&mut self, die: DieId) {
+        let op = self.array[die.index()].take();
+        assert_eq!(op, Some(Op::Read), "{die:?} has sensed nothing");
+        let held = std::mem::replace(&mut self.register[die.index()], true);
+        assert!(!held, "{die:?} overwrites its page register");
+    }
+
+    /// The operation of a die is suspended, or goes on.
+    pub fn suspended(&mut self, die: DieId, goes_on: bool) {
+        let (array, suspended) = (&mut self.array[die.index()], &mut self.suspended[die.index()]);
+        let (from, to) = if goes_on { (suspended, array) } else { (array, suspended) };
+        assert!(from.is_some() && to.is_none(), "{die:?} has no such operation");
+        assert_ne!(*from, Some(Op::Read), "{die:?}: reads are not suspended");
+        *to = from.take();
     }
 
     /// A channel carries a page.
@@ -145,17 +204,21 @@ impl Checker {
         assert!(end > start, "a transfer takes time");
     }
 
-    /// A die is free again.
-    pub fn over(&mut self, now: Time, die: DieId) {
-        assert!(now >= self.last_time, "time runs backwards");
-        self.last_time = now;
-        let busy = std::mem::replace(&mut self.busy[die.index()], false);
-        assert!(busy, "{die:?} finished what it never started");
+    /// An operation of a die is over: its data has left the page register, or it needed none.
+    pub fn over(&mut self, now: Time, die: DieId, op: Op, register: bool) {
+        self.clock(now);
+        if register {
+            let held = std::mem::take(&mut self.register[die.index()]);
+            assert!(held, "{die:?} has nothing in its page register");
+            return;
+        }
+        let done = self.array[die.index()].take();
+        assert_eq!(done, Some(op), "{die:?} finished what it never started");
     }
 
-    /// A host read has returned what its page held when it started.
-    pub fn read_over(&mut self, die: DieId, order: u64, page: u32) {
-        let reading = self.reading[die.index()].take().expect("a read was started");
+    /// A host read has returned what its unit held when it started.
+    pub fn read_over(&mut self, order: u64, page: u32) {
+        let reading = self.reading.remove(&(order, page)).expect("a read was started");
         let asked = &self.asked[&order];
         assert_eq!(reading.lpn.get(), asked.first.get() + page, "a read of another page");
         let known = asked.acknowledged[page as usize];
@@ -199,15 +262,13 @@ impl Checker {
 
     /// A block has been erased.
     pub fn erased(&mut self, block: BlockId) {
-        assert_eq!(
-            self.next_page[block.index()],
-            self.geometry.pages_per_block,
-            "{block:?} was erased before it was full"
-        );
-        for page in 0..self.geometry.pages_per_block {
-            self.contents[self.geometry.page_of(block, page).index()] = 0;
+        let units = self.geometry.units_per_block();
+        let written = self.next_unit[block.index()].next_multiple_of(self.geometry.program_units());
+        assert_eq!(written, units, "{block:?} was erased before it was full");
+        for unit in 0..units {
+            self.contents[self.geometry.unit_of(block, unit).index()] = 0;
         }
-        self.next_page[block.index()] = 0;
+        self.next_unit[block.index()] = 0;
     }
 
     /// A request has been answered.

@@ -351,7 +351,7 @@ mod tests {
             &[
                 "d.toml:1: title: a string in quotes is needed",
                 "d.toml:3: geometry.chanels: unknown key; did you mean geometry.channels?",
-                "d.toml:4: geometry.ways: 0 is not a whole number (dies) from 1 to 1024",
+                "d.toml:4: geometry.ways: 0 is not a whole number (chips) from 1 to 1024",
                 "d.toml:5: [nnd]: unknown section; did you mean nand?",
                 "d.toml:8: map.hazards: orders is not one of order, ignore; did you mean order?",
                 "d.toml:9: map.batch_update: 3 is neither true nor false",

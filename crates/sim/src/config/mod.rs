@@ -14,12 +14,9 @@ pub use sections::*;
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 
+use crate::ftl::blocks::Frontiers;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
-use flashyard_core::units::Span;
-
-/// Open blocks a die may have: host data, host map, copied data, copied map pages.
-pub const FRONTIERS: usize = 4;
 
 /// A device that can exist, in integers.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +33,10 @@ pub struct Settings {
     pub entries_per_map_page: u32,
     /// Map pages of the whole map; 0 with a resident map.
     pub map_pages: u32,
-    /// Time on the channel for a page.
-    pub page_transfer: Span,
+    /// Open blocks of a plane.
+    pub frontiers: Frontiers,
+    /// Valid units that a plane can hold and still collect garbage.
+    pub plane_valid_units: u32,
 }
 
 impl Settings {
@@ -56,43 +55,59 @@ impl Settings {
         u64::from(self.exported_units) * u64::from(self.geometry.unit_sectors())
     }
 
+    /// Nanoseconds on the channel for this many bytes, rounded once.
+    pub const fn transfer_ns(&self, bytes: u64) -> u64 {
+        (bytes * self.keys.channel.ps_per_byte).div_ceil(1_000)
+    }
+
     fn derive(keys: DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
-        if !g.page_bytes.is_multiple_of(u64::from(SECTOR_BYTES)) {
+        let units_per_page = check_units(&keys, &mut fail);
+        check_gc(&keys.gc, g.blocks_per_plane, &mut fail);
+        let lines = check_map(&keys, &mut fail);
+        let planes = u128::from(g.channels)
+            * u128::from(g.ways)
+            * u128::from(g.dies_per_way)
+            * u128::from(g.planes);
+        let units_per_page = units_per_page?;
+        let pages = planes * u128::from(g.blocks_per_plane) * u128::from(g.pages_per_block);
+        let units = pages * u128::from(units_per_page);
+        if units >= u128::from(u32::MAX) {
             fail(format!(
-                "geometry.page_bytes: {} is not a multiple of the sector of {SECTOR_BYTES} bytes",
-                g.page_bytes
+                "geometry: {units} mapping units are more than 32 bits count ({}); make page_bytes or \
+                 ftl.mapping_unit_bytes larger or the device smaller",
+                u32::MAX - 1
             ));
+            return None;
         }
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = Geometry {
             channels: small(g.channels),
             ways: small(g.ways),
-            blocks_per_die: small(g.blocks_per_die),
+            dies_per_way: small(g.dies_per_way),
+            planes: small(g.planes),
+            blocks_per_plane: small(g.blocks_per_plane),
             pages_per_block: small(g.pages_per_block),
             page_bytes: small(g.page_bytes),
+            units_per_page,
+            program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
+            order: keys.ftl.stripe_order,
         };
-        check_gc(&keys.gc, g.blocks_per_die, &mut fail);
-        let lines = check_map(&keys, &mut fail);
-        let pages = u128::from(g.channels) * u128::from(g.ways) * u128::from(g.blocks_per_die);
-        let pages = pages * u128::from(g.pages_per_block);
-        if pages >= u128::from(u32::MAX) {
-            fail(format!(
-                "geometry: {pages} pages are more than 32 bits count ({}); make page_bytes larger or the device smaller",
-                u32::MAX - 1
-            ));
-            return None;
-        }
+        check_combinations(&keys, &geometry, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
-        let exported = u64::try_from(pages * 1_000_000 / (1_000_000 + ppm)).expect("fits");
+        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
         let resident = keys.map.store == MapStore::Resident;
         // More lines than the whole map has are never used.
         let runs = exported.div_ceil(keys.map.entries_per_line).max(1);
         let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
-        check_spare(&keys, &geometry, exported, map_pages, &mut fail);
-        let transfer_ps = u128::from(keys.channel.ps_per_byte) * u128::from(g.page_bytes);
+        let frontiers = Frontiers {
+            streams: small(keys.ftl.streams).to_le_bytes()[0],
+            generations: small(keys.ftl.generations).to_le_bytes()[0],
+            maps: !resident,
+        };
+        let most = check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail);
         Some(Self {
             keys,
             geometry,
@@ -100,15 +115,65 @@ impl Settings {
             map_lines: if resident { 0 } else { map_lines.min(small(runs)) },
             entries_per_map_page: small(entries),
             map_pages: small(map_pages),
-            page_transfer: Span::from_ns(u64::try_from(transfer_ps.div_ceil(1_000)).expect("fits")),
+            frontiers,
+            plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
         })
+    }
+}
+
+/// Parts that do not go together.
+fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    if keys.gc.copyback && geometry.program_units() > 1 {
+        fail(format!(
+            "gc.copyback: whole pages are copied on a die, but a program gathers {} mapping units; \
+             set ftl.mapping_unit_bytes = 0 and nand.one_shot = false",
+            geometry.program_units()
+        ));
+    }
+    let dynamic = keys.ftl.allocation == Allocation::Dynamic;
+    if dynamic && keys.queue.slots_scope == SlotsScope::Die {
+        fail(
+            "queue.slots_scope: slots are counted over dies, but with ftl.allocation = \"dynamic\" \
+             the die of a write is not known before it has a slot"
+                .to_string(),
+        );
+    }
+}
+
+/// Mapping units of a page.
+fn check_units(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<u32> {
+    let page = keys.geometry.page_bytes;
+    let unit = unit_bytes(keys);
+    if !unit.is_multiple_of(u64::from(SECTOR_BYTES)) {
+        let key = if unit == page { "geometry.page_bytes" } else { "ftl.mapping_unit_bytes" };
+        fail(format!("{key}: {unit} is not a multiple of the sector of {SECTOR_BYTES} bytes"));
+    }
+    if !page.is_multiple_of(unit) {
+        fail(format!("ftl.mapping_unit_bytes: {unit} does not divide the page of {page} bytes"));
+        return None;
+    }
+    let (bits, pages) = (keys.nand.bits_per_cell, keys.geometry.pages_per_block);
+    if !pages.is_multiple_of(bits) {
+        fail(format!(
+            "geometry.pages_per_block: {pages} pages are not whole word lines of nand.bits_per_cell = {bits}"
+        ));
+        return None;
+    }
+    u32::try_from(page / unit).ok()
+}
+
+/// Bytes of a mapping unit.
+const fn unit_bytes(keys: &DeviceKeys) -> u64 {
+    match keys.ftl.mapping_unit_bytes {
+        0 => keys.geometry.page_bytes,
+        bytes => bytes,
     }
 }
 
 fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     if gc.soft_free_blocks >= blocks {
         fail(format!(
-            "gc.soft_free_blocks: {} is not below the {blocks} blocks of a die; garbage collection would never stop",
+            "gc.soft_free_blocks: {} is not below the {blocks} blocks of a plane; garbage collection would never stop",
             gc.soft_free_blocks
         ));
     }
@@ -130,7 +195,7 @@ fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
 fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u32)> {
     let map = keys.map;
     let entries = match map.entries_per_page {
-        0 => keys.geometry.page_bytes / map.entry_bytes,
+        0 => unit_bytes(keys) / map.entry_bytes,
         entries => entries,
     };
     if entries == 0 || entries % map.entries_per_line != 0 {
@@ -158,29 +223,39 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
     }
 }
 
-/// A die must keep room for its open blocks and its reserve when everything else is valid.
+/// A plane must keep room for its open blocks and its reserve when everything else is valid. Returns
+/// the valid units that leave it that room.
 fn check_spare(
     keys: &DeviceKeys,
     geometry: &Geometry,
+    frontiers: Frontiers,
     exported: u64,
     map_pages: u64,
     fail: &mut impl FnMut(String),
-) {
-    let dies = u64::from(geometry.dies());
-    let valid = exported.div_ceil(dies) + map_pages.div_ceil(dies);
-    let valid_blocks = valid / keys.geometry.pages_per_block;
+) -> u64 {
+    let planes = u64::from(geometry.all_planes());
+    let (stripe, block) =
+        (u64::from(geometry.units_per_page), u64::from(geometry.units_per_block()));
+    let data = exported.div_ceil(stripe).div_ceil(planes) * stripe;
+    let maps = map_pages.div_ceil(planes);
+    // A block is worth collecting only while it lacks a whole program unit.
+    let dense = block - u64::from(geometry.program_units()) + 1;
+    let valid_blocks = (data + maps) / dense;
     // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
-    // so there must be room for one more copy of them.
-    let rewrite = map_pages.div_ceil(dies).div_ceil(keys.geometry.pages_per_block);
-    let needed = valid_blocks + rewrite + FRONTIERS as u64 + keys.gc.reserve_blocks + 1;
-    if exported == 0 || keys.geometry.blocks_per_die < needed {
+    // so there must be room for one more copy of them, each in a program of its own.
+    let rewrite = (maps * u64::from(geometry.program_units())).div_ceil(block);
+    let open = u64::from(frontiers.count());
+    let spare = rewrite + open + keys.gc.reserve_blocks + 1;
+    let needed = valid_blocks + spare;
+    if exported == 0 || keys.geometry.blocks_per_plane < needed {
         fail(format!(
-            "geometry.blocks_per_die: {} blocks leave no room to write: {valid_blocks} of valid pages, {rewrite} of rewritten map pages, \
-             {FRONTIERS} open, gc.reserve_blocks = {} and 1 to copy into need {needed}; \
-             raise ftl.over_provisioning_percent or blocks_per_die",
-            keys.geometry.blocks_per_die, keys.gc.reserve_blocks
+            "geometry.blocks_per_plane: {} blocks leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
+             {open} open, gc.reserve_blocks = {} and 1 to copy into need {needed}; \
+             raise ftl.over_provisioning_percent or blocks_per_plane",
+            keys.geometry.blocks_per_plane, keys.gc.reserve_blocks
         ));
     }
+    keys.geometry.blocks_per_plane.saturating_sub(spare).saturating_mul(dense)
 }
 
 #[cfg(test)]
@@ -216,7 +291,7 @@ mod tests {
         let error = Settings::new(keys).unwrap_err().to_string();
         assert!(error.contains("more than 32 bits count"), "{error}");
         let mut keys = DeviceKeys::default();
-        keys.geometry.blocks_per_die = 40;
+        keys.geometry.blocks_per_plane = 40;
         let error = Settings::new(keys).unwrap_err().to_string();
         assert!(error.contains("leave no room to write"), "{error}");
     }

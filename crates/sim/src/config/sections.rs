@@ -1,5 +1,6 @@
 //! The sections of a device file and their keys.
 
+use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
@@ -14,14 +15,26 @@ keys! {
             source: "Lee et al., IEEE Access 2021: one channel",
             flip: "2", with: &[],
         },
-        /// Dies (ways) behind each channel.
+        /// Chips (ways) behind each channel.
         ways: u64 = 1 => {
-            kind: Kind::count("dies", 1, 1_024),
+            kind: Kind::count("chips", 1, 1_024),
             source: "Lee et al., IEEE Access 2021: one way",
             flip: "2", with: &[],
         },
-        /// Erase blocks of a die.
-        blocks_per_die: u64 = 70_400 => {
+        /// Dies of each chip.
+        dies_per_way: u64 = 1 => {
+            kind: Kind::count("dies", 1, 64),
+            source: "Lee et al., IEEE Access 2021: one die",
+            flip: "2", with: &[],
+        },
+        /// Planes of each die: each has its own blocks and page register.
+        planes: u64 = 1 => {
+            kind: Kind::count("planes", 1, 16),
+            source: "Lee et al., IEEE Access 2021: none mentioned",
+            flip: "2", with: &["nand.multi_plane=any"],
+        },
+        /// Erase blocks of a plane.
+        blocks_per_plane: u64 = 70_400 => {
             kind: Kind::count("blocks", 1, u32::MAX as u64),
             source: "assumed: 32 GiB exported at 7 % over-provisioning, the size of the phone's eMMC (Zhou et al., IISWC 2015)",
             flip: "80", with: &["@full"],
@@ -32,7 +45,7 @@ keys! {
             source: "assumed",
             flip: "16", with: &["@full"],
         },
-        /// Data bytes of a page; the mapping unit is a page.
+        /// Data bytes of a page.
         page_bytes: u64 = 4_096 => {
             kind: Kind::count("bytes", 512, 1_048_576),
             source: "Lee et al., IEEE Access 2021: 4 kB",
@@ -51,20 +64,123 @@ choice! {
     }
 }
 
+choice! {
+    /// Which planes of a die one operation may cover.
+    pub enum MultiPlane {
+        /// One plane at a time.
+        None = "none",
+        /// Several, at the same page of their blocks.
+        SamePage = "same_page",
+        /// Several, anywhere.
+        Any = "any",
+    }
+}
+
 keys! {
-    /// Keys of `[nand]`.
+    /// Keys of `[nand]`. A block's pages are of `bits_per_cell` types that take turns.
     pub struct NandKeys {
-        /// tR: sensing a page.
+        /// Bits of a cell, and page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+        bits_per_cell: u64 = 1 => {
+            kind: Kind::count("bits", 1, 4),
+            source: "assumed: one page type, as Lee et al., IEEE Access 2021, time their device",
+            flip: "2", with: &["nand.read_2_us=90"],
+        },
+        /// Whether all pages of a word line are programmed by one operation.
+        one_shot: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; usual for TLC and QLC of three dimensions",
+            flip: "true", with: &["nand.bits_per_cell=2"],
+        },
+        /// tR: sensing a page, of the first type.
         read_us: u64 = 60_000 => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 60 us",
             flip: "61", with: &[],
         },
-        /// tPROG: programming a page.
+        /// tR of pages of the second type; 0: as the first.
+        read_2_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["nand.bits_per_cell=2"],
+        },
+        /// tR of pages of the third type; 0: as the first.
+        read_3_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["nand.bits_per_cell=3"],
+        },
+        /// tR of pages of the fourth type; 0: as the first.
+        read_4_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["nand.bits_per_cell=4"],
+        },
+        /// tPROG: programming a page of the first type, or a word line in one shot.
         program_us: u64 = 700_000 => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 700 us",
             flip: "701", with: &[],
+        },
+        /// tPROG of pages of the second type; 0: as the first.
+        program_2_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["nand.bits_per_cell=2"],
+        },
+        /// tPROG of pages of the third type; 0: as the first.
+        program_3_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["nand.bits_per_cell=3"],
+        },
+        /// tPROG of pages of the fourth type; 0: as the first.
+        program_4_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["nand.bits_per_cell=4"],
+        },
+        /// The most that the time in the array may exceed the typical one; operation by operation
+        /// the excess is this share x r^4, r uniform in 0 to 1.
+        spread_percent: u64 = 0 => {
+            kind: Kind::percent(0, 100_000_000),
+            source: "assumed: a bounded tail above the typical time",
+            flip: "10", with: &[],
+        },
+        /// Which planes of a die one operation may cover.
+        multi_plane: MultiPlane = MultiPlane::None => {
+            kind: Kind::Choice(MultiPlane::WORDS),
+            source: "ONFI 4.2: optional",
+            flip: "any", with: &["geometry.planes=2"],
+        },
+        /// Whether the array may sense the next page while a page leaves the register.
+        cache_read: bool = false => {
+            kind: Kind::Bool,
+            source: "ONFI 4.2: optional (read cache)",
+            flip: "true", with: &["channel.ps_per_byte=25000"],
+        },
+        /// How often one program may be suspended for reads; 0: never.
+        program_suspends: u64 = 0 => {
+            kind: Kind::count("times", 0, 1_000),
+            source: "assumed: none",
+            flip: "4", with: &["policy.command=rcf"],
+        },
+        /// How often one erase may be suspended for reads; 0: never.
+        erase_suspends: u64 = 0 => {
+            kind: Kind::count("times", 0, 1_000),
+            source: "assumed: none",
+            flip: "4", with: &["@full", "policy.command=rcf"],
+        },
+        /// From the decision to suspend until the array is free.
+        suspend_us: u64 = 20_000 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed",
+            flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
+        },
+        /// What resuming adds to the time that was left.
+        resume_us: u64 = 20_000 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed",
+            flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
         /// tBERS: erasing a block.
         erase_us: u64 = 5_000_000 => {
@@ -89,6 +205,12 @@ keys! {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "Lee et al., IEEE Access 2021: no transfer time",
             flip: "2500", with: &[],
+        },
+        /// Command and address of an operation on the channel; 0: none.
+        command_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000),
+            source: "Lee et al., IEEE Access 2021: no transfer time",
+            flip: "300", with: &[],
         },
     }
 }
@@ -290,9 +412,69 @@ keys! {
     }
 }
 
+choice! {
+    /// Where host data goes.
+    pub enum Allocation {
+        /// To the plane that striping gives to its logical address.
+        Static = "static",
+        /// To the plane with the fewest programs under way, from the one after the last on.
+        Dynamic = "dynamic",
+    }
+}
+
+choice! {
+    /// What a write of a part of a mapping unit costs.
+    pub enum PartialWrite {
+        /// As one of the whole unit.
+        Ignore = "ignore",
+        /// A read of the unit first, where it was written before.
+        ReadModifyWrite = "read_modify_write",
+        /// A read only where sectors outside the write have been written before.
+        Bitmap = "bitmap",
+    }
+}
+
 keys! {
     /// Keys of `[ftl]`.
     pub struct FtlKeys {
+        /// Bytes of a mapping unit, a whole share of a page; 0: a page.
+        mapping_unit_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1_048_576),
+            source: "Lee et al., IEEE Access 2021: pages are mapped",
+            flip: "2048", with: &[],
+        },
+        /// Where host data goes.
+        allocation: Allocation = Allocation::Static => {
+            kind: Kind::Choice(Allocation::WORDS),
+            source: "assumed: static striping, as Bang et al. use it",
+            flip: "dynamic", with: &["geometry.channels=2", "geometry.ways=2"],
+        },
+        /// In which order static striping changes channel, way, die and plane, fastest first.
+        stripe_order: StripeOrder = StripeOrder::Cwdp => {
+            kind: Kind::Choice(StripeOrder::WORDS),
+            source: "assumed: channels first",
+            flip: "wcdp",
+            with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
+        },
+        /// Open blocks a plane for host data; a request writes to the one of its stream modulo this.
+        streams: u64 = 1 => {
+            kind: Kind::count("blocks", 1, 16),
+            source: "assumed",
+            flip: "2", with: &["@full"],
+        },
+        /// Open blocks a plane for copied data, by how often it was copied; 0: copies share the
+        /// block of host data.
+        generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 8),
+            source: "assumed: copied data is colder than host data",
+            flip: "2", with: &["@full"],
+        },
+        /// What a write of a part of a mapping unit costs.
+        partial_write: PartialWrite = PartialWrite::Ignore => {
+            kind: Kind::Choice(PartialWrite::WORDS),
+            source: "Lee et al., IEEE Access 2021: requests are whole pages",
+            flip: "read_modify_write", with: &["state.initial=full"],
+        },
         /// Spare space: (physical - exported) / exported.
         over_provisioning_percent: u64 = 70_000 => {
             kind: Kind::percent(1, 1_000_000_000),
@@ -316,6 +498,12 @@ keys! {
             kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
             flip: "16", with: &["@full"],
+        },
+        /// Whether copies stay on the die: its page register takes what was read and programs it.
+        copyback: bool = false => {
+            kind: Kind::Bool,
+            source: "ONFI 4.2: optional (copyback)",
+            flip: "true", with: &["@full", "channel.ps_per_byte=2500"],
         },
         /// Host data takes no new block while a die has at most this many free blocks, and map
         /// pages none at half of it; copies may use what is left. Shows where it is above

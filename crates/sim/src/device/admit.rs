@@ -7,13 +7,13 @@
 use super::Device;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
-use crate::config::{Admission, SlotsScope};
+use crate::config::{Admission, Allocation, SlotsScope};
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::host::{HostAnswer, HostView};
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, Span};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
 
 impl Device {
     /// Translates requests and gives slots until something is short.
@@ -122,11 +122,18 @@ impl Device {
         if self.settings.keys.queue.slots_scope == SlotsScope::Device {
             return u64::from(pages) <= depth.saturating_sub(self.slots);
         }
-        let dies = self.settings.geometry.dies();
-        (0..pages.min(dies)).all(|page| {
-            let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
-            let needed = u64::from((pages - page).div_ceil(dies));
-            needed <= depth.saturating_sub(self.slots_of_die[die.index()])
+        if self.settings.geometry.units_per_page == 1 && self.settings.geometry.planes == 1 {
+            let dies = self.settings.geometry.dies();
+            return (0..pages.min(dies)).all(|page| {
+                let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
+                let needed = u64::from((pages - page).div_ceil(dies));
+                needed <= depth.saturating_sub(self.slots_of_die[die.index()])
+            });
+        }
+        (0..self.settings.geometry.dies()).map(DieId::new).all(|die| {
+            let lpns = (first.get()..first.get() + pages).map(Lpn::new);
+            let needed = lpns.filter(|lpn| self.settings.geometry.die_of_lpn(*lpn) == die).count();
+            needed as u64 <= depth.saturating_sub(self.slots_of_die[die.index()])
         })
     }
 
@@ -143,7 +150,7 @@ impl Device {
             ..Set::VACANT
         };
         let flush = request.op == RequestOp::Flush;
-        let stages: &[_] = if flush { &[(Stage::Barrier, DieId::new(0))] } else { &[] };
+        let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);
         let mut change = if flush { self.oldest_change } else { NIL };
         while change != NIL {
@@ -222,13 +229,17 @@ impl Device {
     /// The die that a set's slot counts for: that of its last command, its data.
     fn slot_die(&self, set: u32) -> DieId {
         let state = &self.sets[set as usize];
-        self.settings.geometry.die_of_lpn(state.lpn)
+        match self.graph.node(set).stages {
+            0 => self.settings.geometry.die_of_lpn(state.lpn),
+            last => self.settings.geometry.die_of_plane(state.stages[last as usize - 1].1),
+        }
     }
 
     pub(super) fn take_slot(&mut self, set: u32) {
         let die = self.slot_die(set);
         let state = &mut self.sets[set as usize];
         state.slotted = true;
+        state.slot_die = die;
         self.slots += 1;
         self.slots_of_die[die.index()] += 1;
         let now = self.now;
@@ -236,10 +247,10 @@ impl Device {
     }
 
     pub(super) fn drop_slot(&mut self, set: u32) {
-        if std::mem::take(&mut self.sets[set as usize].slotted) {
+        let state = &mut self.sets[set as usize];
+        if std::mem::take(&mut state.slotted) {
             self.slots -= 1;
-            let die = self.slot_die(set);
-            self.slots_of_die[die.index()] -= 1;
+            self.slots_of_die[state.slot_die.index()] -= 1;
         }
     }
 
@@ -293,11 +304,22 @@ impl HostView for View<'_> {
     }
 
     fn dies_idle(&self, place: usize) -> bool {
-        let pending = &self.0.pending[self.0.waiting_requests[place] as usize];
-        let dies = self.0.settings.geometry.dies();
-        (0..pending.pages.min(dies)).all(|page| {
+        let device = self.0;
+        let pending = &device.pending[device.waiting_requests[place] as usize];
+        let planes = device.settings.geometry.all_planes();
+        let stripe = device.settings.geometry.units_per_page;
+        let dynamic = device.settings.keys.ftl.allocation == Allocation::Dynamic;
+        let last = pending.pages.min(planes * stripe);
+        (0..last).all(|page| {
             let lpn = Lpn::new(pending.first.get() + page);
-            self.0.dies[self.0.settings.geometry.die_of_lpn(lpn).index()].running == NIL
+            let place = device.map.lookup(lpn);
+            let plane = match place {
+                Some(ppn) if dynamic => device.settings.geometry.plane_of(ppn),
+                None if dynamic => return false,
+                _ => device.settings.geometry.plane_of_lpn(lpn),
+            };
+            let die = &device.dies[device.settings.geometry.die_of_plane(plane).index()];
+            !die.array.is_some() && !die.output.is_some() && !die.pausing
         })
     }
 }

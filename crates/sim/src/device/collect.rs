@@ -1,9 +1,9 @@
-//! Garbage collection: greedy, on demand, one victim a die at a time.
+//! Garbage collection, on demand, one victim a plane at a time.
 //!
-//! A job copies the valid pages of its victim one after the other (read, program on the same die),
-//! then erases it. Map entries of moved data are updated in the cache where their line is there;
+//! A job copies the valid units of its victim, a program unit at a time (read, program on the same
+//! plane), then erases it. Map entries of moved data are updated in the cache where their line is there;
 //! for the others each map page is read and programmed once after the copies. The erase does not
-//! wait for those, so every die can always finish a job with one free block.
+//! wait for those, so every plane can always finish a job with one free block.
 
 use super::Device;
 use super::explain::Track;
@@ -12,9 +12,9 @@ use super::translate::MAP_WRITE;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, DieId, Lpn, MapPage};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId};
 
-/// Jobs, as a multiple of the blocks of a die, that may pass before a waiting program must have
+/// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
 const FRUITLESS_ROUNDS: u64 = 8;
 
@@ -22,8 +22,10 @@ const FRUITLESS_ROUNDS: u64 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     victim: BlockId,
-    /// Pages before this one have been dealt with.
-    next_page: u32,
+    /// Units before this one have been dealt with.
+    next_unit: u32,
+    /// Copies under way.
+    copies: u32,
     /// The set of the final erase.
     pub(super) eraser: u32,
     /// The request that is charged, [`NIL`] for none.
@@ -31,29 +33,31 @@ pub(super) struct Job {
 }
 
 impl Device {
-    /// Starts a job on a die that is short of free blocks, unless one is under way. `charge` is the
-    /// request whose program asked for space.
-    pub(super) fn collect(&mut self, die: DieId, charge: u32) {
-        let free = u64::from(self.map.blocks.free_blocks(die));
-        if self.dies[die.index()].job.is_some() || free > self.settings.keys.gc.soft_free_blocks {
+    /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
+    /// the request whose program asked for space.
+    pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
+        let free = u64::from(self.map.blocks.free_blocks(plane));
+        let busy = self.planes[plane.index()].job.is_some();
+        if busy || free > self.settings.keys.gc.soft_free_blocks {
             return;
         }
-        let Some(victim) = self.map.blocks.victim(die) else { return };
+        let Some(victim) = self.map.blocks.victim(plane) else { return };
         self.map.blocks.claim(victim);
         self.totals.gc_jobs += 1;
-        self.totals.gc_valid += u64::from(self.map.blocks.valid_pages(victim));
+        self.totals.gc_valid += u64::from(self.map.blocks.valid_units(victim));
         let eraser = self.own_set(
             charge,
-            Set { ppn: Some(self.settings.geometry.page_of(victim, 0)), ..Set::VACANT },
-            &[(Stage::Erase, die)],
+            Set { ppn: Some(self.settings.geometry.unit_of(victim, 0)), ..Set::VACANT },
+            &[(Stage::Erase, plane)],
         );
-        self.dies[die.index()].job = Some(Job { victim, next_page: 0, eraser, charge });
-        self.copy_next(die);
+        let job = Job { victim, next_unit: 0, copies: 0, eraser, charge };
+        self.planes[plane.index()].job = Some(job);
+        self.copy_more(plane);
         self.activate(eraser);
     }
 
     /// Makes a set of the device's own work.
-    fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, DieId)]) -> u32 {
+    fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if charge != NIL {
             self.pending[charge as usize].charges += 1;
         }
@@ -61,60 +65,72 @@ impl Device {
         self.new_set(Set { charge, mode: Mode::Slotless, track, ..state }, stages)
     }
 
-    /// Copies the next valid page of the victim before its erase.
-    fn copy_next(&mut self, die: DieId) {
-        let job = self.dies[die.index()].job.expect("a copy belongs to a job");
-        let next = self.map.next_valid(job.victim, job.next_page);
-        let Some((page, source, owner)) = next else {
-            self.rewrite_moved_maps(die, job.charge);
-            return;
-        };
-        self.dies[die.index()].job = Some(Job { next_page: page + 1, ..job });
-        let mut state = Set { source: Some(source), ..Set::VACANT };
-        match owner {
-            Owner::Data(lpn) => state.lpn = lpn,
-            Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
+    /// Copies the next valid units of the victim, as many at a time as fill a program unit; after
+    /// the last one its map pages are rewritten.
+    fn copy_more(&mut self, plane: PlaneId) {
+        let most = self.settings.geometry.program_units();
+        loop {
+            let job = self.planes[plane.index()].job.expect("a copy belongs to a job");
+            if job.copies == most {
+                return;
+            }
+            let Some((unit, source, owner)) = self.map.next_valid(job.victim, job.next_unit) else {
+                if job.copies == 0 {
+                    self.rewrite_moved_maps(plane, job.charge);
+                }
+                return;
+            };
+            let (next_unit, copies) = (unit + 1, job.copies + 1);
+            self.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
+            let mut state = Set { source: Some(source), ..Set::VACANT };
+            match owner {
+                Owner::Data(lpn) => state.lpn = lpn,
+                Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
+            }
+            let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
+            let copy = self.own_set(job.charge, state, &stages);
+            self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
+            self.activate(copy);
         }
-        let copy =
-            self.own_set(job.charge, state, &[(Stage::CopyRead, die), (Stage::CopyProgram, die)]);
-        self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
-        self.activate(copy);
     }
 
     /// A copy has been programmed: it counts if its source is still the newest.
-    pub(super) fn copy_over(&mut self, set: u32, die: DieId) {
-        let state = self.sets[set as usize];
+    pub(super) fn copy_over(&mut self, set: u32) {
+        let plane = self.current_plane(set);
+        let state = &self.sets[set as usize];
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
-        let owner =
-            if state.copies_map { Owner::Map(state.map_page) } else { Owner::Data(state.lpn) };
-        let current = self.map.owner(from) == Some(owner);
+        let (lpn, copies_map) = (state.lpn, state.copies_map);
+        let owner = if copies_map { Owner::Map(state.map_page) } else { Owner::Data(lpn) };
+        let current = self.map.is_valid(from);
+        debug_assert!(!current || self.map.owner(from) == Some(owner), "a page changed hands");
         if let Some(checker) = &mut self.checker {
-            checker.copied(from, to, (!state.copies_map).then_some(state.lpn));
+            checker.copied(from, to, (!copies_map).then_some(lpn));
         }
         if current {
             self.map.commit(owner, to);
-            if !state.copies_map {
-                self.moved(die, state.lpn);
+            if !copies_map {
+                self.moved(plane, lpn);
             }
         } else {
             self.totals.gc_superseded += 1;
         }
-        self.copy_next(die);
+        self.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
+        self.copy_more(plane);
     }
 
     /// The map entry of a moved page changes: in its cached line, or on flash after the copies.
-    fn moved(&mut self, die: DieId, lpn: Lpn) {
+    fn moved(&mut self, plane: PlaneId, lpn: Lpn) {
         let Some(cache) = &mut self.cache else { return };
         if cache.update(lpn) {
             self.totals.gc_lines_updated += 1;
         } else {
-            self.dies[die.index()].moved.push((cache.map_page(lpn), lpn));
+            self.planes[plane.index()].moved.push((cache.map_page(lpn), lpn));
         }
     }
 
     /// Reads and programs each map page with entries of moved data once.
-    fn rewrite_moved_maps(&mut self, die: DieId, charge: u32) {
-        let mut moved = std::mem::take(&mut self.dies[die.index()].moved);
+    fn rewrite_moved_maps(&mut self, plane: PlaneId, charge: u32) {
+        let mut moved = std::mem::take(&mut self.planes[plane.index()].moved);
         if let Some(cache) = &mut self.cache {
             // A line that was fetched since the copy holds the old entry: it is updated there.
             let updated = &mut self.totals.gc_lines_updated;
@@ -129,16 +145,26 @@ impl Device {
             self.rewrite_map(entries[0].0, charge, entries.iter().map(|entry| entry.1));
         }
         moved.clear();
-        self.dies[die.index()].moved = moved;
+        self.planes[plane.index()].moved = moved;
     }
 
+    /// A rewrite of the page that has not begun takes the entries along; else there is a new one.
     fn rewrite_map(&mut self, page: MapPage, charge: u32, entries: impl Iterator<Item = Lpn>) {
-        let die = self.die_of_map(page);
-        let state = Set { map_page: page, ..Set::VACANT };
-        let stages = [(Stage::RewriteRead, die), (Stage::RewriteProgram, die)];
-        let set = self.own_set(charge, state, &stages);
         let cache = self.cache.as_mut().expect("only a cached map is rewritten");
         let writer = cache.writer_of_page(page);
+        if let Some(writer) = writer
+            && self.sets[writer as usize].stages[0].0 == Stage::RewriteRead
+            && self.graph.node(writer).stage == 0
+            && self.sets[writer as usize].mode != Mode::Running
+        {
+            entries.for_each(|lpn| cache.rewrite_entry(lpn, writer));
+            return;
+        }
+        let plane = self.plane_of_map(page);
+        let state = Set { map_page: page, ..Set::VACANT };
+        let stages = [(Stage::RewriteRead, plane), (Stage::RewriteProgram, plane)];
+        let set = self.own_set(charge, state, &stages);
+        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
         cache.rewrite(page, set);
         entries.for_each(|lpn| cache.rewrite_entry(lpn, set));
         if let Some(writer) = writer {
@@ -150,26 +176,28 @@ impl Device {
 
     /// The victim has been erased: programs that wait for room are woken by its set; the next job
     /// starts if blocks are still short.
-    pub(super) fn erase_over(&mut self, set: u32, die: DieId) {
-        let job = self.dies[die.index()].job.take().expect("an erase belongs to a job");
+    pub(super) fn erase_over(&mut self, set: u32) {
+        let plane = self.current_plane(set);
+        let job = self.planes[plane.index()].job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, set, "another job erases this block");
         if let Some(checker) = &mut self.checker {
             checker.erased(job.victim);
         }
         self.map.blocks.erased(job.victim);
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.planes[plane.index()];
         if std::mem::take(&mut unit.programs_wait) {
             unit.fruitless += 1;
-            let blocks = self.settings.keys.geometry.blocks_per_die;
+            let blocks = self.settings.keys.geometry.blocks_per_plane;
             if u64::from(unit.fruitless) > FRUITLESS_ROUNDS * blocks {
+                let die = self.settings.geometry.die_of_plane(plane);
                 self.failed = Some(super::SimError::NoRoom { die: die.get() });
                 return;
             }
         }
         if self.phase() != Phase::Post {
-            let (handle, order) = self.dies[die.index()].drawer;
+            let (handle, order) = self.planes[plane.index()].drawer;
             let live = handle != NIL && self.pending[handle as usize].order == order;
-            self.collect(die, if live { handle } else { NIL });
+            self.collect(plane, if live { handle } else { NIL });
         }
     }
 }

@@ -15,9 +15,12 @@ impl Device {
                 self.graph.new_count();
             }
             let (sets, by_die) = (&self.sets, &mut self.fot_by_die);
+            let geometry = &self.settings.geometry;
             let mut add = |set: u32, stage: u8, span: Span| {
                 sum += span;
-                by_die[sets[set as usize].stages[stage as usize].1.index()] += span;
+                by_die
+                    [geometry.die_of_plane(sets[set as usize].stages[stage as usize].1).index()] +=
+                    span;
             };
             let node = *self.graph.node(set);
             for stage in 0..node.stages {

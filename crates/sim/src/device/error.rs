@@ -73,7 +73,7 @@ impl fmt::Display for SimError {
             ),
             Self::NoRoom { die } => write!(
                 f,
-                "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_die"
+                "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_plane"
             ),
             Self::InitialLines(why) => f.write_str(why),
         }

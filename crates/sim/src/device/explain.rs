@@ -6,10 +6,10 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
-use super::state::Mode;
+use super::state::{Mode, Operation, Place};
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
 /// programs, erases, collects garbage; for the channel; commands of its own request; of others.
@@ -64,7 +64,7 @@ impl Device {
         self.close_segment(set);
         let now = self.now;
         let base = match mode {
-            Mode::Queued => self.die_account(self.current_die(set)),
+            Mode::Queued | Mode::Suspended => self.die_account(self.current_die(set)),
             Mode::Waiting => {
                 let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
                 self.sets[set as usize].track.source = wait.source;
@@ -82,16 +82,32 @@ impl Device {
     /// Charges the time since the segment began.
     pub(super) fn close_segment(&mut self, set: u32) {
         let spent = self.segment(set);
+        self.charge(set, spent);
+    }
+
+    /// The same for a set whose operation has just left its die; no more time passes until the set
+    /// enters its next mode.
+    pub(super) fn close_with(&mut self, set: u32, operation: &Operation) {
+        let spent = self.running_segment(set, operation);
+        self.charge(set, spent);
+        let now = self.now;
+        let state = &mut self.sets[set as usize];
+        state.mode = Mode::Slotless;
+        state.track.since = now;
+    }
+
+    fn charge(&mut self, set: u32, spent: [u64; ACCOUNTS]) {
         let elapsed = self.now.since(self.sets[set as usize].track.since).as_ns();
         assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
         if elapsed == 0 {
             return;
         }
         let state = &mut self.sets[set as usize];
-        let is_map = match state.mode {
-            Mode::Running => !state.stages[self.graph.node(set).stage as usize].0.is_data(),
-            _ => true,
-        };
+        let mut is_map = true;
+        if state.mode == Mode::Running {
+            is_map = !state.stages[self.graph.node(set).stage as usize].0.is_data();
+            state.own += Span::from_ns(elapsed);
+        }
         let track = &mut state.track;
         for (account, &ns) in spent.iter().enumerate() {
             track.spent[account] += ns;
@@ -107,22 +123,33 @@ impl Device {
         if is_map {
             track.parts.add(Part::OwnMap, spent[OWN]);
         } else {
-            // A running segment is closed at its end, so the transfer is over.
-            let transfer = self.page_transfer.as_ns();
+            // A running segment is closed when its command is over or suspended: what it owes the
+            // channel before the array has passed, and what it owes behind it comes in the last.
+            let transfer = std::mem::take(&mut state.channel_ns).min(spent[OWN]);
             track.parts.add(Part::Transfer, transfer);
             track.parts.add(Part::Array, spent[OWN] - transfer);
         }
     }
 
-    /// A set's account as of now. Walks along the waits to the set that waits for nobody and back.
+    /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only since
+    /// now, and back.
     fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
         let mut chain = std::mem::take(&mut self.chain);
         let mut at = set;
-        while self.sets[at as usize].mode == Mode::Waiting {
+        let mut segment = [0; ACCOUNTS];
+        loop {
+            let state = &self.sets[at as usize];
+            if state.track.since == self.now {
+                break;
+            }
+            if state.mode != Mode::Waiting {
+                segment = self.own_segment(at);
+                break;
+            }
             chain.push(at);
-            at = self.sets[at as usize].track.source;
+            at = state.track.source;
         }
-        let mut account = self.with_earlier(at, self.own_segment(at));
+        let mut account = self.with_earlier(at, segment);
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }
@@ -169,25 +196,46 @@ impl Device {
         let mut spent = [0; ACCOUNTS];
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
-            Mode::Queued => {
+            Mode::Queued | Mode::Suspended => {
                 let die = self.die_account(self.current_die(set));
                 for account in DIE..=DIE + DIE_GC {
                     spent[account] = die[account] - track.base[account];
                 }
             }
             Mode::Running => {
-                let all = self.now.since(state.started).as_ns();
-                if self.stage(set).purpose(state.copies_map).is_gc() {
-                    spent[DIE + DIE_GC] = all;
-                } else {
-                    let until = state.bus_until.min(self.now);
-                    let from = state.bus_from.min(until);
-                    spent[BUS] = until.since(from).as_ns();
-                    spent[OWN] = all - spent[BUS];
-                }
+                let die = &self.dies[self.current_die(set).index()];
+                let operation = match state.place {
+                    Place::Array => &die.array,
+                    Place::Output => &die.output,
+                    Place::Suspended => &die.suspended,
+                };
+                return self.running_segment(set, operation);
             }
             Mode::Waiting => unreachable!("a set that waits shares the segment of another"),
         }
+        spent
+    }
+
+    /// The segment of a command on the die: waiting for the channel before its command and before
+    /// its data, and the rest.
+    fn running_segment(&self, set: u32, operation: &Operation) -> [u64; ACCOUNTS] {
+        let since = self.sets[set as usize].track.since;
+        let mut spent = [0; ACCOUNTS];
+        let all = self.now.since(since).as_ns();
+        if operation.gc {
+            spent[DIE + DIE_GC] = all;
+            return spent;
+        }
+        let overlap = |from: Time, until: Time| {
+            let (from, until) = (from.max(since), until.min(self.now));
+            if from < until { until.since(from).as_ns() } else { 0 }
+        };
+        let mut bus = overlap(operation.began, operation.lead_from);
+        if operation.out_ns > 0 {
+            bus += overlap(operation.array_end, operation.out_from);
+        }
+        spent[BUS] = bus;
+        spent[OWN] = all - bus;
         spent
     }
 
@@ -195,8 +243,8 @@ impl Device {
         let die = &self.dies[die.index()];
         let mut account = [0; ACCOUNTS];
         account[DIE..=DIE + DIE_GC].copy_from_slice(&die.busy);
-        if die.running != NIL {
-            account[DIE + die.doing] += self.now.since(die.since).as_ns();
+        if let Some(doing) = die.doing {
+            account[DIE + doing] += self.now.since(die.since).as_ns();
         }
         account
     }

@@ -1,39 +1,54 @@
 //! Completion: effects of a command, the next command of its set, whoever waited, the request.
 
 use super::Device;
-use super::state::{Mode, Stage};
+use super::state::{Mode, Operation, Stage};
+use crate::config::Allocation;
 use crate::ftl::page_map::Owner;
+use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
-use flashyard_core::request::RequestOp;
 use flashyard_core::units::{DieId, Time};
 
 impl Device {
-    /// The array of a die is done, or its data has left the channel.
-    pub(super) fn die_event(&mut self, die: DieId) {
-        let set = self.dies[die.index()].running;
-        let transfers = self.stage(set).op() == Op::Read && self.page_transfer.as_ns() > 0;
-        if transfers && !self.dies[die.index()].in_transfer {
-            let start = self.channel_free_at(die);
-            let end = self.reserve_channel(die, start);
-            self.sets[set as usize].bus_until = start;
-            self.dies[die.index()].in_transfer = true;
-            self.events.push(&mut self.event_positions, (end, die.get()), die.get());
-        } else {
-            self.command_over(set, die);
+    /// An operation is over: all its effects, then whoever goes on.
+    pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
+        let mut done = std::mem::take(&mut self.done);
+        let mut at = operation.leader;
+        while at != NIL {
+            done.push(at);
+            at = self.sets[at as usize].rider;
+        }
+        for &set in &done {
+            self.account_for(set, die, &operation);
+            self.settle(set, &operation);
+        }
+        self.relabel(die);
+        self.stir(die);
+        if let Some(checker) = &mut self.checker {
+            checker.over(self.now, die, operation.op, operation.out_ns > 0);
+        }
+        for &set in &done {
+            self.take_effect(set);
+        }
+        for &set in &done {
+            self.stage_over(set);
+        }
+        done.clear();
+        self.done = done;
+        self.wake_passed();
+    }
+
+    /// Ends the account of a command and, of a program, fills its block.
+    fn settle(&mut self, set: u32, operation: &Operation) {
+        self.close_with(set, operation);
+        if operation.op == Op::Program {
+            let ppn = self.sets[set as usize].ppn.expect("a program has a page");
+            self.map.blocks.programmed(ppn);
         }
     }
 
-    fn command_over(&mut self, set: u32, die: DieId) {
-        self.account_for(set, die);
-        let unit = &mut self.dies[die.index()];
-        unit.busy[unit.doing] += self.now.since(unit.since).as_ns();
-        self.close_and_rest(set);
-        let unit = &mut self.dies[die.index()];
-        unit.running = NIL;
-        self.stir(die);
-        self.take_effect(set, die);
+    fn stage_over(&mut self, set: u32) {
         let mut woken = std::mem::take(&mut self.woken);
         self.graph.complete_stage(set, |other| woken.push(other));
         let node = self.graph.node(set);
@@ -41,8 +56,10 @@ impl Device {
         if !over {
             self.activate(set);
         }
-        woken.sort_unstable_by_key(|&other| self.graph.node(other).number);
-        woken.dedup();
+        if woken.len() > 1 {
+            woken.sort_unstable_by_key(|&other| self.graph.node(other).number);
+            woken.dedup();
+        }
         for &other in &woken {
             self.wake(other);
         }
@@ -51,7 +68,6 @@ impl Device {
         if over {
             self.complete_set(set);
         }
-        self.wake_passed();
     }
 
     /// Something that a set waited for is over.
@@ -66,23 +82,34 @@ impl Device {
         self.enter(set, Mode::Slotless);
     }
 
-    /// Counts the operation, its time and its energy.
-    fn account_for(&mut self, set: u32, die: DieId) {
+    /// Counts a set's share of an operation: the first set of a page stands for the page, the
+    /// leader for the operation and its command.
+    fn account_for(&mut self, set: u32, die: DieId, operation: &Operation) {
         let stage = self.stage(set);
-        let state = &mut self.sets[set as usize];
-        let (op, purpose) = (stage.op(), stage.purpose(state.copies_map));
-        let charge = state.charge;
-        state.own += self.now.since(state.started);
-        let (array, transfer) = (self.array_time(op).as_ns(), self.transfer_time(op).as_ns());
-        let phase = self.phase();
-        self.totals.work[phase as usize].count(op, purpose, array, transfer);
-        if charge == NIL {
-            self.totals.unattributed.count(op, purpose, array, transfer);
-        } else {
-            self.pending[charge as usize].work.count(op, purpose, array, transfer);
-        }
-        if let Some(checker) = &mut self.checker {
-            checker.over(self.now, die);
+        let state = &self.sets[set as usize];
+        let (op, purpose, charge) = (operation.op, stage.purpose(state.copies_map), state.charge);
+        let leads = set == operation.leader;
+        if state.page_units > 0 {
+            let command_ns = if leads { self.settings.keys.channel.command_ns } else { 0 };
+            let on_die = self.settings.keys.gc.copyback && stage.is_copy();
+            let data_ns = if on_die { 0 } else { self.data_ns(op, state.page_units) };
+            let programs = op == Op::Program;
+            let work = Work {
+                ops: u64::from(leads),
+                pages: if programs { self.settings.geometry.program_pages.into() } else { 1 },
+                array_ns: operation.array.as_ns(),
+                transfer_ns: command_ns + data_ns,
+            };
+            let phase = self.phase();
+            self.totals.work[phase as usize].count(op, purpose, &work);
+            if charge == NIL {
+                self.totals.unattributed.count(op, purpose, &work);
+            } else {
+                self.totals.attributed.count(op, purpose, &work);
+                if let Some(works) = self.works.get_mut(charge as usize) {
+                    works.count(op, purpose, &work);
+                }
+            }
         }
         if !self.observers.is_empty() {
             let event = self.command_done(set, die);
@@ -109,32 +136,40 @@ impl Device {
     }
 
     /// What a command changes when it completes.
-    fn take_effect(&mut self, set: u32, die: DieId) {
-        let state = self.sets[set as usize];
-        if self.stage(set).op() == Op::Program {
-            self.map.blocks.programmed(state.ppn.expect("a program has a page"));
-        }
+    fn take_effect(&mut self, set: u32) {
+        let state = &self.sets[set as usize];
         match self.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
-                self.map.commit(Owner::Map(state.map_page), state.ppn.expect("has a page"));
+                let page = state.map_page;
+                self.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
                 if let Some(cache) = &mut self.cache {
-                    cache.written(state.map_page, set);
+                    cache.written(page, set);
                 }
             }
             Stage::Fetch => {
                 let cache = self.cache.as_mut().expect("only a cache fetches");
                 cache.fetched(state.line, set);
             }
-            Stage::Program => self.commit_write(set),
+            Stage::Program => {
+                if self.settings.keys.ftl.allocation == Allocation::Dynamic {
+                    let plane = self.current_plane(set);
+                    self.planes[plane.index()].writes -= 1;
+                }
+                self.commit_write(set);
+            }
             Stage::Read => {
                 if let Some(checker) = &mut self.checker {
                     let order = self.pending[state.request as usize].order;
-                    checker.read_over(die, order, state.page);
+                    checker.read_over(order, state.page);
                 }
             }
-            Stage::CopyProgram => self.copy_over(set, die),
-            Stage::Erase => self.erase_over(set, die),
-            Stage::EvictRead | Stage::CopyRead | Stage::RewriteRead | Stage::Barrier => {}
+            Stage::CopyProgram => self.copy_over(set),
+            Stage::Erase => self.erase_over(set),
+            Stage::EvictRead
+            | Stage::OldRead
+            | Stage::CopyRead
+            | Stage::RewriteRead
+            | Stage::Barrier => {}
         }
     }
 
@@ -173,7 +208,7 @@ impl Device {
         let state = self.sets[set as usize];
         let barrier = state.request != NIL && self.pending[state.request as usize].pages == 0;
         if state.request != NIL && !barrier {
-            if self.pending[state.request as usize].request.op == RequestOp::Trim {
+            if state.trims {
                 self.commit_trim(set);
             }
             if state.changes {
@@ -243,9 +278,9 @@ impl Device {
         if request.charges > 0 {
             return;
         }
-        self.totals.attributed.merge(&request.work);
         if !self.observers.is_empty() {
-            let energy = request.work.energy_pj(&self.settings.keys.energy);
+            let work = self.works[handle as usize];
+            let energy = work.energy_pj(&self.settings.keys.energy);
             let event = RequestDone {
                 order: request.order,
                 request: request.request,
@@ -255,7 +290,7 @@ impl Device {
                 queue_wait_ns: queue_wait(request.first_slot, request.request.arrival, completion),
                 own_ns: request.own.as_ns(),
                 parts: request.parts,
-                work: request.work,
+                work,
                 energy_pj: u64::try_from(energy).unwrap_or(u64::MAX),
             };
             self.observers.iter_mut().for_each(|observer| observer.request_done(&event));

@@ -1,7 +1,6 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
 use super::Device;
-use super::explain::DIE_GC;
 use super::state::{Mode, Stage};
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
@@ -9,17 +8,19 @@ use flashyard_core::command::Op;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::heap::Entry;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
-use flashyard_core::units::{DieId, Ppn, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: [&str; 2] = ["GC-RCQ", "GC-PCQ"];
 
 /// What a command that is about to start gets.
-enum Bound {
+pub(super) enum Bound {
     /// The page that it works on; none for a read of a never-written page.
     Page(Option<Ppn>),
-    /// No page: the die has no room for a program.
+    /// No page: the plane has no room for a program.
     NoRoom,
+    /// The data has moved to this plane of another die.
+    Elsewhere(PlaneId),
 }
 
 impl Device {
@@ -50,6 +51,9 @@ impl Device {
         }
         queue.insert(&mut self.positions, set, placement, self.next_insertion);
         self.next_insertion += 1;
+        if self.gathers {
+            self.list_queued(set);
+        }
         let state = &mut self.sets[set as usize];
         state.queue = placement.queue;
         state.key = placement.key;
@@ -79,7 +83,7 @@ impl Device {
         } else {
             flashyard_core::command::Rank::NONE
         };
-        let pressed = inherited.is_some() && !self.is_urgent(self.current_die(set));
+        let pressed = inherited.is_some() && !self.is_urgent(self.current_plane(set));
         if state.request == NIL && !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
@@ -110,7 +114,10 @@ impl Device {
         self.insert(set, &placement, in_gc_queue, true);
     }
 
-    fn take_from_queue(&mut self, set: u32) -> Option<Time> {
+    pub(super) fn take_from_queue(&mut self, set: u32) -> Option<Time> {
+        if self.gathers {
+            self.unlist_queued(set);
+        }
         let in_gc_queue = self.sets[set as usize].in_gc_queue;
         let die = self.current_die(set);
         let die = &mut self.dies[die.index()];
@@ -128,143 +135,136 @@ impl Device {
     }
 
     fn dispatch(&mut self, die: DieId) {
-        while self.dies[die.index()].running == NIL && self.failed.is_none() {
-            let urgent = self.is_urgent(die);
-            let queues = &self.dies[die.index()];
-            let host = queues.host.peek(self.now);
-            let gc = queues.gc.peek(self.now);
-            let Some(set) = (if urgent { gc.or(host) } else { host.or(gc) }) else { return };
+        while self.failed.is_none() {
+            if self.dies[die.index()].array.is_some() {
+                return self.suspend_for_read(die);
+            }
+            let next = self.next_command(die);
+            let reads = next.is_some_and(|set| self.stage(set).op() == Op::Read);
+            if self.dies[die.index()].suspended.is_some() && !reads {
+                if !self.dies[die.index()].pausing && !self.dies[die.index()].output.is_some() {
+                    self.resume(die);
+                }
+                return;
+            }
+            let Some(set) = next else { return };
+            if !self.is_free_for(die, self.stage(set).op()) {
+                return;
+            }
             match self.bind(set, die) {
                 Bound::Page(ppn) => {
                     self.take_from_queue(set);
                     self.start(set, die, ppn);
                 }
-                Bound::NoRoom => self.wait_for_room(set, die),
+                Bound::NoRoom => self.wait_for_room(set),
+                Bound::Elsewhere(plane) => self.follow(set, plane),
             }
         }
     }
 
-    /// Binds the page of a command that is about to start.
-    fn bind(&mut self, set: u32, die: DieId) -> Bound {
+    /// The command that a die takes next.
+    pub(super) fn next_command(&self, die: DieId) -> Option<u32> {
+        let queues = &self.dies[die.index()];
+        let host = queues.host.peek(self.now);
+        let Some(gc) = queues.gc.peek(self.now) else { return host };
+        if host.is_none() || self.is_urgent(self.current_plane(gc)) { Some(gc) } else { host }
+    }
+
+    /// The data of a read has moved to another die: it waits there.
+    fn follow(&mut self, set: u32, plane: PlaneId) {
+        self.take_from_queue(set);
+        self.close_and_rest(set);
+        let stage = self.graph.node(set).stage;
+        self.sets[set as usize].stages[stage as usize].1 = plane;
+        self.enter(set, Mode::Queued);
+        let (placement, in_gc_queue) = self.placement(set);
+        self.insert(set, &placement, in_gc_queue, true);
+    }
+
+    /// The unit that a read would find now.
+    pub(super) fn read_target(&self, set: u32) -> Option<Ppn> {
         let state = &self.sets[set as usize];
-        let frontier = match self.stage(set) {
-            Stage::Program => Frontier::HostData,
-            Stage::Writeback | Stage::RewriteProgram => Frontier::HostMap,
-            Stage::CopyProgram => Frontier::for_copy(state.copies_map),
-            Stage::Read => return Bound::Page(self.map.lookup(state.lpn)),
-            Stage::EvictRead | Stage::RewriteRead => {
-                return Bound::Page(self.map.lookup_map(state.map_page));
-            }
+        match self.stage(set) {
+            Stage::Read | Stage::OldRead => self.map.lookup(state.lpn),
+            Stage::EvictRead | Stage::RewriteRead => self.map.lookup_map(state.map_page),
             Stage::Fetch => {
                 let cache = self.cache.as_ref().expect("only a cache fetches");
-                return Bound::Page(self.map.lookup_map(cache.map_page(state.lpn)));
+                self.map.lookup_map(cache.map_page(state.lpn))
             }
-            Stage::CopyRead => return Bound::Page(state.source),
-            Stage::Erase => return Bound::Page(state.ppn),
-            Stage::Barrier => unreachable!("a barrier never waits in a queue"),
-        };
+            Stage::CopyRead => state.source,
+            _ => None,
+        }
+    }
+
+    /// Binds the page of a command that is about to start on a die.
+    pub(super) fn bind(&mut self, set: u32, die: DieId) -> Bound {
+        match self.stage(set).op() {
+            Op::Read => {
+                let target = self.read_target(set);
+                match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
+                    Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
+                        Bound::Elsewhere(plane)
+                    }
+                    _ => Bound::Page(target),
+                }
+            }
+            Op::Erase => Bound::Page(self.sets[set as usize].ppn),
+            Op::Program => self.bind_program(set),
+        }
+    }
+
+    fn bind_program(&mut self, set: u32) -> Bound {
+        let plane = self.current_plane(set);
+        let frontier = self.frontier(set);
         let reserve = self.settings.keys.gc.reserve_blocks;
         let untouchable = match frontier {
-            Frontier::HostData => reserve,
+            Frontier::HostData(_) => reserve,
             Frontier::HostMap => reserve / 2,
-            Frontier::GcData | Frontier::GcMap => 0,
+            Frontier::CopiedData(_) | Frontier::CopiedMap => 0,
         };
-        let free = u64::from(self.map.blocks.free_blocks(die));
-        if !self.map.blocks.has_open_page(die, frontier) && free <= untouchable {
+        // Where copies share the block of host data, an open block may be theirs.
+        let shared = self.map.blocks.copies_share() && frontier == Frontier::HostData(0);
+        let free = u64::from(self.map.blocks.free_blocks(plane));
+        if free <= untouchable && (shared || !self.map.blocks.has_open_block(plane, frontier)) {
             return Bound::NoRoom;
         }
+        let state = &self.sets[set as usize];
         let (request, charge) = (state.request, state.charge);
-        let Some((ppn, opened)) = self.map.blocks.take_page(die, frontier) else {
+        let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Bound::NoRoom;
         };
         if request != NIL {
-            self.dies[die.index()].fruitless = 0;
+            self.planes[plane.index()].fruitless = 0;
         }
         if opened {
             if charge != NIL {
                 let order = self.pending[charge as usize].order;
-                self.dies[die.index()].drawer = (charge, order);
+                self.planes[plane.index()].drawer = (charge, order);
             }
-            self.collect(die, charge);
+            self.collect(plane, charge);
         }
         Bound::Page(Some(ppn))
     }
 
-    /// A program without room waits for the erase that garbage collection of its die works towards.
-    fn wait_for_room(&mut self, set: u32, die: DieId) {
-        assert!(self.stage(set) != Stage::CopyProgram, "a copy always has room on its die");
+    /// A program without room waits for the erase that garbage collection of its plane works
+    /// towards.
+    fn wait_for_room(&mut self, set: u32) {
+        assert!(self.stage(set) != Stage::CopyProgram, "a copy always has room on its plane");
+        let plane = self.current_plane(set);
         self.take_from_queue(set);
-        self.collect(die, self.sets[set as usize].charge);
-        let Some(job) = &self.dies[die.index()].job else {
+        self.collect(plane, self.sets[set as usize].charge);
+        let Some(job) = &self.planes[plane.index()].job else {
+            let die = self.settings.geometry.die_of_plane(plane);
             self.failed = Some(super::SimError::NoRoom { die: die.get() });
             return;
         };
         let wait = Wait { source: job.eraser, stage: 0, kind: EdgeKind::Room };
         let stage = self.graph.node(set).stage;
         self.totals.room_waits += 1;
-        self.dies[die.index()].programs_wait = true;
+        self.planes[plane.index()].programs_wait = true;
         self.connect(wait, set, stage);
         self.enter(set, Mode::Waiting);
         self.hand_on_ranks(&[set], None);
-    }
-
-    /// The die takes the command.
-    fn start(&mut self, set: u32, die: DieId, ppn: Option<Ppn>) {
-        self.enter(set, Mode::Running);
-        let stage = self.stage(set);
-        let op = stage.op();
-        let now = self.now;
-        let gc = stage.purpose(self.sets[set as usize].copies_map).is_gc();
-        let array = self.array_time(op);
-        let bus_from = if op == Op::Read { now + array } else { now };
-        let mut bus_until = bus_from;
-        let mut end = now + array;
-        if op == Op::Program && self.page_transfer.as_ns() > 0 {
-            bus_until = self.channel_free_at(die);
-            let free = self.reserve_channel(die, bus_until);
-            end = free + array;
-        }
-        let state = &mut self.sets[set as usize];
-        state.ppn = ppn;
-        state.started = now;
-        state.bus_from = bus_from;
-        state.bus_until = bus_until;
-        let unit = &mut self.dies[die.index()];
-        unit.running = set;
-        unit.since = now;
-        unit.doing = if gc { DIE_GC } else { op as usize };
-        unit.in_transfer = false;
-        self.events.push(&mut self.event_positions, (end, die.get()), die.get());
-        if stage == Stage::Read {
-            let lpn = self.sets[set as usize].lpn;
-            let overtakes = self.live_change_of(lpn, self.graph.node(set).number).is_some();
-            self.totals.data_hazards_ignored += u64::from(overtakes);
-        }
-        if let Some(checker) = &mut self.checker {
-            checker.started(
-                now,
-                die,
-                op,
-                ppn,
-                (stage == Stage::Read).then_some(self.sets[set as usize].lpn),
-            );
-        }
-    }
-
-    /// The first instant at which the channel of a die has nothing left to carry.
-    pub(super) fn channel_free_at(&self, die: DieId) -> Time {
-        self.channel_free[self.settings.geometry.channel_of(die).index()].max(self.now)
-    }
-
-    /// Takes the channel of a die for a page from `start` on; returns when it is over.
-    pub(super) fn reserve_channel(&mut self, die: DieId, start: Time) -> Time {
-        let channel = self.settings.geometry.channel_of(die);
-        let end = start + self.page_transfer;
-        self.channel_free[channel.index()] = end;
-        if let Some(checker) = &mut self.checker {
-            checker.transferred(channel, start, end);
-        }
-        end
     }
 
     pub(super) fn command_name(&self, set: u32) -> CommandName {

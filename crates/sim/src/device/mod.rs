@@ -9,11 +9,13 @@
 //! admission, then idle dies take commands in ascending order.
 
 mod admit;
+mod array;
 mod collect;
 mod delays;
 mod error;
 mod explain;
 mod finish;
+mod gather;
 mod issue;
 mod results;
 mod state;
@@ -30,15 +32,15 @@ use crate::policy::Policy;
 use crate::report::Report;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
-use flashyard_core::command::Op;
+use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry, IndexedHeap};
 use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
-use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, MapPage, Span, Time};
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
 use results::Totals;
-use state::{Pending, Set, Stage};
+use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -47,14 +49,22 @@ use std::fmt;
 struct Die {
     host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
     gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    /// The set whose command runs, [`NIL`] when idle.
-    running: u32,
+    /// What the array does, what leaves from the page register, what is suspended.
+    array: Operation,
+    output: Operation,
+    suspended: Operation,
+    /// Whether the array is on its way from the suspended operation.
+    pausing: bool,
+    /// What time is charged to, and since when.
+    doing: Option<usize>,
     since: Time,
-    doing: usize,
-    /// The array is done and the data waits for, or is on, the channel.
-    in_transfer: bool,
     /// Time spent reading, programming, erasing, collecting garbage.
     busy: [u64; 4],
+}
+
+/// A plane: its garbage collection and what waits for it.
+#[derive(Debug)]
+struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
     moved: Vec<(MapPage, Lpn)>,
@@ -64,6 +74,10 @@ struct Die {
     /// room.
     programs_wait: bool,
     fruitless: u32,
+    /// Unfinished host programs, where allocation is dynamic.
+    writes: u32,
+    /// The oldest and newest queued command of each kind, where operations gather several.
+    queued: [(u32, u32); STAGE_KINDS],
 }
 
 /// The simulated device.
@@ -77,7 +91,16 @@ pub struct Device {
     map: PageMap,
     cache: Option<LineCache>,
     dies: Vec<Die>,
+    planes: Vec<Plane>,
+    /// Whether one operation may serve several commands.
+    gathers: bool,
+    /// Where dynamic allocation goes on.
+    next_stripe: u32,
+    /// Operations with a random time so far.
+    operations: u64,
     channel_free: Vec<Time>,
+    /// Time that each channel has been given to carry.
+    channel_busy: Vec<u64>,
     /// The next completion of each busy die.
     events: Events,
     event_positions: Vec<u32>,
@@ -89,6 +112,8 @@ pub struct Device {
     /// The first live set of each bucket of the index by LPN.
     lpn_index: Vec<u32>,
     pending: Vec<Pending>,
+    /// The work of each request under way, where observers ask for it.
+    works: Vec<Tally>,
     free_pending: u32,
     waiting_requests: VecDeque<u32>,
     /// The request that is being translated.
@@ -104,7 +129,6 @@ pub struct Device {
     arrived: u64,
     next_set: u64,
     next_insertion: u64,
-    page_transfer: Span,
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
@@ -112,6 +136,7 @@ pub struct Device {
     changed: Vec<u32>,
     new_sets: Vec<u32>,
     chain: Vec<u32>,
+    done: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
 }
@@ -139,7 +164,8 @@ impl Device {
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
         let keys = &settings.keys;
-        let dies = settings.geometry.dies() as usize;
+        let geometry = settings.geometry;
+        let dies = geometry.dies() as usize;
         let mut device = Self {
             settings: *settings,
             policy,
@@ -149,16 +175,22 @@ impl Device {
             now: Time::ZERO,
             map: PageMap::new(settings),
             cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
-            dies: (0..dies).map(|_| Die::new(settings.geometry.pages_per_block)).collect(),
+            dies: (0..dies).map(|_| Die::new()).collect(),
+            planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
+            gathers: geometry.program_units() > 1 || geometry.planes > 1,
+            next_stripe: 0,
+            operations: 0,
+            channel_busy: vec![0; geometry.channels as usize],
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
-            events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); dies]),
-            event_positions: vec![ABSENT; dies],
+            events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); 2 * dies]),
+            event_positions: vec![ABSENT; 2 * dies],
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
             lpn_index: vec![NIL; 1],
             pending: Vec::new(),
+            works: Vec::new(),
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
             translating: None,
@@ -172,13 +204,13 @@ impl Device {
             arrived: 0,
             next_set: 0,
             next_insertion: 0,
-            page_transfer: settings.page_transfer,
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
             passed: Vec::new(),
             changed: Vec::new(),
             new_sets: Vec::new(),
             chain: Vec::new(),
+            done: Vec::new(),
             failed: None,
             totals: Totals::default(),
         };
@@ -232,9 +264,9 @@ impl Device {
             let Some(now) = [event, due].into_iter().flatten().min() else { break };
             assert!(now >= self.now, "time runs backwards");
             self.now = now;
-            while let Some(((_, _), die)) = self.events.peek().filter(|((at, _), _)| *at == now) {
-                self.events.remove(&mut self.event_positions, die);
-                self.die_event(DieId::new(die));
+            while let Some((_, member)) = self.events.peek().filter(|((at, _), _)| *at == now) {
+                self.events.remove(&mut self.event_positions, member);
+                self.die_event(member);
             }
             while let Some(request) = arrival.filter(|request| request.arrival == now) {
                 self.arrive(&request).map_err(RunError::Sim)?;
@@ -287,7 +319,6 @@ impl Device {
             preflush_ns: 0,
             own: Span::ZERO,
             parts: crate::metrics::parts::Parts::default(),
-            work: Tally::default(),
             link: NIL,
         };
         self.arrived += 1;
@@ -305,6 +336,10 @@ impl Device {
             self.pending[handle as usize] = pending;
             handle
         };
+        if !self.observers.is_empty() {
+            self.works.resize(self.pending.len(), Tally::default());
+            self.works[handle as usize] = Tally::default();
+        }
         self.waiting_requests.push_back(handle);
         Ok(())
     }
@@ -317,8 +352,10 @@ impl Device {
         let end = start + u64::from(request.sectors);
         let (first, last) = match request.op {
             RequestOp::Flush => (0, 0),
-            RequestOp::Trim => (start.div_ceil(unit), end / unit),
-            RequestOp::Read | RequestOp::Write => {
+            RequestOp::Trim if !request.flags.has(Flags::ZEROES) => {
+                (start.div_ceil(unit), end / unit)
+            }
+            RequestOp::Read | RequestOp::Write | RequestOp::Trim => {
                 (start / unit, end.div_ceil(unit).max(start / unit + 1))
             }
         };
@@ -330,24 +367,28 @@ impl Device {
     /// Writes every exported page and every map page once, in order, in no time.
     fn fill(&mut self) {
         for lpn in (0..self.settings.exported_units).map(Lpn::new) {
-            let die = self.settings.geometry.die_of_lpn(lpn);
-            self.put(die, Frontier::HostData, Owner::Data(lpn));
+            let plane = self.settings.geometry.plane_of_lpn(lpn);
+            self.put(plane, Frontier::HostData(0), Owner::Data(lpn));
         }
         for page in (0..self.settings.map_pages).map(MapPage::new) {
-            self.put(self.die_of_map(page), Frontier::HostMap, Owner::Map(page));
+            self.put(self.plane_of_map(page), Frontier::HostMap, Owner::Map(page));
         }
+        self.map.blocks.end_programs();
     }
 
-    fn put(&mut self, die: DieId, frontier: Frontier, owner: Owner) {
-        let page = self.map.blocks.take_page(die, frontier);
-        let (ppn, _) = page.expect("the settings leave room for every page");
-        self.map.blocks.programmed(ppn);
+    fn put(&mut self, plane: PlaneId, frontier: Frontier, owner: Owner) {
+        let unit = self.map.blocks.take_unit(plane, frontier);
+        let (ppn, _) = unit.expect("the settings leave room for every unit");
+        let block = self.settings.geometry.unit_in_block(ppn) + 1;
+        if block == self.settings.geometry.units_per_block() {
+            self.map.blocks.programmed(ppn);
+        }
         self.map.commit(owner, ppn);
     }
 
-    /// The die of a map page: the one that the data striping gives to its number.
-    const fn die_of_map(&self, page: MapPage) -> DieId {
-        self.settings.geometry.die_of_lpn(Lpn::new(page.get()))
+    /// The plane of a map page: the one that striping gives to its number.
+    const fn plane_of_map(&self, page: MapPage) -> PlaneId {
+        self.settings.geometry.plane_of_stripe(page.get())
     }
 
     const fn phase(&self) -> Phase {
@@ -363,18 +404,23 @@ impl Device {
         self.sets[set as usize].stages[self.graph.node(set).stage as usize].0
     }
 
-    /// The die of the current command of a set.
-    fn current_die(&self, set: u32) -> DieId {
+    /// The plane of the current command of a set.
+    fn current_plane(&self, set: u32) -> PlaneId {
         self.sets[set as usize].stages[self.graph.node(set).stage as usize].1
     }
 
+    /// The die of the current command of a set.
+    fn current_die(&self, set: u32) -> DieId {
+        self.settings.geometry.die_of_plane(self.current_plane(set))
+    }
+
     /// Adds a set with these commands to the graph.
-    fn new_set(&mut self, state: Set, stages: &[(Stage, DieId)]) -> u32 {
+    fn new_set(&mut self, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         let mut spans = [Span::ZERO; flashyard_core::graph::STAGES];
         let mut state = state;
-        for (place, &(stage, die)) in stages.iter().enumerate() {
+        for (place, &(stage, plane)) in stages.iter().enumerate() {
             spans[place] = self.span_of(stage);
-            state.stages[place] = (stage, die);
+            state.stages[place] = (stage, plane);
         }
         if !self.graph.has_node() {
             self.grow_sets();
@@ -386,35 +432,19 @@ impl Device {
         set
     }
 
-    /// The nominal duration of a command: array and transfer, without waiting for the channel.
+    /// The nominal duration of a command: array and channel, without waiting, on a page of the
+    /// first type, one unit of a read.
     fn span_of(&self, stage: Stage) -> Span {
-        match stage {
-            Stage::Barrier => Span::ZERO,
-            stage => self.array_time(stage.op()) + self.transfer_time(stage.op()),
+        if stage == Stage::Barrier {
+            return Span::ZERO;
         }
+        let channel = self.settings.keys.channel.command_ns + self.data_ns(stage.op(), 1);
+        self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 
-    /// How long the array works on an operation.
-    const fn array_time(&self, op: Op) -> Span {
-        let nand = &self.settings.keys.nand;
-        Span::from_ns(match op {
-            Op::Read => nand.read_us,
-            Op::Program => nand.program_us,
-            Op::Erase => nand.erase_us,
-        })
-    }
-
-    /// How long the channel carries an operation's page.
-    const fn transfer_time(&self, op: Op) -> Span {
-        match op {
-            Op::Read | Op::Program => self.page_transfer,
-            Op::Erase => Span::ZERO,
-        }
-    }
-
-    /// Whether a die is so short of free blocks that garbage collection goes first.
-    fn is_urgent(&self, die: DieId) -> bool {
-        u64::from(self.map.blocks.free_blocks(die)) <= self.settings.keys.gc.hard_free_blocks
+    /// Whether a plane is so short of free blocks that garbage collection goes first.
+    fn is_urgent(&self, plane: PlaneId) -> bool {
+        u64::from(self.map.blocks.free_blocks(plane)) <= self.settings.keys.gc.hard_free_blocks
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.
@@ -424,7 +454,9 @@ impl Device {
         self.positions.ready.resize(count, ABSENT);
         self.positions.deadline.resize(count, ABSENT);
         self.graph.storage_mut().0.resize(count, Node::VACANT);
-        for list in [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed] {
+        for list in
+            [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed, &mut self.done]
+        {
             list.reserve(count);
         }
         self.unslotted.reserve(count);
@@ -459,21 +491,31 @@ impl Device {
 }
 
 impl Die {
-    fn new(pages_per_block: u32) -> Self {
-        let queue = || CommandQueue::new(Vec::new(), Vec::new());
+    fn new() -> Self {
         Self {
-            host: queue(),
-            gc: queue(),
-            running: NIL,
+            host: CommandQueue::new(Vec::new(), Vec::new()),
+            gc: CommandQueue::new(Vec::new(), Vec::new()),
+            array: Operation::NONE,
+            output: Operation::NONE,
+            suspended: Operation::NONE,
+            pausing: false,
+            doing: None,
             since: Time::ZERO,
-            doing: 0,
-            in_transfer: false,
             busy: [0; 4],
+        }
+    }
+}
+
+impl Plane {
+    fn new(geometry: &Geometry) -> Self {
+        Self {
             job: None,
-            moved: Vec::with_capacity(pages_per_block as usize),
+            moved: Vec::with_capacity(geometry.units_per_block() as usize),
             drawer: (NIL, 0),
             programs_wait: false,
             fruitless: 0,
+            writes: 0,
+            queued: [(NIL, NIL); STAGE_KINDS],
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::finish::queue_wait;
 use super::state::Pending;
 use super::{Device, SimError};
+use crate::config::MultiPlane;
 use crate::metrics::backlog::Backlog;
-use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::report::{
@@ -53,6 +54,9 @@ pub(super) struct Totals {
     pub(super) gc_superseded: u64,
     pub(super) gc_lines_updated: u64,
     pub(super) room_waits: u64,
+    pub(super) suspensions: u64,
+    pub(super) padded_units: u64,
+    pub(super) partial_writes_read: u64,
     pub(super) rekeys: u64,
     pub(super) unmapped_reads: u64,
     pub(super) data_hazards_ignored: u64,
@@ -79,6 +83,9 @@ impl Default for Totals {
             gc_superseded: 0,
             gc_lines_updated: 0,
             room_waits: 0,
+            suspensions: 0,
+            padded_units: 0,
+            partial_writes_read: 0,
             rekeys: 0,
             unmapped_reads: 0,
             data_hazards_ignored: 0,
@@ -124,7 +131,10 @@ impl Device {
             return Err(SimError::Stuck { order, requests: self.outstanding });
         }
         assert_eq!(self.graph.live(), 0, "sets are left over");
-        assert!(self.dies.iter().all(|die| die.job.is_none()), "a block is left half collected");
+        assert!(
+            self.planes.iter().all(|plane| plane.job.is_none()),
+            "a block is left half collected"
+        );
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -219,29 +229,34 @@ impl Device {
     }
 
     fn flash(&self, all: &Tally) -> FlashReport {
-        let by_purpose = |op: Op| {
-            Purpose::ALL.iter().map(|purpose| (purpose.name(), all.get(op, *purpose).ops)).collect()
-        };
-        let operations: BTreeMap<_, BTreeMap<_, _>> =
+        let by_purpose = |count: &dyn Fn(Work) -> u64| -> BTreeMap<_, BTreeMap<_, _>> {
+            let counts = |op: Op| {
+                let named = |p: &Purpose| (p.name(), count(all.get(op, *p)));
+                Purpose::ALL.iter().map(named).collect()
+            };
             [("reads", Op::Read), ("programs", Op::Program), ("erases", Op::Erase)]
                 .into_iter()
-                .map(|(name, op)| (name, by_purpose(op)))
-                .collect();
+                .map(|(name, op)| (name, counts(op)))
+                .collect()
+        };
         let phases = Phase::ALL.iter().map(|phase| {
             let work = &self.totals.work[*phase as usize];
             let ops = Op::ALL.iter().map(|op| (op.name(), work.of_op(*op).ops)).collect();
             (phase.name(), ops)
         });
-        let programs = all.of_op(Op::Program).ops;
+        let programs = all.of_op(Op::Program).pages;
         let programmed = programs * u64::from(self.settings.geometry.page_bytes);
         let written = self.totals.sectors[RequestOp::Write as usize] * u64::from(SECTOR_BYTES);
-        let host = all.get(Op::Program, Purpose::Host).ops;
+        let host = all.get(Op::Program, Purpose::Host).pages;
         FlashReport {
-            pages: operations.clone(),
-            array_ops: operations,
+            pages: by_purpose(&|work| work.pages),
+            array_ops: by_purpose(&|work| work.ops),
             phases: phases.collect(),
             write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
             programs_per_host_page: (host > 0).then(|| programs as f64 / host as f64),
+            padded_units: self.totals.padded_units,
+            partial_writes_read: self.totals.partial_writes_read,
+            suspensions: self.totals.suspensions,
         }
     }
 
@@ -323,8 +338,12 @@ impl Device {
                 .sum::<u64>()
         };
         let busy = u128::from(work(Phase::Foreground)) + u128::from(work(Phase::Idle));
-        let capacity = u128::from(span) * self.dies.len() as u128;
         let keys = &self.settings.keys;
+        let at_once = match keys.nand.multi_plane {
+            MultiPlane::None => self.dies.len(),
+            MultiPlane::SamePage | MultiPlane::Any => self.planes.len(),
+        };
+        let capacity = u128::from(span) * at_once as u128;
         Verdict {
             initial_state: keys.state.initial.word(),
             gc_ran: self.totals.gc_jobs > 0,

@@ -1,13 +1,12 @@
 //! What the device remembers of every request and command set under way.
 
 use super::explain::Track;
-use crate::metrics::counters::Tally;
 use crate::metrics::parts::Parts;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, MapPage, Ppn, Span, Time};
+use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
 /// A command of a set, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub(super) enum Stage {
     Writeback,
     /// Read the map page of the line to fill (MRf).
     Fetch,
+    /// Read the old contents of a unit that is written in part (`DRo`).
+    OldRead,
     /// Read data (DR).
     Read,
     /// Program data (DP).
@@ -37,13 +38,19 @@ pub(super) enum Stage {
     Barrier,
 }
 
+/// How many kinds of commands there are.
+pub(super) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
+
 impl Stage {
     /// What the array does; none for a barrier.
     pub(super) const fn op(self) -> Op {
         match self {
-            Self::EvictRead | Self::Fetch | Self::Read | Self::CopyRead | Self::RewriteRead => {
-                Op::Read
-            }
+            Self::EvictRead
+            | Self::Fetch
+            | Self::OldRead
+            | Self::Read
+            | Self::CopyRead
+            | Self::RewriteRead => Op::Read,
             Self::Writeback | Self::Program | Self::CopyProgram | Self::RewriteProgram => {
                 Op::Program
             }
@@ -57,7 +64,7 @@ impl Stage {
         match self {
             Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
             Self::Fetch => Purpose::MapFetch,
-            Self::Read | Self::Program | Self::Barrier => Purpose::Host,
+            Self::OldRead | Self::Read | Self::Program | Self::Barrier => Purpose::Host,
             Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
@@ -70,6 +77,7 @@ impl Stage {
             Self::EvictRead => "MRe",
             Self::Writeback => "MP",
             Self::Fetch => "MRf",
+            Self::OldRead => "DRo",
             Self::Read => "DR",
             Self::Program => "DP",
             Self::CopyRead => "GR",
@@ -81,9 +89,14 @@ impl Stage {
         }
     }
 
+    /// Whether it copies a unit for garbage collection.
+    pub(super) const fn is_copy(self) -> bool {
+        matches!(self, Self::CopyRead | Self::CopyProgram)
+    }
+
     /// Whether it moves the data of the host request itself.
     pub(super) const fn is_data(self) -> bool {
-        matches!(self, Self::Read | Self::Program)
+        matches!(self, Self::OldRead | Self::Read | Self::Program)
     }
 }
 
@@ -98,6 +111,67 @@ pub(super) enum Mode {
     Queued,
     /// On the die.
     Running,
+    /// On the die, suspended for reads.
+    Suspended,
+}
+
+/// Where on a die an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the array, on the way to it, or done and waiting for the register.
+    Array,
+    /// In the page register, from where its data leaves.
+    Output,
+    /// Suspended.
+    Suspended,
+}
+
+/// One array operation and its time on the channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Operation {
+    /// The first of the sets that it serves, [`NIL`] for no operation; the others are its riders.
+    pub(super) leader: u32,
+    pub(super) op: Op,
+    /// Whether it is garbage collection's.
+    pub(super) gc: bool,
+    /// When the die took it, when the channel began to carry its command, when the array is done,
+    /// when the channel begins to carry its data out.
+    pub(super) began: Time,
+    pub(super) lead_from: Time,
+    pub(super) array_end: Time,
+    pub(super) out_from: Time,
+    /// Time in the array, without interruptions.
+    pub(super) array: Span,
+    /// Time of its data out on the channel.
+    pub(super) out_ns: u64,
+    /// Whether the array is done and the page register is not free.
+    pub(super) held: bool,
+    pub(super) suspensions: u64,
+    /// Of a suspended one: what is left in the array.
+    pub(super) left: Span,
+}
+
+impl Operation {
+    /// No operation.
+    pub(super) const NONE: Self = Self {
+        leader: NIL,
+        op: Op::Read,
+        gc: false,
+        began: Time::ZERO,
+        lead_from: Time::ZERO,
+        array_end: Time::ZERO,
+        out_from: Time::MAX,
+        array: Span::ZERO,
+        out_ns: 0,
+        held: false,
+        suspensions: 0,
+        left: Span::ZERO,
+    };
+
+    /// Whether there is one.
+    pub(super) const fn is_some(&self) -> bool {
+        self.leader != NIL
+    }
 }
 
 /// A command set under way.
@@ -109,11 +183,12 @@ pub(super) struct Set {
     pub(super) charge: u32,
     /// The page access, counted inside the request.
     pub(super) page: u32,
-    /// Its commands and the dies they run on.
-    pub(super) stages: [(Stage, DieId); STAGES],
+    /// Its commands and the planes they run on.
+    pub(super) stages: [(Stage, PlaneId); STAGES],
     pub(super) mode: Mode,
-    /// Whether it holds a slot.
+    /// Whether it holds a slot, and the die that the slot counts for.
     pub(super) slotted: bool,
+    pub(super) slot_die: DieId,
     /// The logical page of a page access or a data copy.
     pub(super) lpn: Lpn,
     /// The map page that it writes, or whose line it fetches.
@@ -123,10 +198,13 @@ pub(super) struct Set {
     /// The page being programmed or read; the source of a copy.
     pub(super) ppn: Option<Ppn>,
     pub(super) source: Option<Ppn>,
-    /// Whether it changes the contents of `lpn`: a write or a trim.
+    /// Whether it changes the contents of `lpn`: a write or a trim; whether it is a trim.
     pub(super) changes: bool,
+    pub(super) trims: bool,
     /// Whether a later change of `lpn` has been committed already.
     pub(super) superseded: bool,
+    /// The frontier of host data that it writes to.
+    pub(super) stream: u8,
     /// Whether it copies a map page.
     pub(super) copies_map: bool,
     /// Whether it is in the index by LPN, and its neighbours in the bucket.
@@ -142,11 +220,19 @@ pub(super) struct Set {
     pub(super) key: u64,
     pub(super) enqueued: Time,
     pub(super) rekeys: u32,
-    /// When its current command started, when that leaves the array or reaches it, and when it
-    /// waits for the channel.
+    /// Its neighbours among the queued commands of the same kind on its plane, where operations
+    /// gather several.
+    pub(super) prev_queued: u32,
+    pub(super) next_queued: u32,
+    /// The next set that the operation of its current command serves.
+    pub(super) rider: u32,
+    /// Of the first set of a page in an operation: how many of the page's units are moved.
+    pub(super) page_units: u32,
+    /// When its current command started, and the time on the channel not yet charged.
     pub(super) started: Time,
-    pub(super) bus_from: Time,
-    pub(super) bus_until: Time,
+    pub(super) channel_ns: u64,
+    /// The place on the die where the command is.
+    pub(super) place: Place,
     /// Time of its own commands.
     pub(super) own: Span,
     pub(super) track: Track,
@@ -158,16 +244,19 @@ impl Set {
         request: NIL,
         charge: NIL,
         page: 0,
-        stages: [(Stage::Barrier, DieId::new(0)); STAGES],
+        stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
         mode: Mode::Slotless,
         slotted: false,
+        slot_die: DieId::new(0),
         lpn: Lpn::new(0),
         map_page: MapPage::new(0),
         line: NIL,
         ppn: None,
         source: None,
         changes: false,
+        trims: false,
         superseded: false,
+        stream: 0,
         copies_map: false,
         listed: false,
         prev_of_lpn: NIL,
@@ -179,9 +268,13 @@ impl Set {
         key: 0,
         enqueued: Time::ZERO,
         rekeys: 0,
+        prev_queued: NIL,
+        next_queued: NIL,
+        rider: NIL,
+        page_units: 0,
         started: Time::ZERO,
-        bus_from: Time::ZERO,
-        bus_until: Time::ZERO,
+        channel_ns: 0,
+        place: Place::Array,
         own: Span::ZERO,
         track: Track::NEW,
     };
@@ -212,7 +305,6 @@ pub(super) struct Pending {
     pub(super) preflush_ns: u64,
     pub(super) own: Span,
     pub(super) parts: Parts,
-    pub(super) work: Tally,
     /// The next free entry.
     pub(super) link: u32,
 }

@@ -6,20 +6,20 @@
 use super::Device;
 use super::explain::Track;
 use super::state::{Set, Stage};
-use crate::config::{DataOrder, MapHazards, UnmappedRead};
+use crate::config::{Allocation, DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::{Lookup, Victim};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
-use flashyard_core::request::RequestOp;
-use flashyard_core::units::{DieId, Lpn, MapPage};
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
 /// The place of the map program among the commands of a set that writes a map page.
 pub(super) const MAP_WRITE: u8 = 1;
 
 /// The commands of a set that is being put together, and what its stages wait for.
 struct Plan {
-    stages: [(Stage, DieId); STAGES],
+    stages: [(Stage, PlaneId); STAGES],
     count: u8,
-    waits: [(u8, u32, u8, EdgeKind); 4],
+    waits: [(u8, u32, u8, EdgeKind); 6],
     wait_count: usize,
     map_page: MapPage,
     line: u32,
@@ -28,17 +28,17 @@ struct Plan {
 impl Plan {
     const fn new() -> Self {
         Self {
-            stages: [(Stage::Barrier, DieId::new(0)); STAGES],
+            stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
             count: 0,
-            waits: [(0, NIL, 0, EdgeKind::Order); 4],
+            waits: [(0, NIL, 0, EdgeKind::Order); 6],
             wait_count: 0,
             map_page: MapPage::new(0),
             line: NIL,
         }
     }
 
-    fn push(&mut self, stage: Stage, die: DieId) {
-        self.stages[self.count as usize] = (stage, die);
+    fn push(&mut self, stage: Stage, plane: PlaneId) {
+        self.stages[self.count as usize] = (stage, plane);
         self.count += 1;
     }
 
@@ -62,7 +62,7 @@ impl Plan {
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     pub(super) fn translate_page(&mut self, handle: u32, lpn: Lpn) -> Option<u32> {
-        let op = self.pending[handle as usize].request.op;
+        let op = self.page_op(handle, lpn);
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         let lookup = self.cache.as_ref().map(|cache| cache.lookup(lpn));
@@ -86,14 +86,15 @@ impl Device {
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
         self.end_stall(handle);
-        self.plan_data(&mut plan, op, lpn);
+        self.plan_data(&mut plan, handle, op, lpn);
         if plan.count == 0 && plan.wait_count > 0 {
             // Nothing to do, but not before the map entry is known.
-            plan.push(Stage::Barrier, self.settings.geometry.die_of_lpn(lpn));
+            plan.push(Stage::Barrier, self.settings.geometry.plane_of_lpn(lpn));
         }
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
         let page = request.translated;
+        let stream = request.request.stream.to_le_bytes()[0];
         request.translated += 1;
         request.unfinished += 1;
         let state = Set {
@@ -104,6 +105,8 @@ impl Device {
             map_page: plan.map_page,
             line: plan.line,
             changes,
+            trims: op == RequestOp::Trim,
+            stream,
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
@@ -129,14 +132,14 @@ impl Device {
                 self.totals.map.dirty_evictions += 1;
                 plan.map_page = dirty;
                 let writer = cache.writer_of_page(dirty);
-                let die = self.die_of_map(dirty);
+                let plane = self.plane_of_map(dirty);
                 self.plan_hazard(plan, writer, order);
-                plan.push(Stage::EvictRead, die);
-                plan.push(Stage::Writeback, die);
+                plan.push(Stage::EvictRead, plane);
+                plan.push(Stage::Writeback, plane);
             }
         }
         self.plan_hazard(plan, writer_of_line, order);
-        plan.push(Stage::Fetch, self.die_of_map(page));
+        plan.push(Stage::Fetch, self.plane_of_map(page));
     }
 
     /// A map operation that an unfinished write makes stale waits for it, or is counted.
@@ -149,25 +152,131 @@ impl Device {
         }
     }
 
-    fn plan_data(&mut self, plan: &mut Plan, op: RequestOp, lpn: Lpn) {
-        let stage = match op {
-            RequestOp::Read => Stage::Read,
-            RequestOp::Write => Stage::Program,
-            RequestOp::Trim | RequestOp::Flush => return,
-        };
+    /// What a request does to one of the units that it touches: writing zeroes forgets whole units
+    /// and writes the others.
+    fn page_op(&self, handle: u32, lpn: Lpn) -> RequestOp {
+        let request = &self.pending[handle as usize].request;
+        let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
+        if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
+    }
+
+    /// The sectors of a unit that a request covers, counted inside the unit.
+    fn covered(&self, request: &Request, lpn: Lpn) -> std::ops::Range<u64> {
+        let unit = u64::from(self.settings.geometry.unit_sectors());
+        let first = u64::from(lpn.get()) * unit;
+        let end = request.first_sector + u64::from(request.sectors);
+        request.first_sector.saturating_sub(first)..end.saturating_sub(first).min(unit)
+    }
+
+    fn is_partial(&self, request: &Request, lpn: Lpn) -> bool {
+        let covered = self.covered(request, lpn);
+        let unit = u64::from(self.settings.geometry.unit_sectors());
+        covered.end.saturating_sub(covered.start) < unit
+    }
+
+    fn plan_data(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+        match op {
+            RequestOp::Read => self.plan_read(plan, lpn),
+            RequestOp::Write => self.plan_write(plan, handle, lpn),
+            RequestOp::Trim | RequestOp::Flush => {}
+        }
+    }
+
+    fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+        let place = self.map.lookup(lpn);
         let earlier = self.live_change_of(lpn, u64::MAX);
-        if stage == Stage::Read && self.map.lookup(lpn).is_none() && earlier.is_none() {
+        if place.is_none() && earlier.is_none() {
             self.totals.unmapped_reads += 1;
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return;
             }
         }
+        self.plan_order(plan, earlier);
+        plan.push(Stage::Read, self.plane_of_data(lpn, place));
+    }
+
+    fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+        let request = self.pending[handle as usize].request;
+        let earlier = self.live_change_of(lpn, u64::MAX);
+        let partial = self.settings.keys.ftl.partial_write;
+        if partial != PartialWrite::Ignore {
+            let place = self.map.lookup(lpn);
+            let old = place.is_some() || earlier.is_some();
+            let needed = match partial {
+                PartialWrite::Bitmap => self.map.cover(lpn, self.covered(&request, lpn)),
+                _ => self.is_partial(&request, lpn),
+            };
+            if old && needed {
+                if let Some(earlier) = earlier {
+                    let last = self.graph.node(earlier).stages.saturating_sub(1);
+                    plan.wait(earlier, last, EdgeKind::Order);
+                }
+                self.totals.partial_writes_read += 1;
+                plan.push(Stage::OldRead, self.plane_of_data(lpn, place));
+            }
+        }
+        self.plan_order(plan, earlier);
+        let plane = self.plane_for_write(lpn);
+        plan.push(Stage::Program, plane);
+    }
+
+    /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.
+    fn plan_order(&self, plan: &mut Plan, earlier: Option<u32>) {
         if self.settings.keys.queue.data_order == DataOrder::Lpn
             && let Some(earlier) = earlier
         {
             plan.wait(earlier, self.graph.node(earlier).stages - 1, EdgeKind::Order);
         }
-        plan.push(stage, self.settings.geometry.die_of_lpn(lpn));
+    }
+
+    /// Where a unit is read: where its data is, or else where striping would put it.
+    fn plane_of_data(&self, lpn: Lpn, place: Option<Ppn>) -> PlaneId {
+        let geometry = &self.settings.geometry;
+        match (self.settings.keys.ftl.allocation, place) {
+            (Allocation::Dynamic, Some(ppn)) => geometry.plane_of(ppn),
+            _ => geometry.plane_of_lpn(lpn),
+        }
+    }
+
+    /// The plane that the data of a write goes to.
+    fn plane_for_write(&mut self, lpn: Lpn) -> PlaneId {
+        let plane = match self.settings.keys.ftl.allocation {
+            Allocation::Static => return self.settings.geometry.plane_of_lpn(lpn),
+            Allocation::Dynamic => self.least_busy_plane(),
+        };
+        self.planes[plane.index()].writes += 1;
+        plane
+    }
+
+    /// The plane with the fewest unfinished host programs, in the order of striping from the one
+    /// after the last choice on; planes that hold all the data they can, then those without room
+    /// for host data come last.
+    fn least_busy_plane(&mut self) -> PlaneId {
+        let geometry = self.settings.geometry;
+        let count = geometry.all_planes();
+        let reserve = self.settings.keys.gc.reserve_blocks;
+        let most = self.settings.plane_valid_units;
+        let load = |device: &Self, plane: PlaneId| {
+            let writes = device.planes[plane.index()].writes;
+            let valid = device.map.blocks.valid_of_plane(plane) + writes;
+            let short = u64::from(device.map.blocks.free_blocks(plane)) <= reserve;
+            (valid.saturating_sub(most), short, writes)
+        };
+        let mut best = geometry.plane_of_stripe(self.next_stripe % count);
+        let mut best_at = self.next_stripe;
+        let mut least = load(self, best);
+        for at in self.next_stripe + 1..self.next_stripe + count {
+            if least == (0, false, 0) {
+                break;
+            }
+            let plane = geometry.plane_of_stripe(at % count);
+            let own = load(self, plane);
+            if own < least {
+                (best, best_at, least) = (plane, at, own);
+            }
+        }
+        self.next_stripe = (best_at + 1) % count;
+        best
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.

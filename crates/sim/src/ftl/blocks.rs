@@ -4,32 +4,70 @@
 //! Every vector starts as zeros that the operating system maps on first use, so a fresh device of
 //! any size costs no time. Block numbers are stored plus one where 0 has to mean none.
 
-use crate::config::FRONTIERS;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, DieId, Ppn};
+use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
-/// Who fills an open block. A block holds pages of one kind, data or map.
+/// Who fills an open block. A block holds units of one kind, data or map pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frontier {
-    /// Host writes.
-    HostData,
     /// Map pages written back from the cache, or rewritten because their data moved.
     HostMap,
-    /// Data copied by garbage collection.
-    GcData,
     /// Map pages copied by garbage collection.
-    GcMap,
+    CopiedMap,
+    /// Data copied by garbage collection, by how often it has been (0 for the first time).
+    CopiedData(u8),
+    /// Host writes, by stream.
+    HostData(u8),
 }
 
 impl Frontier {
     /// Whether it writes map pages.
     pub const fn holds_map(self) -> bool {
-        matches!(self, Self::HostMap | Self::GcMap)
+        matches!(self, Self::HostMap | Self::CopiedMap)
+    }
+}
+
+/// Which open blocks a plane has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frontiers {
+    /// Frontiers of host data, at least 1.
+    pub streams: u8,
+    /// Frontiers of copied data; with 0 copies go where host data of stream 0 goes.
+    pub generations: u8,
+    /// Whether map pages are on flash.
+    pub maps: bool,
+}
+
+impl Frontiers {
+    /// How many open blocks a plane may have.
+    pub const fn count(self) -> u32 {
+        self.streams as u32 + self.generations as u32 + if self.maps { 2 } else { 0 }
     }
 
-    /// The frontier that garbage collection copies a block of this kind to.
-    pub const fn for_copy(holds_map: bool) -> Self {
-        if holds_map { Self::GcMap } else { Self::GcData }
+    /// The place of a frontier among those of its plane.
+    const fn slot(self, frontier: Frontier) -> usize {
+        let data = match frontier {
+            Frontier::HostMap => return (self.streams + self.generations) as usize,
+            Frontier::CopiedMap => return (self.streams + self.generations) as usize + 1,
+            Frontier::HostData(stream) => stream % self.streams,
+            Frontier::CopiedData(_) if self.generations == 0 => 0,
+            Frontier::CopiedData(generation) => {
+                let last = self.generations - 1;
+                self.streams + if generation < last { generation } else { last }
+            }
+        };
+        data as usize
+    }
+
+    /// The frontier that garbage collection copies from a block that `tag` was filled by.
+    const fn for_copy(self, tag: u8) -> Frontier {
+        if tag >= self.streams + self.generations {
+            Frontier::CopiedMap
+        } else if tag < self.streams {
+            Frontier::CopiedData(0)
+        } else {
+            Frontier::CopiedData(tag - self.streams + 1)
+        }
     }
 }
 
@@ -37,59 +75,67 @@ impl Frontier {
 struct OpenBlock {
     /// Block + 1; 0 for none.
     block: u32,
-    /// The next page to program.
+    /// The next unit to program.
     next: u32,
 }
 
 #[derive(Clone, Debug)]
-struct DiePool {
+struct Pool {
     /// Blocks that were never used start here.
     next_fresh: u32,
     /// Oldest and newest erased block, + 1.
     free_head: u32,
     free_tail: u32,
     free_blocks: u32,
-    open: [OpenBlock; FRONTIERS],
-    /// No full block has fewer valid pages.
+    /// No full block has fewer valid units.
     least_valid: u32,
+    /// Valid units of all its blocks.
+    valid: u32,
 }
 
 /// State of every block.
 #[derive(Debug)]
 pub struct Blocks {
     geometry: Geometry,
-    dies: Vec<DiePool>,
+    frontiers: Frontiers,
+    pools: Vec<Pool>,
+    /// The open blocks of all planes, `frontiers.count()` a plane.
+    open: Vec<OpenBlock>,
     valid: Vec<u32>,
     erases: Vec<u32>,
-    holds_map: Vec<bool>,
+    /// The frontier that fills or filled each block, by its place.
+    tags: Vec<u8>,
     /// Links of the free list, or of the bucket of full blocks with equal valid counts.
     next: Vec<u32>,
     prev: Vec<u32>,
     full: Vec<bool>,
-    /// Oldest and newest full block + 1, by die and valid count.
+    /// Oldest and newest full block + 1, by plane and valid count.
     bucket_head: Vec<u32>,
     bucket_tail: Vec<u32>,
 }
 
 impl Blocks {
     /// All blocks erased and free.
-    pub fn new(geometry: Geometry) -> Self {
+    pub fn new(geometry: Geometry, frontiers: Frontiers) -> Self {
         let blocks = geometry.blocks() as usize;
-        let buckets = geometry.dies() as usize * (geometry.pages_per_block as usize + 1);
-        let pool = DiePool {
+        let planes = geometry.all_planes() as usize;
+        let buckets = planes * (geometry.units_per_block() as usize + 1);
+        let pool = Pool {
             next_fresh: 0,
             free_head: 0,
             free_tail: 0,
-            free_blocks: geometry.blocks_per_die,
-            open: [OpenBlock::default(); FRONTIERS],
+            free_blocks: geometry.blocks_per_plane,
             least_valid: 0,
+            valid: 0,
         };
         Self {
             geometry,
-            dies: vec![pool; geometry.dies() as usize],
+            frontiers,
+            pools: vec![pool; planes],
+            open: vec![OpenBlock::default(); planes * frontiers.count() as usize],
             valid: vec![0; blocks],
             erases: vec![0; blocks],
-            holds_map: vec![false; blocks],
+            tags: vec![0; blocks],
             next: vec![0; blocks],
             prev: vec![0; blocks],
             full: vec![false; blocks],
@@ -98,19 +144,40 @@ impl Blocks {
         }
     }
 
-    /// Free blocks of a die.
-    pub fn free_blocks(&self, die: DieId) -> u32 {
-        self.dies[die.index()].free_blocks
+    /// Free blocks of a plane.
+    pub fn free_blocks(&self, plane: PlaneId) -> u32 {
+        self.pools[plane.index()].free_blocks
     }
 
-    /// Valid pages of a block.
-    pub fn valid_pages(&self, block: BlockId) -> u32 {
+    /// Valid units of a plane.
+    pub fn valid_of_plane(&self, plane: PlaneId) -> u32 {
+        self.pools[plane.index()].valid
+    }
+
+    /// Valid units of a block.
+    pub fn valid_units(&self, block: BlockId) -> u32 {
         self.valid[block.index()]
     }
 
     /// Whether a block holds map pages.
     pub fn holds_map(&self, block: BlockId) -> bool {
-        self.holds_map[block.index()]
+        self.tags[block.index()] >= self.frontiers.streams + self.frontiers.generations
+    }
+
+    /// How far a block that no job is collecting has been programmed, in units.
+    pub fn written_units(&self, block: BlockId) -> u32 {
+        if self.full[block.index()] {
+            return self.geometry.units_per_block();
+        }
+        let count = self.frontiers.count() as usize;
+        let first = self.geometry.plane_of_block(block).index() * count;
+        let open = self.open[first..first + count].iter().find(|o| o.block == block.get() + 1);
+        open.map_or(0, |open| open.next)
+    }
+
+    /// The frontier that valid units of a block are copied to.
+    pub fn copy_frontier(&self, block: BlockId) -> Frontier {
+        self.frontiers.for_copy(self.tags[block.index()])
     }
 
     /// How often each block has been erased.
@@ -118,59 +185,107 @@ impl Blocks {
         &self.erases
     }
 
-    /// Whether a frontier can program a page without a new block.
-    pub fn has_open_page(&self, die: DieId, frontier: Frontier) -> bool {
-        self.dies[die.index()].open[frontier as usize].block != 0
+    /// Whether copies share their open block with host data.
+    pub const fn copies_share(&self) -> bool {
+        self.frontiers.generations == 0
     }
 
-    /// Takes the next page of a frontier, opening a free block where none is open. Returns the page
-    /// and whether a block was opened; `None` where the die has no free block.
-    pub fn take_page(&mut self, die: DieId, frontier: Frontier) -> Option<(Ppn, bool)> {
-        let mut open = self.dies[die.index()].open[frontier as usize];
+    /// Whether a frontier can program without a new block.
+    pub fn has_open_block(&self, plane: PlaneId, frontier: Frontier) -> bool {
+        self.open[self.slot(plane, frontier)].block != 0
+    }
+
+    /// Takes the next unit of a frontier, opening a free block where none is open. Returns the unit
+    /// and whether a block was opened; `None` where the plane has no free block.
+    pub fn take_unit(&mut self, plane: PlaneId, frontier: Frontier) -> Option<(Ppn, bool)> {
+        let slot = self.slot(plane, frontier);
+        let mut open = self.open[slot];
         let opened = open.block == 0;
         if opened {
-            let block = self.take_free(die)?;
-            self.holds_map[block.index()] = frontier.holds_map();
+            let block = self.take_free(plane)?;
+            let place = self.frontiers.slot(frontier);
+            self.tags[block.index()] = place.to_le_bytes()[0];
             open = OpenBlock { block: block.get() + 1, next: 0 };
         }
-        let page = self.geometry.page_of(BlockId::new(open.block - 1), open.next);
+        let ppn = self.geometry.unit_of(BlockId::new(open.block - 1), open.next);
         open.next += 1;
-        if open.next == self.geometry.pages_per_block {
+        if open.next == self.geometry.units_per_block() {
             open = OpenBlock::default();
         }
-        self.dies[die.index()].open[frontier as usize] = open;
-        Some((page, opened))
+        self.open[slot] = open;
+        Some((ppn, opened))
     }
 
-    /// A page has been programmed: its block becomes a possible victim with its last page.
-    pub fn programmed(&mut self, ppn: Ppn) {
-        if self.geometry.page_in_block(ppn) + 1 == self.geometry.pages_per_block {
-            let block = self.geometry.block_of(ppn);
-            self.full[block.index()] = true;
-            self.link(block);
+    /// Leaves the rest of the program unit that begins with `first` empty, behind `taken` units.
+    pub fn pad(&mut self, plane: PlaneId, frontier: Frontier, taken: u32) {
+        let missing = self.geometry.program_units() - taken;
+        if missing == 0 {
+            return;
+        }
+        let slot = self.slot(plane, frontier);
+        let open = &mut self.open[slot];
+        open.next += missing;
+        if open.next == self.geometry.units_per_block() {
+            *open = OpenBlock::default();
         }
     }
 
-    /// A page holds the newest contents of a logical page or map page.
+    /// Ends the program unit that each open block is in: what follows begins a new one. For states
+    /// that were written without operations.
+    pub fn end_programs(&mut self) {
+        let units = self.geometry.program_units();
+        for slot in 0..self.open.len() {
+            let OpenBlock { block, next } = self.open[slot];
+            let end = next.next_multiple_of(units);
+            if block != 0 && end == self.geometry.units_per_block() {
+                self.programmed(self.geometry.unit_of(BlockId::new(block - 1), end - 1));
+                self.open[slot] = OpenBlock::default();
+            } else {
+                self.open[slot].next = end;
+            }
+        }
+    }
+
+    /// The page, counted inside its block, that a frontier programs next; `None` where it would
+    /// open a block.
+    pub fn next_page(&self, plane: PlaneId, frontier: Frontier) -> Option<u32> {
+        let open = self.open[self.slot(plane, frontier)];
+        (open.block != 0).then(|| open.next / self.geometry.units_per_page)
+    }
+
+    /// A program unit that holds `ppn` has been programmed: its block becomes a possible victim
+    /// with its last one.
+    pub fn programmed(&mut self, ppn: Ppn) {
+        let units = self.geometry.units_per_block();
+        if self.geometry.unit_in_block(ppn) + self.geometry.program_units() >= units {
+            let block = self.geometry.block_of(ppn);
+            if !self.full[block.index()] {
+                self.full[block.index()] = true;
+                self.link(block);
+            }
+        }
+    }
+
+    /// A unit holds the newest contents of a logical unit or map page.
     pub fn validate(&mut self, ppn: Ppn) {
         self.change_valid(self.geometry.block_of(ppn), 1);
     }
 
-    /// A page no longer does.
+    /// A unit no longer does.
     pub fn invalidate(&mut self, ppn: Ppn) {
         self.change_valid(self.geometry.block_of(ppn), -1);
     }
 
-    /// The full block of a die with the fewest valid pages, the one filled earliest among equals;
-    /// `None` where no full block has an invalid page.
-    pub fn victim(&mut self, die: DieId) -> Option<BlockId> {
-        let pages = self.geometry.pages_per_block;
-        let mut valid = self.dies[die.index()].least_valid;
-        while valid < pages && self.bucket_head[self.bucket(die, valid)] == 0 {
+    /// The full block of a plane with the fewest valid units, the one filled earliest among equals;
+    /// `None` where copying any of them would take as many program units as its erase frees.
+    pub fn victim(&mut self, plane: PlaneId) -> Option<BlockId> {
+        let units = self.geometry.units_per_block() - self.geometry.program_units() + 1;
+        let mut valid = self.pools[plane.index()].least_valid;
+        while valid < units && self.bucket_head[self.bucket(plane, valid)] == 0 {
             valid += 1;
         }
-        self.dies[die.index()].least_valid = valid;
-        (valid < pages).then(|| BlockId::new(self.bucket_head[self.bucket(die, valid)] - 1))
+        self.pools[plane.index()].least_valid = valid;
+        (valid < units).then(|| BlockId::new(self.bucket_head[self.bucket(plane, valid)] - 1))
     }
 
     /// Takes a victim out of the candidates; it stays full until it is erased.
@@ -182,10 +297,10 @@ impl Blocks {
 
     /// A claimed block has been erased: it goes to the end of the free list.
     pub fn erased(&mut self, block: BlockId) {
-        assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid pages");
+        assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
         self.erases[block.index()] += 1;
         self.next[block.index()] = 0;
-        let pool = &mut self.dies[self.geometry.die_of_block(block).index()];
+        let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
         match pool.free_tail {
             0 => pool.free_head = block.get() + 1,
             tail => self.next[tail as usize - 1] = block.get() + 1,
@@ -194,11 +309,11 @@ impl Blocks {
         pool.free_blocks += 1;
     }
 
-    fn take_free(&mut self, die: DieId) -> Option<BlockId> {
-        let first = self.geometry.first_block(die);
-        let pool = &mut self.dies[die.index()];
+    fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
+        let first = self.geometry.first_block(plane);
+        let pool = &mut self.pools[plane.index()];
         pool.free_blocks = pool.free_blocks.checked_sub(1)?;
-        if pool.next_fresh < self.geometry.blocks_per_die {
+        if pool.next_fresh < self.geometry.blocks_per_plane {
             pool.next_fresh += 1;
             return Some(BlockId::new(first.get() + pool.next_fresh - 1));
         }
@@ -210,10 +325,17 @@ impl Blocks {
         Some(block)
     }
 
+    fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {
+        plane.index() * self.frontiers.count() as usize + self.frontiers.slot(frontier)
+    }
+
     fn change_valid(&mut self, block: BlockId, change: i32) {
         let index = block.index();
         let count = self.valid[index].checked_add_signed(change);
-        let count = count.expect("a block has no fewer than 0 valid pages");
+        let count = count.expect("a block has no fewer than 0 valid units");
+        let plane = self.geometry.plane_of_block(block);
+        let pool = &mut self.pools[plane.index()];
+        pool.valid = pool.valid.wrapping_add_signed(change);
         let listed = self.full[index];
         if listed {
             self.unlink(block);
@@ -224,14 +346,14 @@ impl Blocks {
         }
     }
 
-    fn bucket(&self, die: DieId, valid: u32) -> usize {
-        die.index() * (self.geometry.pages_per_block as usize + 1) + valid as usize
+    fn bucket(&self, plane: PlaneId, valid: u32) -> usize {
+        plane.index() * (self.geometry.units_per_block() as usize + 1) + valid as usize
     }
 
     fn link(&mut self, block: BlockId) {
-        let die = self.geometry.die_of_block(block);
+        let plane = self.geometry.plane_of_block(block);
         let valid = self.valid[block.index()];
-        let bucket = self.bucket(die, valid);
+        let bucket = self.bucket(plane, valid);
         let name = block.get() + 1;
         let tail = std::mem::replace(&mut self.bucket_tail[bucket], name);
         self.prev[block.index()] = tail;
@@ -240,12 +362,12 @@ impl Blocks {
             0 => self.bucket_head[bucket] = name,
             tail => self.next[tail as usize - 1] = name,
         }
-        let pool = &mut self.dies[die.index()];
+        let pool = &mut self.pools[plane.index()];
         pool.least_valid = pool.least_valid.min(valid);
     }
 
     fn unlink(&mut self, block: BlockId) {
-        let bucket = self.bucket(self.geometry.die_of_block(block), self.valid[block.index()]);
+        let bucket = self.bucket(self.geometry.plane_of_block(block), self.valid[block.index()]);
         let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
         match prev {
             0 => self.bucket_head[bucket] = next,
@@ -261,17 +383,31 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashyard_core::geometry::StripeOrder;
+
+    const FRONTIERS: Frontiers = Frontiers { streams: 1, generations: 1, maps: true };
 
     fn geometry() -> Geometry {
-        Geometry { channels: 1, ways: 1, blocks_per_die: 8, pages_per_block: 4, page_bytes: 4096 }
+        Geometry {
+            channels: 1,
+            ways: 1,
+            dies_per_way: 1,
+            planes: 1,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            units_per_page: 1,
+            program_pages: 1,
+            order: StripeOrder::Cwdp,
+        }
     }
 
     /// Buckets against a full scan, under random programs, invalidations and erases.
     #[test]
-    fn the_greedy_victim_has_the_fewest_valid_pages() {
+    fn the_greedy_victim_has_the_fewest_valid_units() {
         let geometry = geometry();
-        let die = DieId::new(0);
-        let mut blocks = Blocks::new(geometry);
+        let plane = PlaneId::new(0);
+        let mut blocks = Blocks::new(geometry, FRONTIERS);
         let mut valid: Vec<Ppn> = Vec::new();
         let mut full: Vec<BlockId> = Vec::new();
         let mut random = 7u64;
@@ -279,24 +415,24 @@ mod tests {
         for _ in 0..10_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let roll = usize::try_from(random >> 40).unwrap();
-            if roll % 2 == 0 && valid.len() < 20 && blocks.free_blocks(die) > 1 {
-                let (ppn, _) = blocks.take_page(die, Frontier::HostData).unwrap();
+            if roll % 2 == 0 && valid.len() < 20 && blocks.free_blocks(plane) > 1 {
+                let (ppn, _) = blocks.take_unit(plane, Frontier::HostData(0)).unwrap();
                 blocks.programmed(ppn);
                 blocks.validate(ppn);
                 valid.push(ppn);
-                if geometry.page_in_block(ppn) == 3 {
+                if geometry.unit_in_block(ppn) == 3 {
                     full.push(geometry.block_of(ppn));
                 }
             } else if !valid.is_empty() {
                 blocks.invalidate(valid.swap_remove(roll / 2 % valid.len()));
             }
-            let fewest = full.iter().map(|&block| blocks.valid_pages(block)).min();
-            let victim = blocks.victim(die);
+            let fewest = full.iter().map(|&block| blocks.valid_units(block)).min();
+            let victim = blocks.victim(plane);
             match victim {
-                Some(victim) => assert_eq!(Some(blocks.valid_pages(victim)), fewest),
+                Some(victim) => assert_eq!(Some(blocks.valid_units(victim)), fewest),
                 None => assert!(fewest.is_none_or(|fewest| fewest == 4)),
             }
-            if let Some(victim) = victim.filter(|&victim| blocks.valid_pages(victim) == 0) {
+            if let Some(victim) = victim.filter(|&victim| blocks.valid_units(victim) == 0) {
                 blocks.claim(victim);
                 blocks.erased(victim);
                 full.retain(|&block| block != victim);
@@ -308,10 +444,10 @@ mod tests {
 
     #[test]
     fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
-        let die = DieId::new(0);
-        let mut blocks = Blocks::new(geometry());
+        let plane = PlaneId::new(0);
+        let mut blocks = Blocks::new(geometry(), FRONTIERS);
         for page in 0..8 {
-            let (ppn, opened) = blocks.take_page(die, Frontier::HostMap).unwrap();
+            let (ppn, opened) = blocks.take_unit(plane, Frontier::HostMap).unwrap();
             assert_eq!((ppn.get(), opened), (page, page % 4 == 0));
             blocks.programmed(ppn);
         }
@@ -321,13 +457,13 @@ mod tests {
             blocks.erased(BlockId::new(block));
         }
         let next: Vec<u32> = (0..32)
-            .map(|_| blocks.take_page(die, Frontier::HostData).unwrap().0.get() / 4)
+            .map(|_| blocks.take_unit(plane, Frontier::HostData(0)).unwrap().0.get() / 4)
             .collect();
         assert_eq!(
             next[..24].chunks(4).map(|block| block[0]).collect::<Vec<_>>(),
             [2, 3, 4, 5, 6, 7]
         );
         assert_eq!((next[24], next[28]), (1, 0));
-        assert!(blocks.take_page(die, Frontier::HostData).is_none());
+        assert!(blocks.take_unit(plane, Frontier::HostData(0)).is_none());
     }
 }

@@ -1,12 +1,12 @@
 //! The map of logical to physical pages and back, for data and for map pages.
 //!
-//! Four bytes a unit each way. The map is committed when a program completes; what the flash copy
+//! Four bytes a unit each way and a bit. The map is committed when a program completes; what the flash copy
 //! of the map holds is a matter of time only, so it is not stored.
 
 use super::blocks::Blocks;
-use crate::config::Settings;
+use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{Lpn, MapPage, Ppn};
+use flashyard_core::units::{BlockId, Lpn, MapPage, Ppn};
 
 /// What a physical page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,14 @@ pub struct PageMap {
     l2p: Vec<u32>,
     /// PPN + 1 by map page (the GTD).
     gtd: Vec<u32>,
-    /// LPN or map page + 1 by PPN; stale where the page is invalid.
+    /// LPN or map page by PPN; stale where the unit is invalid.
     p2l: Vec<u32>,
+    /// A bit a PPN: whether it holds the newest contents of its owner.
+    valid: Vec<u64>,
+    /// A bit a sector: whether it was written since its unit was last forgotten. Empty where nobody
+    /// asks.
+    sectors: Vec<u64>,
+    unit_sectors: u64,
     /// Blocks, their pools and counts.
     pub blocks: Blocks,
 }
@@ -35,12 +41,18 @@ impl PageMap {
     /// The map of a fresh device.
     pub fn new(settings: &Settings) -> Self {
         let geometry = settings.geometry;
+        let units = usize::try_from(geometry.units()).expect("checked to fit 32 bits");
+        let bitmap = settings.keys.ftl.partial_write == PartialWrite::Bitmap;
+        let sectors = usize::try_from(settings.capacity_sectors()).expect("an address space");
         Self {
             geometry,
             l2p: vec![0; settings.exported_units as usize],
             gtd: vec![0; settings.map_pages as usize],
-            p2l: vec![0; usize::try_from(geometry.pages()).expect("checked to fit 32 bits")],
-            blocks: Blocks::new(geometry),
+            p2l: vec![0; units],
+            valid: vec![0; units.div_ceil(64)],
+            sectors: vec![0; if bitmap { sectors.div_ceil(64) } else { 0 }],
+            unit_sectors: u64::from(geometry.unit_sectors()),
+            blocks: Blocks::new(geometry, settings.frontiers),
         }
     }
 
@@ -54,49 +66,92 @@ impl PageMap {
         self.gtd[page.index()].checked_sub(1).map(Ppn::new)
     }
 
-    /// What a physical page holds, if it is valid. The name of an invalid page may be one of an
-    /// earlier life of its block, of another kind even, so it proves nothing by itself.
+    /// What a physical unit holds, if it is valid.
     pub fn owner(&self, ppn: Ppn) -> Option<Owner> {
-        let name = self.p2l[ppn.index()].checked_sub(1)?;
-        let holds_map = self.blocks.holds_map(self.geometry.block_of(ppn));
-        let places = if holds_map { &self.gtd } else { &self.l2p };
-        let valid = places.get(name as usize) == Some(&(ppn.get() + 1));
-        let owner =
-            if holds_map { Owner::Map(MapPage::new(name)) } else { Owner::Data(Lpn::new(name)) };
-        valid.then_some(owner)
+        self.is_valid(ppn).then(|| {
+            let name = self.p2l[ppn.index()];
+            if self.blocks.holds_map(self.geometry.block_of(ppn)) {
+                Owner::Map(MapPage::new(name))
+            } else {
+                Owner::Data(Lpn::new(name))
+            }
+        })
     }
 
-    /// A program has completed whose page is now the newest contents of `owner`.
+    /// Whether a physical unit holds the newest contents of its owner.
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.valid[ppn.index() / 64] & (1 << (ppn.index() % 64)) != 0
+    }
+
+    /// A program has completed whose unit is now the newest contents of `owner`.
     pub fn commit(&mut self, owner: Owner, ppn: Ppn) {
         let (place, name) = match owner {
             Owner::Data(lpn) => (&mut self.l2p[lpn.index()], lpn.get()),
             Owner::Map(page) => (&mut self.gtd[page.index()], page.get()),
         };
         let old = std::mem::replace(place, ppn.get() + 1);
-        self.p2l[ppn.index()] = name + 1;
-        if let Some(old) = old.checked_sub(1) {
-            self.blocks.invalidate(Ppn::new(old));
-        }
+        self.p2l[ppn.index()] = name;
+        self.forget(old);
+        self.valid[ppn.index() / 64] |= 1 << (ppn.index() % 64);
         self.blocks.validate(ppn);
     }
 
-    /// A logical page is forgotten.
+    /// A write covers these sectors of a unit: whether others of it have been written before.
+    pub fn cover(&mut self, lpn: Lpn, covered: std::ops::Range<u64>) -> bool {
+        let first = u64::from(lpn.get()) * self.unit_sectors;
+        let mut others = false;
+        for sector in 0..self.unit_sectors {
+            let (word, bit) = bit_of(first + sector);
+            if covered.contains(&sector) {
+                self.sectors[word] |= bit;
+            } else {
+                others |= self.sectors[word] & bit != 0;
+            }
+        }
+        others
+    }
+
+    /// A logical unit is forgotten.
     pub fn trim(&mut self, lpn: Lpn) {
-        if let Some(old) = std::mem::take(&mut self.l2p[lpn.index()]).checked_sub(1) {
+        if !self.sectors.is_empty() {
+            let first = u64::from(lpn.get()) * self.unit_sectors;
+            for sector in first..first + self.unit_sectors {
+                let (word, bit) = bit_of(sector);
+                self.sectors[word] &= !bit;
+            }
+        }
+        let old = std::mem::take(&mut self.l2p[lpn.index()]);
+        self.forget(old);
+    }
+
+    /// The unit `old` - 1 is no longer valid; 0 is none.
+    fn forget(&mut self, old: u32) {
+        if let Some(old) = old.checked_sub(1) {
+            self.valid[old as usize / 64] &= !(1 << (old % 64));
             self.blocks.invalidate(Ppn::new(old));
         }
     }
 
-    /// The first valid page of a block at or after `from`, and what it holds.
-    pub fn next_valid(
-        &self,
-        block: flashyard_core::units::BlockId,
-        from: u32,
-    ) -> Option<(u32, Ppn, Owner)> {
-        (from..self.geometry.pages_per_block).find_map(|page| {
-            let ppn = self.geometry.page_of(block, page);
-            self.owner(ppn).map(|owner| (page, ppn, owner))
-        })
+    /// The first valid unit of a block at or after its unit `from`, and what it holds.
+    pub fn next_valid(&self, block: BlockId, from: u32) -> Option<(u32, Ppn, Owner)> {
+        let first = self.geometry.unit_of(block, 0).index();
+        let end = first + self.geometry.units_per_block() as usize;
+        let mut at = first + from as usize;
+        while at < end {
+            let word = self.valid[at / 64] >> (at % 64);
+            if word == 0 {
+                at = (at / 64 + 1) * 64;
+                continue;
+            }
+            at += word.trailing_zeros() as usize;
+            if at >= end {
+                return None;
+            }
+            let ppn = Ppn::from_index(at);
+            let owner = self.owner(ppn).expect("its bit is set");
+            return Some((self.geometry.unit_in_block(ppn), ppn, owner));
+        }
+        None
     }
 
     /// Recounts the valid pages of every block from both directions of the map and panics where
@@ -120,8 +175,12 @@ impl PageMap {
             }
         }
         for (index, &count) in valid.iter().enumerate() {
-            let block = flashyard_core::units::BlockId::from_index(index);
-            assert_eq!(self.blocks.valid_pages(block), count, "valid pages of {block:?}");
+            let block = BlockId::from_index(index);
+            assert_eq!(self.blocks.valid_units(block), count, "valid pages of {block:?}");
         }
     }
+}
+
+fn bit_of(sector: u64) -> (usize, u64) {
+    (usize::try_from(sector / 64).expect("an address space"), 1 << (sector % 64))
 }

@@ -33,6 +33,8 @@ impl Phase {
 pub struct Work {
     /// Array operations.
     pub ops: u64,
+    /// Pages read or programmed, blocks erased.
+    pub pages: u64,
     /// Time in the array, in nanoseconds.
     pub array_ns: u64,
     /// Time on a channel, in nanoseconds.
@@ -40,8 +42,9 @@ pub struct Work {
 }
 
 impl Work {
-    fn add(&mut self, other: Self) {
+    const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
+        self.pages += other.pages;
         self.array_ns += other.array_ns;
         self.transfer_ns += other.transfer_ns;
     }
@@ -52,16 +55,16 @@ impl Work {
 pub struct Tally([[Work; Purpose::ALL.len()]; Op::ALL.len()]);
 
 impl Tally {
-    /// Counts one command.
-    pub fn count(&mut self, op: Op, purpose: Purpose, array_ns: u64, transfer_ns: u64) {
-        self.0[op as usize][purpose as usize].add(Work { ops: 1, array_ns, transfer_ns });
+    /// Counts work of one operation for one purpose.
+    pub const fn count(&mut self, op: Op, purpose: Purpose, work: &Work) {
+        self.0[op as usize][purpose as usize].add(work);
     }
 
     /// Adds another tally.
     pub fn merge(&mut self, other: &Self) {
         for (sums, works) in self.0.iter_mut().zip(&other.0) {
             for (sum, work) in sums.iter_mut().zip(works) {
-                sum.add(*work);
+                sum.add(work);
             }
         }
     }
@@ -74,14 +77,14 @@ impl Tally {
     /// The work of one operation for all purposes.
     pub fn of_op(&self, op: Op) -> Work {
         let mut sum = Work::default();
-        self.0[op as usize].iter().for_each(|work| sum.add(*work));
+        self.0[op as usize].iter().for_each(|work| sum.add(work));
         sum
     }
 
     /// The work of all operations for one purpose.
     pub fn of_purpose(&self, purpose: Purpose) -> Work {
         let mut sum = Work::default();
-        self.0.iter().for_each(|works| sum.add(works[purpose as usize]));
+        self.0.iter().for_each(|works| sum.add(&works[purpose as usize]));
         sum
     }
 
@@ -122,9 +125,10 @@ mod tests {
     fn energy_is_the_sum_of_its_parts_on_either_axis() {
         let energy = EnergyKeys::default();
         let mut tally = Tally::default();
-        tally.count(Op::Read, Purpose::Host, 60_000, 10_000);
-        tally.count(Op::Program, Purpose::MapWriteback, 700_000, 10_000);
-        tally.count(Op::Erase, Purpose::Gc, 5_000_000, 0);
+        let work = |array_ns, transfer_ns| Work { ops: 1, pages: 2, array_ns, transfer_ns };
+        tally.count(Op::Read, Purpose::Host, &work(60_000, 10_000));
+        tally.count(Op::Program, Purpose::MapWriteback, &work(700_000, 10_000));
+        tally.count(Op::Erase, Purpose::Gc, &work(5_000_000, 0));
         let expected = 60_000 * 36 + 700_000 * 94 + 5_000_000 * 352 + 20_000 * 20;
         assert_eq!(tally.energy_pj(&energy), expected);
         assert_eq!(tally.of_op(Op::Program).ops, 1);

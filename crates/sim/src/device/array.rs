@@ -1,0 +1,342 @@
+//! What dies and channels do: one array operation at a time, its phases on the channel, cache read,
+//! suspension.
+//!
+//! An operation begins with its command and address on the channel, behind which a program's data
+//! follows; then the array works; then a read's data leaves from the page register. Each phase
+//! takes the channel in the order of need. Without `nand.cache_read` a die takes no command before
+//! its register is empty; with it, it may sense on meanwhile, and what it has sensed waits for the
+//! register. One event a phase at which something can be decided.
+
+use super::Device;
+use super::explain::DIE_GC;
+use super::state::{Mode, Operation, Place, Stage};
+use flashyard_core::command::Op;
+use flashyard_core::graph::NIL;
+use flashyard_core::units::{DieId, Ppn, Span, Time};
+
+impl Device {
+    /// The die takes a command, and with it whatever else one operation can serve.
+    pub(super) fn start(&mut self, set: u32, die: DieId, ppn: Option<Ppn>) {
+        let stage = self.stage(set);
+        let op = stage.op();
+        let now = self.now;
+        self.dies[die.index()].array = Operation {
+            leader: set,
+            op,
+            gc: stage.purpose(self.sets[set as usize].copies_map).is_gc(),
+            began: now,
+            ..Operation::NONE
+        };
+        self.board(set, ppn, true);
+        if let Some(checker) = &mut self.checker {
+            checker.started(now, die, op);
+        }
+        if self.gathers {
+            self.gather(set, die, ppn);
+        }
+        self.time_operation(die, stage);
+        self.check_pages(set);
+        self.relabel(die);
+        let end = self.dies[die.index()].array.array_end;
+        self.post(die, Place::Array, end);
+    }
+
+    /// A set's command is on the die: the first of its page, or one more unit of it.
+    pub(super) fn board(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool) {
+        self.enter(set, Mode::Running);
+        let now = self.now;
+        let state = &mut self.sets[set as usize];
+        state.ppn = ppn;
+        state.started = now;
+        state.place = Place::Array;
+        state.rider = NIL;
+        state.page_units = u32::from(heads_page);
+        if self.stage(set) == Stage::Read && self.latest_change != NIL {
+            let lpn = self.sets[set as usize].lpn;
+            let overtakes = self.live_change_of(lpn, self.graph.node(set).number).is_some();
+            self.totals.data_hazards_ignored += u64::from(overtakes);
+        }
+    }
+
+    /// Plans the phases of the operation that has just been put together.
+    fn time_operation(&mut self, die: DieId, stage: Stage) {
+        let now = self.now;
+        let leader = self.dies[die.index()].array.leader;
+        let op = stage.op();
+        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
+        let (mut array, mut data_ns) = (Span::ZERO, 0);
+        let mut at = leader;
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            if state.page_units > 0 {
+                array = array.max(self.array_time(op, state.ppn));
+                data_ns += if on_die { 0 } else { self.data_ns(op, state.page_units) };
+            }
+            at = state.rider;
+        }
+        let array = self.spread(array);
+        let command_ns = self.settings.keys.channel.command_ns;
+        let lead_ns = command_ns + if op == Op::Program { data_ns } else { 0 };
+        let out_ns = if op == Op::Read { data_ns } else { 0 };
+        let lead_from = if lead_ns > 0 { self.channel_free_at(die) } else { now };
+        let lead_until = self.reserve_channel(die, lead_from, lead_ns);
+        let operation = &mut self.dies[die.index()].array;
+        operation.lead_from = lead_from;
+        operation.array = array;
+        operation.array_end = lead_until + array;
+        operation.out_ns = out_ns;
+        let mut at = leader;
+        while at != NIL {
+            let state = &mut self.sets[at as usize];
+            state.channel_ns = lead_ns + out_ns;
+            at = state.rider;
+        }
+    }
+
+    /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
+    pub(super) const fn data_ns(&self, op: Op, page_units: u32) -> u64 {
+        let units = match op {
+            Op::Read => page_units,
+            Op::Program => self.settings.geometry.program_units(),
+            Op::Erase => 0,
+        };
+        self.settings.transfer_ns(units as u64 * self.settings.geometry.unit_bytes() as u64)
+    }
+
+    /// How long the array works on a page; `None` is one that was never written.
+    pub(super) fn array_time(&self, op: Op, ppn: Option<Ppn>) -> Span {
+        let nand = &self.settings.keys.nand;
+        let first = match op {
+            Op::Read => nand.read_us,
+            Op::Program => nand.program_us,
+            Op::Erase => nand.erase_us,
+        };
+        let paged = op == Op::Read || (op == Op::Program && !nand.one_shot);
+        let (true, true, Some(ppn)) = (paged, nand.bits_per_cell > 1, ppn) else {
+            return Span::from_ns(first);
+        };
+        let page = u64::from(self.settings.geometry.page_in_block(ppn)) % nand.bits_per_cell;
+        let own = match (page, op) {
+            (0, _) => 0,
+            (1, Op::Program) => nand.program_2_us,
+            (2, Op::Program) => nand.program_3_us,
+            (_, Op::Program) => nand.program_4_us,
+            (1, _) => nand.read_2_us,
+            (2, _) => nand.read_3_us,
+            _ => nand.read_4_us,
+        };
+        Span::from_ns(if own == 0 { first } else { own })
+    }
+
+    /// The time of this operation: the typical one and a tail of at most `nand.spread_percent`.
+    fn spread(&mut self, typical: Span) -> Span {
+        let most = self.settings.keys.nand.spread_percent;
+        if most == 0 {
+            return typical;
+        }
+        self.operations += 1;
+        let mut r = self.operations.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        r = (r ^ (r >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        r = (r ^ (r >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let unit = u128::from((r ^ (r >> 31)) >> 32);
+        let square = (unit * unit) >> 32;
+        let fourth = (square * square) >> 32;
+        let longest = u128::from(typical.as_ns()) * u128::from(most) / 1_000_000;
+        let extra = u64::try_from((longest * fourth) >> 32).expect("below the longest");
+        typical + Span::from_ns(extra)
+    }
+
+    /// The first instant at which the channel of a die has nothing left to carry.
+    fn channel_free_at(&self, die: DieId) -> Time {
+        self.channel_free[self.settings.geometry.channel_of(die).index()].max(self.now)
+    }
+
+    /// Takes the channel of a die from `start` on; returns when it is over.
+    fn reserve_channel(&mut self, die: DieId, start: Time, ns: u64) -> Time {
+        let end = start + Span::from_ns(ns);
+        if ns > 0 {
+            let channel = self.settings.geometry.channel_of(die);
+            self.channel_free[channel.index()] = end;
+            self.channel_busy[channel.index()] += ns;
+            if let Some(checker) = &mut self.checker {
+                checker.transferred(channel, start, end);
+            }
+        }
+        end
+    }
+
+    fn post(&mut self, die: DieId, place: Place, at: Time) {
+        let member = 2 * die.get() + u32::from(place == Place::Output);
+        self.events.push(&mut self.event_positions, (at, member), member);
+    }
+
+    /// The next event of a die is due: of its array (even) or of its page register (odd).
+    pub(super) fn die_event(&mut self, member: u32) {
+        let die = DieId::new(member / 2);
+        if member % 2 == 1 {
+            let operation = std::mem::replace(&mut self.dies[die.index()].output, Operation::NONE);
+            self.operation_over(operation, die);
+            if self.dies[die.index()].array.held {
+                self.release(die);
+            }
+        } else if self.dies[die.index()].pausing {
+            self.dies[die.index()].pausing = false;
+            self.relabel(die);
+            self.stir(die);
+        } else if self.dies[die.index()].array.out_ns == 0 {
+            let operation = std::mem::replace(&mut self.dies[die.index()].array, Operation::NONE);
+            self.operation_over(operation, die);
+        } else if self.dies[die.index()].output.is_some() {
+            self.dies[die.index()].array.held = true;
+        } else {
+            self.release(die);
+        }
+    }
+
+    /// What the array has sensed goes to the page register and on to the channel.
+    fn release(&mut self, die: DieId) {
+        let unit = &mut self.dies[die.index()];
+        let mut operation = std::mem::replace(&mut unit.array, Operation::NONE);
+        let start = self.channel_free_at(die);
+        let end = self.reserve_channel(die, start, operation.out_ns);
+        operation.out_from = start;
+        operation.held = false;
+        if let Some(checker) = &mut self.checker {
+            checker.released(die);
+        }
+        let mut at = operation.leader;
+        while at != NIL {
+            let state = &mut self.sets[at as usize];
+            state.place = Place::Output;
+            at = state.rider;
+        }
+        self.dies[die.index()].output = operation;
+        self.relabel(die);
+        self.post(die, Place::Output, end);
+        if self.settings.keys.nand.cache_read {
+            self.stir(die);
+        }
+    }
+
+    /// Whether a die can take a command that does this.
+    pub(super) fn is_free_for(&self, die: DieId, op: Op) -> bool {
+        let unit = &self.dies[die.index()];
+        let reads_on = self.settings.keys.nand.cache_read && op == Op::Read;
+        !unit.array.is_some() && !unit.pausing && (!unit.output.is_some() || reads_on)
+    }
+
+    /// A program or an erase makes way for a read that would be served next, if it may.
+    pub(super) fn suspend_for_read(&mut self, die: DieId) {
+        let nand = &self.settings.keys.nand;
+        let unit = &self.dies[die.index()];
+        let operation = unit.array;
+        let limit = match operation.op {
+            Op::Read => return,
+            Op::Program => nand.program_suspends,
+            Op::Erase => nand.erase_suspends,
+        };
+        let pause = Span::from_ns(nand.suspend_us);
+        let in_array = self.now + operation.array >= operation.array_end;
+        if unit.pausing
+            || unit.suspended.is_some()
+            || operation.suspensions >= limit
+            || !in_array
+            || operation.array_end.since(self.now) <= pause
+        {
+            return;
+        }
+        let next = self.next_command(die).filter(|&set| !self.sets[set as usize].in_gc_queue);
+        if next.is_none_or(|set| self.stage(set).op() != Op::Read) {
+            return;
+        }
+        let left = operation.array_end.since(self.now);
+        self.events.remove(&mut self.event_positions, 2 * die.get());
+        self.totals.suspensions += 1;
+        if let Some(checker) = &mut self.checker {
+            checker.suspended(die, false);
+        }
+        self.for_riders(operation.leader, |device, set| {
+            device.enter(set, Mode::Suspended);
+            device.sets[set as usize].place = Place::Suspended;
+        });
+        let unit = &mut self.dies[die.index()];
+        unit.suspended = Operation { suspensions: operation.suspensions + 1, left, ..operation };
+        unit.array = Operation::NONE;
+        unit.pausing = true;
+        self.relabel(die);
+        let ready = self.now + pause;
+        self.post(die, Place::Array, ready);
+    }
+
+    /// The suspended operation of a die goes on.
+    pub(super) fn resume(&mut self, die: DieId) {
+        let mut operation =
+            std::mem::replace(&mut self.dies[die.index()].suspended, Operation::NONE);
+        let cost = Span::from_ns(self.settings.keys.nand.resume_us);
+        operation.array_end = self.now + operation.left + cost;
+        let (end, leader) = (operation.array_end, operation.leader);
+        if let Some(checker) = &mut self.checker {
+            checker.suspended(die, true);
+        }
+        self.dies[die.index()].array = operation;
+        self.for_riders(leader, |device, set| {
+            device.enter(set, Mode::Running);
+            device.sets[set as usize].place = Place::Array;
+        });
+        self.relabel(die);
+        self.post(die, Place::Array, end);
+    }
+
+    /// Calls `visit` with every set that an operation serves.
+    pub(super) fn for_riders(&mut self, leader: u32, mut visit: impl FnMut(&mut Self, u32)) {
+        let mut at = leader;
+        while at != NIL {
+            let next = self.sets[at as usize].rider;
+            visit(self, at);
+            at = next;
+        }
+    }
+
+    /// What the die is doing may have changed: its running totals follow.
+    pub(super) fn relabel(&mut self, die: DieId) {
+        let now = self.now;
+        let unit = &mut self.dies[die.index()];
+        let operation = if unit.array.is_some() {
+            unit.array
+        } else if unit.pausing {
+            unit.suspended
+        } else {
+            unit.output
+        };
+        let label = match operation.is_some() {
+            false => None,
+            true if operation.gc => Some(DIE_GC),
+            true => Some(operation.op as usize),
+        };
+        if let Some(doing) = unit.doing {
+            unit.busy[doing] += now.since(unit.since).as_ns();
+        }
+        unit.doing = label;
+        unit.since = now;
+    }
+
+    /// Shows the checker every page of an operation.
+    fn check_pages(&mut self, leader: u32) {
+        if self.checker.is_none() {
+            return;
+        }
+        let mut at = leader;
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            let reads = (self.stage(at) == Stage::Read).then_some(state.lpn);
+            let (op, plane, ppn, next) =
+                (self.stage(at).op(), self.current_plane(at), state.ppn, state.rider);
+            let read =
+                reads.map(|lpn| (lpn, (self.pending[state.request as usize].order, state.page)));
+            if let Some(checker) = &mut self.checker {
+                checker.touched(plane, op, ppn, read);
+            }
+            at = next;
+        }
+    }
+}

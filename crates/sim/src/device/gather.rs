@@ -1,0 +1,178 @@
+//! Gathering: one array operation serves every waiting command that fits into it.
+//!
+//! A read serves all wanted units of its page; a program fills its program unit (a page, or the
+//! pages of a word line in one shot) from the waiting programs of the same frontier and leaves the
+//! rest empty; an operation over several planes takes one page or block of each. The command that
+//! the policy picks leads; the others of its kind on its die ride along, oldest first.
+
+use super::Device;
+use super::issue::Bound;
+use super::state::{Mode, Stage};
+use crate::config::MultiPlane;
+use crate::ftl::blocks::Frontier;
+use crate::ftl::page_map::Owner;
+use flashyard_core::command::Op;
+use flashyard_core::graph::NIL;
+use flashyard_core::units::{DieId, PlaneId, Ppn};
+
+impl Device {
+    /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
+    pub(super) fn gather(&mut self, leader: u32, die: DieId, ppn: Option<Ppn>) {
+        let own = self.current_plane(leader);
+        let stage = self.stage(leader);
+        let geometry = self.settings.geometry;
+        let mut last = leader;
+        self.fill_page(leader, own, ppn, &mut last);
+        if self.settings.keys.nand.multi_plane == MultiPlane::None {
+            return;
+        }
+        let first = geometry.first_plane(die).get();
+        for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
+            let set = self.planes[plane.index()].queued[stage as usize].0;
+            if set == NIL || !self.fits_beside(set, plane, ppn) {
+                continue;
+            }
+            let Bound::Page(page) = self.bind(set, die) else { continue };
+            self.take_from_queue(set);
+            self.ride(set, page, true, &mut last);
+            self.fill_page(set, plane, page, &mut last);
+        }
+    }
+
+    /// Whether the page that `set` would work on may be taken together with that of `ppn`.
+    fn fits_beside(&self, set: u32, plane: PlaneId, ppn: Option<Ppn>) -> bool {
+        let geometry = &self.settings.geometry;
+        let stage = self.stage(set);
+        if stage.op() == Op::Erase {
+            return true;
+        }
+        let page = match stage.op() {
+            Op::Program => self.map.blocks.next_page(plane, self.frontier(set)),
+            _ => match self.read_target(set) {
+                Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
+                _ => return false,
+            },
+        };
+        let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
+        any || page.unwrap_or(0) == ppn.map_or(0, |ppn| geometry.page_in_block(ppn))
+    }
+
+    /// The page of `head` serves whatever else it can.
+    fn fill_page(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
+        match self.stage(head) {
+            Stage::Read => self.read_neighbours(head, ppn, last),
+            Stage::CopyRead => self.copy_neighbours(head, plane, ppn, last),
+            stage if stage.op() == Op::Program => self.fill_program(head, plane, stage, last),
+            _ => {}
+        }
+    }
+
+    /// Waiting host reads of other units of the page.
+    fn read_neighbours(&mut self, head: u32, ppn: Option<Ppn>, last: &mut u32) {
+        let Some(ppn) = ppn else { return };
+        let units = self.settings.geometry.units_per_page;
+        let first = ppn.get() / units * units;
+        let die = self.settings.geometry.die_of(ppn);
+        for unit in (first..first + units).map(Ppn::new).filter(|unit| *unit != ppn) {
+            let Some(Owner::Data(lpn)) = self.map.owner(unit) else { continue };
+            let mut at = self.lpn_index[self.bucket_of(lpn)];
+            while at != NIL {
+                let state = &self.sets[at as usize];
+                let waits = state.lpn == lpn && state.mode == Mode::Queued;
+                if waits && self.stage(at) == Stage::Read && self.current_die(at) == die {
+                    self.take_from_queue(at);
+                    self.ride(at, Some(unit), false, last);
+                    self.sets[head as usize].page_units += 1;
+                    break;
+                }
+                at = state.next_of_lpn;
+            }
+        }
+    }
+
+    /// Waiting copies of other units of the page.
+    fn copy_neighbours(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
+        let Some(ppn) = ppn else { return };
+        let page = ppn.get() / self.settings.geometry.units_per_page;
+        let mut at = self.planes[plane.index()].queued[Stage::CopyRead as usize].0;
+        while at != NIL {
+            let state = self.sets[at as usize];
+            let source = state.source.expect("a copy has a source");
+            if source.get() / self.settings.geometry.units_per_page == page {
+                self.take_from_queue(at);
+                self.ride(at, Some(source), false, last);
+                self.sets[head as usize].page_units += 1;
+            }
+            at = state.next_queued;
+        }
+    }
+
+    /// Waiting programs of the same frontier, up to a program unit; the rest stays empty.
+    fn fill_program(&mut self, head: u32, plane: PlaneId, stage: Stage, last: &mut u32) {
+        let most = self.settings.geometry.program_units();
+        let frontier = self.frontier(head);
+        let mut taken = 1;
+        let mut at = self.planes[plane.index()].queued[stage as usize].0;
+        while at != NIL && taken < most {
+            let next = self.sets[at as usize].next_queued;
+            if self.frontier(at) == frontier {
+                let (ppn, _) =
+                    self.map.blocks.take_unit(plane, frontier).expect("its program unit has room");
+                self.take_from_queue(at);
+                self.ride(at, Some(ppn), false, last);
+                taken += 1;
+            }
+            at = next;
+        }
+        self.totals.padded_units += u64::from(most - taken);
+        self.map.blocks.pad(plane, frontier, taken);
+    }
+
+    fn ride(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool, last: &mut u32) {
+        self.board(set, ppn, heads_page);
+        self.sets[*last as usize].rider = set;
+        *last = set;
+    }
+
+    /// The frontier that a program's command writes to.
+    pub(super) fn frontier(&self, set: u32) -> Frontier {
+        let state = &self.sets[set as usize];
+        match self.stage(set) {
+            Stage::Program => Frontier::HostData(state.stream),
+            Stage::CopyProgram => {
+                let source = state.source.expect("a copy has a source");
+                self.map.blocks.copy_frontier(self.settings.geometry.block_of(source))
+            }
+            _ => Frontier::HostMap,
+        }
+    }
+
+    /// Adds a queued command to those of its kind on its plane.
+    pub(super) fn list_queued(&mut self, set: u32) {
+        let (plane, stage) = (self.current_plane(set), self.stage(set));
+        let ends = &mut self.planes[plane.index()].queued[stage as usize];
+        let before = std::mem::replace(&mut ends.1, set);
+        match before {
+            NIL => ends.0 = set,
+            before => self.sets[before as usize].next_queued = set,
+        }
+        self.sets[set as usize].prev_queued = before;
+        self.sets[set as usize].next_queued = NIL;
+    }
+
+    /// Takes it out again.
+    pub(super) fn unlist_queued(&mut self, set: u32) {
+        let (plane, stage) = (self.current_plane(set), self.stage(set));
+        let state = &self.sets[set as usize];
+        let (before, after) = (state.prev_queued, state.next_queued);
+        let ends = &mut self.planes[plane.index()].queued[stage as usize];
+        match before {
+            NIL => ends.0 = after,
+            before => self.sets[before as usize].next_queued = after,
+        }
+        match after {
+            NIL => self.planes[plane.index()].queued[stage as usize].1 = before,
+            after => self.sets[after as usize].prev_queued = before,
+        }
+    }
+}
