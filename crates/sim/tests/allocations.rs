@@ -88,7 +88,7 @@ fn the_event_loop_does_not_allocate_in_steady_state() {
     assert!(allocations() > before, "the counter counts");
     for policy in PolicyName::WORDS {
         let settings = device(policy);
-        let requests = requests(&settings, 12_000);
+        let requests = requests(&settings, 20_000);
         let (first, count) = second_half(&settings, &requests);
         assert_eq!(count, 0, "{policy} allocated first while request {first:?} was new");
     }

@@ -71,11 +71,13 @@ fn requests(full: bool) -> Vec<Request> {
             let reach = random.pick(&[48, 48, 4_096, pages]).min(pages);
             let longest = random.pick(&[1, 1, 4, 16]);
             let length = 1 + random.below(longest);
+            // Some writes end in the middle of a page.
+            let cut = u64::from(op == RequestOp::Write && length == 3);
             requests.push(Request {
                 arrival: Time::from_us(now_us),
                 first_sector: random.below(reach).min(pages - length) * 8,
-                sectors: u32::try_from(length * 8).expect("a short request"),
-                stream: 0,
+                sectors: u32::try_from(length * 8 - cut).expect("a short request"),
+                stream: u16::from(reach == 48),
                 op,
                 flags: Flags::NONE,
             });

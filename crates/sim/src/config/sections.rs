@@ -107,7 +107,7 @@ keys! {
         read_3_us: u64 = 0 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
-            flip: "90", with: &["nand.bits_per_cell=3"],
+            flip: "90", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
         },
         /// tR of pages of the fourth type; 0: as the first.
         read_4_us: u64 = 0 => {
@@ -131,7 +131,7 @@ keys! {
         program_3_us: u64 = 0 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
-            flip: "900", with: &["nand.bits_per_cell=3"],
+            flip: "900", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
         },
         /// tPROG of pages of the fourth type; 0: as the first.
         program_4_us: u64 = 0 => {
