@@ -1,7 +1,9 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
+use crate::device::PhaseReport;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
+use crate::stream::StreamReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,6 +37,10 @@ pub struct Report {
     pub wear: Wear,
     /// What a reader must know before trusting the rest.
     pub verdict: Verdict,
+    /// By stream, where a phase has several.
+    pub streams: BTreeMap<String, StreamReport>,
+    /// All phases, measured or not.
+    pub phases: Vec<PhaseReport>,
 }
 
 /// What arrived.

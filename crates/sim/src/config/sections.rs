@@ -1,5 +1,6 @@
 //! The sections of a device file and their keys.
 
+use super::interface::InterfaceKeys;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
@@ -431,6 +432,8 @@ device_keys! {
     policy: PolicyChoice,
     /// The host policy.
     host: HostChoice,
+    /// Submission queues and the link to the host.
+    interface: InterfaceKeys,
     /// The translation layer.
     ftl: FtlKeys,
     /// Garbage collection.

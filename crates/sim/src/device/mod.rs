@@ -5,8 +5,10 @@
 //! places their commands in the queues of dies and starts them; `finish` completes them, commits
 //! the map and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
 //!
-//! Order at one instant: completions by ascending die, then all arrivals, then one round of
-//! admission, then idle dies take commands in ascending order.
+//! `phase` is the run loop and `host` the way of a request to the device and back.
+//!
+//! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
+//! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
 mod collect;
@@ -14,9 +16,12 @@ mod delays;
 mod error;
 mod explain;
 mod finish;
+mod host;
 mod issue;
+mod phase;
 mod results;
 mod state;
+mod timers;
 mod translate;
 
 use crate::check::Checker;
@@ -27,7 +32,6 @@ use crate::ftl::page_map::{Owner, PageMap};
 use crate::metrics::counters::{Phase, Tally};
 use crate::observe::Observer;
 use crate::policy::Policy;
-use crate::report::Report;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::command::Op;
@@ -37,6 +41,8 @@ use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, Span, Time};
+use host::Host;
+pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
 use state::{Pending, Set, Stage};
 use std::collections::VecDeque;
@@ -114,6 +120,8 @@ pub struct Device {
     chain: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
+    host: Host,
+    phases: Vec<PhaseReport>,
 }
 
 impl fmt::Debug for Device {
@@ -181,6 +189,8 @@ impl Device {
             chain: Vec::new(),
             failed: None,
             totals: Totals::default(),
+            host: Host::new(keys.interface),
+            phases: Vec::new(),
         };
         if keys.state.initial == InitialState::Full {
             device.fill();
@@ -219,41 +229,7 @@ impl Device {
         cache.preload(&lines).map_err(SimError::InitialLines)
     }
 
-    /// Runs the whole workload. `next` gives requests in the order of their arrival times.
-    pub fn run<E>(
-        mut self,
-        mut next: impl FnMut() -> Result<Option<Request>, E>,
-    ) -> Result<Report, RunError<E>> {
-        let mut arrival = next().map_err(RunError::Workload)?;
-        self.exhausted = arrival.is_none();
-        loop {
-            let event = self.events.peek().map(|((time, _), _)| time);
-            let due = arrival.as_ref().map(|request| request.arrival);
-            let Some(now) = [event, due].into_iter().flatten().min() else { break };
-            assert!(now >= self.now, "time runs backwards");
-            self.now = now;
-            while let Some(((_, _), die)) = self.events.peek().filter(|((at, _), _)| *at == now) {
-                self.events.remove(&mut self.event_positions, die);
-                self.die_event(DieId::new(die));
-            }
-            while let Some(request) = arrival.filter(|request| request.arrival == now) {
-                self.arrive(&request).map_err(RunError::Sim)?;
-                arrival = next().map_err(RunError::Workload)?;
-                if arrival.is_some_and(|request| request.arrival < now) {
-                    return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
-                }
-                self.exhausted = arrival.is_none();
-            }
-            self.admit();
-            self.dispatch_stirred();
-            if let Some(error) = self.failed.take() {
-                return Err(RunError::Sim(error));
-            }
-        }
-        self.finish_run().map_err(RunError::Sim)
-    }
-
-    fn arrive(&mut self, request: &Request) -> Result<(), SimError> {
+    fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.arrived;
         if request.arrival > LAST_ARRIVAL {
             return Err(SimError::TooLate { order });
@@ -305,7 +281,7 @@ impl Device {
             self.pending[handle as usize] = pending;
             handle
         };
-        self.waiting_requests.push_back(handle);
+        self.submit(handle, lane);
         Ok(())
     }
 
