@@ -334,7 +334,7 @@ fn random_phases_keep_every_rule() {
         let mut count = 0;
         for _ in 0..3 {
             let lists: Vec<_> =
-                (0..1 + random.below(3)).map(|_| mixed(&settings, random.next(), 150)).collect();
+                (0..=random.below(3)).map(|_| mixed(&settings, random.next(), 150)).collect();
             count += 150 * lists.len() as u64;
             let mut keys = || {
                 let kind = random.pick(Pacing::ALL);
@@ -396,7 +396,7 @@ fn every_key_of_streams_and_phases_does_something() {
 #[test]
 fn times_that_go_backwards_are_refused_where_they_count() {
     let requests = [request(50, READ, 0, 1), request(40, READ, 1, 1)];
-    let mut run = |kind: Pacing| {
+    let run = |kind: Pacing| {
         let mut bench = Bench::new(&device(&[]));
         bench.try_phase(&PhaseKeys::default(), vec![stream(pacing(kind, 1), &requests)]).err()
     };
