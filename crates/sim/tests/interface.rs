@@ -41,8 +41,8 @@ fn part(done: &RequestDone, part: Part) -> u64 {
 /// 4096 B x 10 ns = 40.96 us a page.
 const LINK: &str = "interface.link_ps_per_byte=10000";
 
-/// A read: 3 us there, 100 us in the array, 40.96 us of data and 3 us back. A write: 40.96 us of data
-/// and 3 us there, 1000 us in the array, 3 us back. A flush has no data.
+/// A read: 3 us there, 100 us in the array, 40.96 us of data and 3 us back. A write: 40.96 us of
+/// data and 3 us there, 1000 us in the array, 3 us back. A flush has no data.
 #[test]
 fn requests_cross_the_link_there_and_back() {
     let settings = device(&[LINK, "interface.link_latency_ns=3000"]);

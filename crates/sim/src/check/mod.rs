@@ -42,7 +42,8 @@ pub struct Checker {
     place: Vec<u32>,
     newest: Vec<u64>,
     acknowledged: Vec<u64>,
-    /// The latest request, by the order in which they came, from 1, whose change of each page has been translated.
+    /// The latest request, by the order in which they came, from 1, whose change of each page has
+    /// been translated.
     latest: Vec<u64>,
     busy: Vec<bool>,
     /// When each channel has carried all that it was given.

@@ -5,6 +5,7 @@
 
 mod file;
 mod interface;
+mod metrics;
 mod sections;
 
 pub use file::{
@@ -12,6 +13,7 @@ pub use file::{
     show_value,
 };
 pub use interface::*;
+pub use metrics::*;
 pub use sections::*;
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};

@@ -1,6 +1,7 @@
 //! The sections of a device file and their keys.
 
 use super::interface::InterfaceKeys;
+use super::metrics::MetricsKeys;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
@@ -440,4 +441,6 @@ device_keys! {
     gc: GcKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
+    /// What is recorded.
+    metrics: MetricsKeys,
 }

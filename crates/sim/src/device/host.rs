@@ -290,6 +290,10 @@ impl Device {
             lane.answered_at[place] = self.now;
         }
         host.stirred |= host.limited || host.watched || lane.keys.pacing != Pacing::Open;
+        if let Some(series) = &mut self.series {
+            let ns = self.now.since(request.arrival).as_ns();
+            series.answered(request.op, request.sectors, ns);
+        }
         if request.op == RequestOp::Write {
             host.written += u64::from(request.sectors);
         }

@@ -261,6 +261,7 @@ impl Device {
         let channel = self.settings.geometry.channel_of(die);
         let end = start + self.page_transfer;
         self.channel_free[channel.index()] = end;
+        self.carried_ns[channel.index()] += end.since(start).as_ns();
         if let Some(checker) = &mut self.checker {
             checker.transferred(channel, start, end);
         }

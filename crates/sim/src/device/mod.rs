@@ -23,6 +23,7 @@ mod results;
 mod state;
 mod timers;
 mod translate;
+mod usage;
 
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, Settings};
@@ -30,6 +31,7 @@ use crate::ftl::blocks::Frontier;
 use crate::ftl::line_cache::LineCache;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::series::Series;
 use crate::observe::Observer;
 use crate::policy::Policy;
 use collect::Job;
@@ -47,6 +49,8 @@ use results::Totals;
 use state::{Pending, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+use usage::Usage;
+pub use usage::{Share, Utilisation};
 
 /// A die: its queues and what it is doing.
 #[derive(Debug)]
@@ -122,6 +126,11 @@ pub struct Device {
     totals: Totals,
     host: Host,
     phases: Vec<PhaseReport>,
+    series: Option<Box<Series>>,
+    /// Time that each channel has been reserved for.
+    carried_ns: Vec<u64>,
+    /// Work of measured time.
+    measured: Usage,
 }
 
 impl fmt::Debug for Device {
@@ -191,6 +200,9 @@ impl Device {
             totals: Totals::default(),
             host: Host::new(keys.interface),
             phases: Vec::new(),
+            series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            carried_ns: vec![0; settings.geometry.channels as usize],
+            measured: Usage::default(),
         };
         if keys.state.initial == InitialState::Full {
             device.fill();

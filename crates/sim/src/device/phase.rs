@@ -2,7 +2,9 @@
 //! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
 
 use super::results::Totals;
+use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
@@ -69,7 +71,10 @@ struct Running<'a, E> {
     stability: Stability,
     ended_by: &'static str,
     /// The sums of the measured phases, where this one is not.
-    kept: Option<Totals>,
+    kept: Option<(Totals, Option<Box<Series>>)>,
+    /// What had been done at the start, and at the last completion.
+    usage: Usage,
+    usage_until: Option<Usage>,
     before: Before,
 }
 
@@ -143,6 +148,7 @@ impl Device {
                 break;
             }
             assert!(now >= self.now, "time runs backwards");
+            self.record_until(now);
             self.now = now;
             while let Some(((_, _), die)) = self.events.peek().filter(|((at, _), _)| *at == now) {
                 self.events.remove(&mut self.event_positions, die);
@@ -157,6 +163,9 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));
             }
+            if self.outstanding == 0 && self.exhausted && run.usage_until.is_none() {
+                run.usage_until = Some(self.usage());
+            }
         }
         self.end(run).map_err(RunError::Sim)
     }
@@ -168,7 +177,10 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
-        let kept = (!keys.measure).then(|| std::mem::take(&mut self.totals));
+        let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
+        if let Some(series) = &mut self.series {
+            series.begin(self.now);
+        }
         self.totals.begin(streams.iter().map(|stream| stream.name.as_str()));
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
         self.host.watched = keys.stable_percent > 0;
@@ -190,6 +202,8 @@ impl Device {
                 cleaned,
             },
             kept,
+            usage: self.usage(),
+            usage_until: None,
         };
         run.stability.base.0 = run.before.programmed;
         for feed in &mut run.feeds {
@@ -293,10 +307,12 @@ impl Device {
             write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
             ended_by: run.ended_by,
         };
-        if let Some(kept) = run.kept {
-            self.totals = kept;
+        if let Some((totals, series)) = run.kept {
+            (self.totals, self.series) = (totals, series);
             let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+        } else if let Some(until) = &run.usage_until {
+            self.measured.add(&run.usage, until);
         }
         self.phases.push(report.clone());
         Ok(report)

@@ -7,6 +7,7 @@ use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
+use crate::metrics::series::Counts;
 use crate::report::{
     EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
     Verdict, WaitReport, Wear, WorkloadReport,
@@ -14,7 +15,7 @@ use crate::report::{
 use crate::stream::{StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::Time;
+use flashyard_core::units::{DieId, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -244,6 +245,10 @@ impl Device {
             verdict: self.verdict(),
             streams: self.streams(),
             phases: self.phases.clone(),
+            utilisation: self.measured.report(totals.spans.makespan),
+            series: self.series.clone().map(|series| {
+                series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
+            }),
         })
     }
 
@@ -278,6 +283,29 @@ impl Device {
     pub(super) fn programmed_bytes(&self) -> u128 {
         let programs: u64 = self.totals.work.iter().map(|work| work.of_op(Op::Program).ops).sum();
         u128::from(programs) * u128::from(self.settings.geometry.page_bytes)
+    }
+
+    /// Measured time goes on to `now`, and nothing changes before.
+    pub(super) fn record_until(&mut self, now: Time) {
+        if let Some(mut series) = self.series.take() {
+            series.advance(now, self.outstanding, || self.counts());
+            self.series = Some(series);
+        }
+    }
+
+    /// What the time series counts.
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for work in &self.totals.work {
+            let gc = [Purpose::Gc, Purpose::MapGc];
+            counts.host_programs += work.get(Op::Program, Purpose::Host).ops;
+            counts.gc_programs += gc.map(|gc| work.get(Op::Program, gc).ops).iter().sum::<u64>();
+            counts.programs += work.of_op(Op::Program).ops;
+            counts.erases += work.of_op(Op::Erase).ops;
+        }
+        let dies = (0..self.dies.len()).map(DieId::from_index);
+        counts.free_blocks = dies.map(|die| u64::from(self.map.blocks.free_blocks(die))).sum();
+        counts
     }
 
     fn throughput(&self) -> Throughput {
