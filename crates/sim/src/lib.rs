@@ -31,6 +31,7 @@ pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod report;
+pub mod saved;
 pub mod stream;
 
 /// The example of the guide, compiled and run.

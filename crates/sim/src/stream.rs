@@ -8,6 +8,7 @@
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::report::LatencyReport;
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 use flashyard_core::key::Kind;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
@@ -143,6 +144,17 @@ pub(crate) struct StreamTotals {
     latency: [Histogram; 3],
 }
 
+impl Saved for StreamTotals {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.text(&self.name);
+        self.latency.save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.name = from.text()?;
+        self.latency.load(from)
+    }
+}
+
 impl StreamTotals {
     pub(crate) fn new(name: &str) -> Self {
         Self { name: name.to_string(), latency: [false; 3].map(Histogram::new) }
@@ -166,5 +178,18 @@ impl StreamTotals {
             latency_ns: names.zip(self.latency.iter().map(LatencyReport::of)).collect(),
             iops: (makespan_ns > 0).then(|| requests as f64 * 1e9 / makespan_ns as f64),
         }
+    }
+}
+
+/// Streams by name, in the order in which they first came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamList(pub(crate) Vec<StreamTotals>);
+
+impl Saved for StreamList {
+    fn save(&self, to: &mut Writer<'_>) {
+        save_list(&self.0, to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        load_list(&mut self.0, || StreamTotals::new(""), from)
     }
 }

@@ -85,9 +85,7 @@ impl Checker {
         }
         for (index, next) in self.next_page.iter_mut().enumerate() {
             let block = BlockId::from_index(index);
-            let used = (0..self.geometry.pages_per_block)
-                .filter(|&page| map.owner(self.geometry.page_of(block, page)).is_some());
-            *next = used.max().map_or(0, |page| page + 1);
+            *next = map.blocks.written_pages(block);
         }
     }
 

@@ -20,6 +20,7 @@ mod host;
 mod issue;
 mod phase;
 mod results;
+mod save;
 mod state;
 mod timers;
 mod translate;
@@ -131,6 +132,8 @@ pub struct Device {
     carried_ns: Vec<u64>,
     /// Work of measured time.
     measured: Usage,
+    /// Whether it was made from a saved one.
+    restored: bool,
 }
 
 impl fmt::Debug for Device {
@@ -202,7 +205,8 @@ impl Device {
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
             carried_ns: vec![0; settings.geometry.channels as usize],
-            measured: Usage::default(),
+            measured: Usage::none(&settings.geometry),
+            restored: false,
         };
         if keys.state.initial == InitialState::Full {
             device.fill();
@@ -219,7 +223,7 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
-        if self.settings.keys.state.initial == InitialState::Full {
+        if self.restored || self.settings.keys.state.initial == InitialState::Full {
             checker.adopt(&self.map);
         }
         self.checker = Some(checker);

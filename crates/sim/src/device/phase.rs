@@ -6,6 +6,7 @@ use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::metrics::series::Series;
 use crate::report::Report;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
 use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
@@ -53,6 +54,40 @@ pub struct PhaseReport {
     pub write_amplification: Option<f64>,
     /// What ended it: source, requests, time or stable.
     pub ended_by: &'static str,
+}
+
+/// What can end a phase.
+const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
+
+impl PhaseReport {
+    pub(super) fn save(&self, to: &mut Writer<'_>) {
+        to.text(&self.name);
+        self.measured.save(to);
+        let amplification = self.write_amplification.map(f64::to_bits);
+        let ended_by = ENDS.iter().position(|end| *end == self.ended_by);
+        [self.index, self.requests, self.makespan_ns].save(to);
+        amplification.save(to);
+        ended_by.expect("a reason of the list").save(to);
+    }
+
+    pub(super) fn restored(from: &mut Reader<'_>) -> Result<Self, RestoreError> {
+        let name = from.text()?;
+        let (mut measured, mut counts, mut end) = (false, [0u64; 3], 0usize);
+        let mut amplification = None;
+        measured.load(from)?;
+        counts.load(from)?;
+        amplification.load(from)?;
+        end.load(from)?;
+        Ok(Self {
+            index: counts[0],
+            name,
+            measured,
+            requests: counts[1],
+            makespan_ns: counts[2],
+            write_amplification: amplification.map(f64::from_bits),
+            ended_by: ENDS.get(end).ok_or(RestoreError::Corrupt)?,
+        })
+    }
 }
 
 /// A phase under way.

@@ -12,7 +12,8 @@ use crate::report::{
     EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
     Verdict, WaitReport, Wear, WorkloadReport,
 };
-use crate::stream::{StreamReport, StreamTotals};
+use crate::saved::saved;
+use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{DieId, Time};
@@ -70,7 +71,7 @@ pub(super) struct Totals {
     /// Lines of the map cache that were cleaned in phases that do not count.
     pub(super) unmeasured_cleaned: u64,
     /// By stream where a phase has several, and the place of each stream of the current phase.
-    streams: Vec<StreamTotals>,
+    streams: StreamList,
     stream_places: Vec<usize>,
 }
 
@@ -86,6 +87,16 @@ struct Spans {
     /// Last arrival to last completion.
     drain: u64,
 }
+
+saved!(MapTotals { lookups, hits, misses, dirty_evictions, stalls, hazards_ignored });
+saved!(Waits { count, queue_ns, own_ns, latency_ns });
+saved!(Spans { arrivals, makespan, work, drain });
+saved!(Totals {
+    latency, parts, waits, sectors, work, attributed, unattributed, map, gc_jobs, gc_valid,
+    gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
+    hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
+    unmeasured_cleaned, streams,
+} skip { phase_first, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
@@ -115,7 +126,7 @@ impl Default for Totals {
             last_completion: Time::ZERO,
             spans: Spans::default(),
             unmeasured_cleaned: 0,
-            streams: Vec::new(),
+            streams: StreamList::default(),
             stream_places: Vec::new(),
         }
     }
@@ -129,10 +140,10 @@ impl Totals {
             return;
         }
         for name in streams {
-            let known = self.streams.iter().position(|stream| stream.name == name);
+            let known = self.streams.0.iter().position(|stream| stream.name == name);
             let place = known.unwrap_or_else(|| {
-                self.streams.push(StreamTotals::new(name));
-                self.streams.len() - 1
+                self.streams.0.push(StreamTotals::new(name));
+                self.streams.0.len() - 1
             });
             self.stream_places.push(place);
         }
@@ -156,7 +167,7 @@ impl Totals {
 
     /// A request of a stream of the current phase has been answered.
     pub(super) fn stream_answered(&mut self, stream: usize, op: RequestOp, ns: u64) {
-        self.streams[self.stream_places[stream]].answered(op, ns);
+        self.streams.0[self.stream_places[stream]].answered(op, ns);
     }
 
     pub(super) fn arrival(&mut self, pending: &Pending, outstanding: u64) {
@@ -275,7 +286,7 @@ impl Device {
 
     fn streams(&self) -> BTreeMap<String, StreamReport> {
         let makespan = self.totals.spans.makespan;
-        let streams = self.totals.streams.iter();
+        let streams = self.totals.streams.0.iter();
         streams.map(|stream| (stream.name.clone(), stream.report(makespan))).collect()
     }
 
@@ -294,7 +305,7 @@ impl Device {
     }
 
     /// What the time series counts.
-    fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for work in &self.totals.work {
             let gc = [Purpose::Gc, Purpose::MapGc];

@@ -2,26 +2,35 @@
 //! time.
 
 use super::Device;
+use crate::saved::saved;
+use flashyard_core::geometry::Geometry;
 use serde::Serialize;
 
 /// Nanoseconds of work by die and by channel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Usage {
     dies: Vec<u64>,
     channels: Vec<u64>,
 }
 
+saved!(Usage { dies, channels });
+
 impl Usage {
+    /// No work.
+    pub(super) fn none(geometry: &Geometry) -> Self {
+        Self {
+            dies: vec![0; geometry.dies() as usize],
+            channels: vec![0; geometry.channels as usize],
+        }
+    }
+
     /// Adds what was done between two moments.
     pub(super) fn add(&mut self, from: &Self, to: &Self) {
-        self.dies.resize(to.dies.len(), 0);
-        self.channels.resize(to.channels.len(), 0);
-        let pairs = [(&mut self.dies, &from.dies, &to.dies)];
-        let more = [(&mut self.channels, &from.channels, &to.channels)];
-        for (sums, from, to) in pairs.into_iter().chain(more) {
-            for ((sum, from), to) in sums.iter_mut().zip(from).zip(to) {
-                *sum += to - from;
-            }
+        let sums = self.dies.iter_mut().chain(&mut self.channels);
+        let from = from.dies.iter().chain(&from.channels);
+        let to = to.dies.iter().chain(&to.channels);
+        for ((sum, from), to) in sums.zip(from).zip(to) {
+            *sum += to - from;
         }
     }
 

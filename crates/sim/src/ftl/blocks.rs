@@ -71,6 +71,12 @@ pub struct Blocks {
     bucket_tail: Vec<u32>,
 }
 
+crate::saved::saved!(OpenBlock { block, next });
+crate::saved::saved!(DiePool { next_fresh, free_head, free_tail, free_blocks, open, least_valid });
+crate::saved::saved!(Blocks {
+    dies, valid, erases, holds_map, next, prev, full, bucket_head, bucket_tail,
+} skip { geometry });
+
 impl Blocks {
     /// All blocks erased and free.
     pub fn new(geometry: Geometry) -> Self {
@@ -111,6 +117,15 @@ impl Blocks {
     /// Whether a block holds map pages.
     pub fn holds_map(&self, block: BlockId) -> bool {
         self.holds_map[block.index()]
+    }
+
+    /// Pages of a block that have been programmed, while nothing is under way.
+    pub fn written_pages(&self, block: BlockId) -> u32 {
+        if self.full[block.index()] {
+            return self.geometry.pages_per_block;
+        }
+        let pool = &self.dies[self.geometry.die_of_block(block).index()];
+        pool.open.iter().find(|open| open.block == block.get() + 1).map_or(0, |open| open.next)
     }
 
     /// How often each block has been erased.

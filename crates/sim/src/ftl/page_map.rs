@@ -31,6 +31,8 @@ pub struct PageMap {
     pub blocks: Blocks,
 }
 
+crate::saved::saved!(PageMap { l2p, gtd, p2l, blocks } skip { geometry });
+
 impl PageMap {
     /// The map of a fresh device.
     pub fn new(settings: &Settings) -> Self {

@@ -1,6 +1,7 @@
 //! The time series: what happened in each bin of measured time, in bounded memory. When more bins
 //! are needed than there may be, pairs are joined and the width doubles.
 
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list, saved};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
 use serde::Serialize;
@@ -52,6 +53,9 @@ impl Bin {
     }
 }
 
+saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks });
+saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, counts });
+
 /// A time series under way. Its time is measured time: phases that are not measured leave no gap.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -67,6 +71,22 @@ pub struct Series {
     base: Counts,
 }
 
+/// The phase is over; the next one sets `start` and `before`.
+impl Saved for Series {
+    fn save(&self, to: &mut Writer<'_>) {
+        [self.width, self.elapsed].save(to);
+        self.base.save(to);
+        save_list(&self.bins, to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let mut times = [0u64; 2];
+        times.load(from)?;
+        [self.width, self.elapsed] = times;
+        self.base.load(from)?;
+        load_list(&mut self.bins, Bin::default, from)
+    }
+}
+
 impl Series {
     /// A series of bins of `width_ns`.
     pub fn new(width_ns: u64) -> Self {
@@ -80,6 +100,11 @@ impl Series {
             before: 0,
             base: Counts::default(),
         }
+    }
+
+    /// What was counted before the series began is not in it.
+    pub fn count_from(&mut self, counts: &Counts) {
+        self.base = *counts;
     }
 
     /// A measured phase begins.

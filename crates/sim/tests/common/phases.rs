@@ -36,7 +36,10 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(settings: &Settings) -> Self {
-        let mut device = Device::new(settings);
+        Self::of(Device::new(settings))
+    }
+
+    pub fn of(mut device: Device) -> Self {
         device.check();
         let recorded = Rc::new(RefCell::new(Recorded::default()));
         device.observe(Box::new(Recorder(Rc::clone(&recorded))));
