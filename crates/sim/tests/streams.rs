@@ -8,8 +8,9 @@ use flashyard_core::key::Key;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{Settings, parse_value};
-use flashyard_sim::device::{Device, PhaseKeys, SimError};
-use flashyard_sim::stream::{Pacing, StreamKeys};
+use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
+use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
+use std::convert::Infallible;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
@@ -390,6 +391,23 @@ fn every_key_of_streams_and_phases_does_something() {
         let base = results(PhaseKeys::default(), keys, key.with);
         assert_ne!(base, results(flipped, keys, key.with), "{}", key.name);
     }
+}
+
+/// Reads that cost nothing would be issued for ever in a phase that waits for time to pass.
+#[test]
+fn a_phase_that_gets_nowhere_is_an_error() {
+    let settings = device(&["nand.unmapped_read=zero"]);
+    let limited = |phase: PhaseKeys| {
+        let source = Box::new(|| Ok(Some(request(0, READ, 0, 1))));
+        let keys = pacing(Pacing::Closed, 4);
+        let mut device = Device::new(&settings);
+        let streams = vec![Stream::<Infallible> { name: String::new(), keys, source }];
+        device.run_phase(&phase, streams).map(|phase| phase.requests)
+    };
+    let error = limited(PhaseKeys { time_ms: 1_000_000, ..PhaseKeys::default() }).unwrap_err();
+    assert!(matches!(error, RunError::Sim(SimError::Standstill { .. })), "{error:?}");
+    let requests = PhaseKeys { time_ms: 1_000_000, requests: 2_000_000, ..PhaseKeys::default() };
+    assert_eq!(limited(requests), Ok(2_000_000));
 }
 
 /// Times that go backwards are an error where they are used, and only there.

@@ -56,6 +56,10 @@ pub struct PhaseReport {
     pub ended_by: &'static str,
 }
 
+/// Requests of closed loops at one instant above which a phase would not end: far more than are
+/// outstanding at once.
+const AT_ONCE: u64 = 1 << 20;
+
 /// What can end a phase.
 const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
 
@@ -103,6 +107,8 @@ struct Running<'a, E> {
     end: Time,
     /// How many more may be issued.
     left: u64,
+    /// How many were issued at this instant because others were answered.
+    at_once: u64,
     stability: Stability,
     ended_by: &'static str,
     /// The sums of the measured phases, where this one is not.
@@ -228,6 +234,7 @@ impl Device {
             start: self.now,
             end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms, u64::MAX))),
             left: limit(keys.requests, u64::MAX),
+            at_once: 0,
             stability: Stability::default(),
             ended_by: "source",
             before: Before {
@@ -280,6 +287,13 @@ impl Device {
         let feed = &mut run.feeds[lane];
         let mut request = feed.next.take().expect("a stream that is due has a request");
         request.arrival = self.now;
+        if feed.keys.pacing != Pacing::Open {
+            run.at_once = if self.totals.last_arrival == self.now { run.at_once + 1 } else { 0 };
+            let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
+            if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
+                return Err(RunError::Sim(SimError::Standstill { order: self.arrived }));
+            }
+        }
         if !run.keeps_streams {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }

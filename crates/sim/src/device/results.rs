@@ -63,7 +63,7 @@ pub(super) struct Totals {
     backlog: Backlog,
     pub(super) requests: u64,
     first_arrival: Option<Time>,
-    last_arrival: Time,
+    pub(super) last_arrival: Time,
     /// Of the current phase.
     phase_first: Option<Time>,
     last_completion: Time,
