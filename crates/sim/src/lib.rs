@@ -31,6 +31,8 @@ pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod report;
+pub mod saved;
+pub mod stream;
 
 /// The example of the guide, compiled and run.
 #[cfg(doctest)]

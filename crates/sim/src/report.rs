@@ -1,7 +1,10 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
+use crate::device::{PhaseReport, Utilisation};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
+use crate::metrics::series::SeriesReport;
+use crate::stream::StreamReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,6 +38,14 @@ pub struct Report {
     pub wear: Wear,
     /// What a reader must know before trusting the rest.
     pub verdict: Verdict,
+    /// By stream, where a phase has several.
+    pub streams: BTreeMap<String, StreamReport>,
+    /// All phases, measured or not.
+    pub phases: Vec<PhaseReport>,
+    /// How busy dies and channels were.
+    pub utilisation: Utilisation,
+    /// What happened over time, where bins are asked for.
+    pub series: Option<SeriesReport>,
 }
 
 /// What arrived.

@@ -9,8 +9,9 @@ use flashyard_core::units::Time;
 use flashyard_sim::config::{
     DeviceKeys, Sections, Settings, apply_setting, parse_value, show_value,
 };
-use flashyard_sim::device::Device;
+use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::report::Report;
+use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
@@ -35,10 +36,16 @@ fn is_full(with: &[&str]) -> bool {
     with.contains(&"@full")
 }
 
+/// What `@streams` in the `with` of a key stands for: the requests come as two streams by turns, as
+/// fast as the device takes them, one of four times the weight of the other.
+fn has_streams(with: &[&str]) -> bool {
+    with.contains(&"@streams")
+}
+
 /// Settings from a key's `with` and, for the flipped run, one assignment more.
 fn settings(with: &[&str], flip: Option<&str>) -> Result<Settings, String> {
     let full = if is_full(with) { FULL } else { &[] };
-    let named = with.iter().filter(|setting| **setting != "@full");
+    let named = with.iter().filter(|setting| !setting.starts_with('@'));
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
     for setting in full.iter().chain(named).copied().chain(flip) {
@@ -86,6 +93,19 @@ fn requests(full: bool) -> Vec<Request> {
     requests
 }
 
+fn run_streams(settings: &Settings, requests: &[Request]) -> Report {
+    let stream = |first: usize, weight: u64| {
+        let keys = StreamKeys { pacing: Pacing::Fast, weight, ..StreamKeys::default() };
+        let mut requests = requests.iter().copied().skip(first).step_by(2);
+        let source = Box::new(move || Ok::<_, Infallible>(requests.next()));
+        Stream { name: format!("{weight}"), keys, source }
+    };
+    let mut device = Device::new(settings);
+    let streams = vec![stream(0, 1), stream(1, 4)];
+    device.run_phase(&PhaseKeys::default(), streams).expect("the workload fits the device");
+    device.finish().expect("the energy fits")
+}
+
 fn run(settings: &Settings, requests: &[Request]) -> Report {
     let mut requests = requests.iter().copied();
     let report = Device::new(settings).run(|| Ok::<_, Infallible>(requests.next()));
@@ -93,7 +113,8 @@ fn run(settings: &Settings, requests: &[Request]) -> Report {
 }
 
 /// The results of a run as text, without what only repeats settings.
-fn results(settings: &Settings, requests: &[Request]) -> String {
+fn results(with: &[&str], settings: &Settings, requests: &[Request]) -> String {
+    let run = if has_streams(with) { run_streams } else { run };
     let mut report = run(settings, requests);
     report.verdict.initial_state = "";
     report.verdict.unmapped_read_cost = "";
@@ -110,8 +131,8 @@ fn witness(
     let base = settings(key.with, None).map_err(|why| format!("{path}: with: {why}"))?;
     let flip = format!("{path}={}", key.flip);
     let flipped = settings(key.with, Some(&flip)).map_err(|why| format!("{flip}: {why}"))?;
-    let before = bases.entry(key.with).or_insert_with(|| results(&base, &requests));
-    if *before == results(&flipped, &requests) {
+    let before = bases.entry(key.with).or_insert_with(|| results(key.with, &base, &requests));
+    if *before == results(key.with, &flipped, &requests) {
         return Err(format!("{flip} changes no result with {:?}", key.with));
     }
     Ok(())

@@ -37,12 +37,15 @@ latency_parts_tail_ns.{read,write}.{p99,p999}.{flush,host_queue,link,map_stall} 
 latency_parts_tail_ns.{read,write}.{p99,p999}.{own_map,slot,transfer} integer
 map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
+phases list
 provenance.command list
 provenance.seed integer?
 provenance.{device_sha256,workload_sha256} text
 schema_version integer
+series null
 throughput.makespan_ns integer
 throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
+utilisation.{channels,dies}.{max,mean,min} number?
 verdict.offered_load number?
 verdict.{folded_requests,most_outstanding,unmapped_reads} integer
 verdict.{gc_ran,queue_grew} boolean
@@ -103,6 +106,7 @@ fn is_a(kind: &str, value: &Value) -> bool {
         "text" => value.is_string(),
         "boolean" => value.is_boolean(),
         "list" => value.is_array(),
+        "null" => value.is_null(),
         "setting" => value.is_number() || value.is_string() || value.is_boolean(),
         _ => unreachable!("{kind} is no type of the contract"),
     }

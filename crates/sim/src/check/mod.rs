@@ -27,6 +27,8 @@ struct Asked {
     acknowledged: Vec<u64>,
     /// What it has changed, with versions.
     changed: Vec<(Lpn, u64)>,
+    /// Its place in the order in which requests came to the device, from 1; 0 until it has.
+    entry: u64,
 }
 
 /// The checker of one run.
@@ -41,7 +43,8 @@ pub struct Checker {
     place: Vec<u32>,
     newest: Vec<u64>,
     acknowledged: Vec<u64>,
-    /// The latest request, by order of arrival + 1, whose change of each page has been translated.
+    /// The latest request, by the order in which they came, from 1, whose change of each page has
+    /// been translated.
     latest: Vec<u64>,
     /// What each die's array does, whether its page register is in use, what is suspended.
     array: Vec<Option<Op>>,
@@ -53,6 +56,7 @@ pub struct Checker {
     /// Host reads on their way, by request and page.
     reading: BTreeMap<(u64, u32), Reading>,
     asked: BTreeMap<u64, Asked>,
+    entered: u64,
     last_time: Time,
 }
 
@@ -76,6 +80,7 @@ impl Checker {
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
+            entered: 0,
             last_time: Time::ZERO,
         }
     }
@@ -96,17 +101,27 @@ impl Checker {
     pub fn arrived(&mut self, order: u64, first: Lpn, pages: u32) {
         let start = first.index();
         let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
-        let asked = Asked { first, acknowledged, changed: Vec::new() };
+        let asked = Asked { first, acknowledged, changed: Vec::new(), entry: 0 };
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
     }
 
-    /// A page access has been translated. Accesses of a page keep the order of arrival where one of
-    /// the two changes it.
+    /// A request has come over the link and is in the host queue.
+    pub fn entered(&mut self, order: u64) {
+        self.entered += 1;
+        let asked = self.asked.get_mut(&order).expect("a request arrives first");
+        let before = std::mem::replace(&mut asked.entry, self.entered);
+        assert_eq!(before, 0, "request {order} came twice");
+    }
+
+    /// A page access has been translated. Accesses of a page keep the order in which requests came
+    /// to the device where one of the two changes it.
     pub fn translated(&mut self, order: u64, lpn: Lpn, changes: bool) {
+        let entry = self.asked[&order].entry;
+        assert!(entry > 0, "request {order} has not come to the device");
         let latest = &mut self.latest[lpn.index()];
-        assert!(order + 1 >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
+        assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
-            *latest = order + 1;
+            *latest = entry;
         }
     }
 

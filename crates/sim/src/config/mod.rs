@@ -4,12 +4,16 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod file;
+mod interface;
+mod metrics;
 mod sections;
 
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, nearest, parse_value, read_toml,
     show_value,
 };
+pub use interface::*;
+pub use metrics::*;
 pub use sections::*;
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};

@@ -1,5 +1,7 @@
 //! The sections of a device file and their keys.
 
+use super::interface::InterfaceKeys;
+use super::metrics::MetricsKeys;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -619,10 +621,14 @@ device_keys! {
     policy: PolicyChoice,
     /// The host policy.
     host: HostChoice,
+    /// Submission queues and the link to the host.
+    interface: InterfaceKeys,
     /// The translation layer.
     ftl: FtlKeys,
     /// Garbage collection.
     gc: GcKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
+    /// What is recorded.
+    metrics: MetricsKeys,
 }

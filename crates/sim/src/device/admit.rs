@@ -172,7 +172,9 @@ impl Device {
         let mut parts = Parts::default();
         parts.add(Part::MapStall, request.stalled_ns);
         parts.add(Part::Flush, request.preflush_ns);
-        parts.add(Part::HostQueue, all - request.stalled_ns - request.preflush_ns);
+        let link = self.link_ns(handle);
+        parts.add(Part::Link, link);
+        parts.add(Part::HostQueue, all - link - request.stalled_ns - request.preflush_ns);
         parts
     }
 

@@ -157,7 +157,7 @@ impl Device {
         if ns > 0 {
             let channel = self.settings.geometry.channel_of(die);
             self.channel_free[channel.index()] = end;
-            self.channel_busy[channel.index()] += ns;
+            self.carried_ns[channel.index()] += ns;
             if let Some(checker) = &mut self.checker {
                 checker.transferred(channel, start, end);
             }

@@ -44,6 +44,12 @@ pub enum SimError {
         /// The die whose writes wait.
         die: u32,
     },
+    /// A phase that lasts until a time, or until its write amplification is stable, gets nowhere:
+    /// its requests take no time.
+    Standstill {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+    },
     /// The initial cache lines do not fit the device.
     InitialLines(String),
 }
@@ -74,6 +80,10 @@ impl fmt::Display for SimError {
             Self::NoRoom { die } => write!(
                 f,
                 "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_plane"
+            ),
+            Self::Standstill { order } => write!(
+                f,
+                "request {order} and those before it are answered in no time, so the phase would never end; set nand.unmapped_read = \"array\", or a number of requests"
             ),
             Self::InitialLines(why) => f.write_str(why),
         }

@@ -247,7 +247,10 @@ impl Device {
     }
 
     /// All sets of a request are complete.
-    fn answer(&mut self, handle: u32) {
+    pub(super) fn answer(&mut self, handle: u32) {
+        if self.sends_answer(handle) {
+            return;
+        }
         let now = self.now;
         let request = &mut self.pending[handle as usize];
         assert!(request.answered.is_none(), "request {} is answered twice", request.order);
@@ -257,6 +260,7 @@ impl Device {
         self.outstanding -= 1;
         let request = self.pending[handle as usize];
         self.totals.answered(&request, now);
+        self.answer_came(handle);
         if let Some(checker) = &mut self.checker {
             checker.answered(request.order);
         }

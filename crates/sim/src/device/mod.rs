@@ -5,8 +5,10 @@
 //! places their commands in the queues of dies and starts them; `finish` completes them, commits
 //! the map and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
 //!
-//! Order at one instant: completions by ascending die, then all arrivals, then one round of
-//! admission, then idle dies take commands in ascending order.
+//! `phase` is the run loop and `host` the way of a request to the device and back.
+//!
+//! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
+//! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
 mod array;
@@ -16,10 +18,15 @@ mod error;
 mod explain;
 mod finish;
 mod gather;
+mod host;
 mod issue;
+mod phase;
 mod results;
+mod save;
 mod state;
+mod timers;
 mod translate;
+mod usage;
 
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, Settings};
@@ -27,9 +34,9 @@ use crate::ftl::blocks::Frontier;
 use crate::ftl::line_cache::LineCache;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::series::Series;
 use crate::observe::Observer;
 use crate::policy::Policy;
-use crate::report::Report;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::geometry::Geometry;
@@ -39,10 +46,14 @@ use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
+use host::Host;
+pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+use usage::Usage;
+pub use usage::{Share, Utilisation};
 
 /// A die: its queues and what it is doing.
 #[derive(Debug)]
@@ -99,8 +110,6 @@ pub struct Device {
     /// Operations with a random time so far.
     operations: u64,
     channel_free: Vec<Time>,
-    /// Time that each channel has been given to carry.
-    channel_busy: Vec<u64>,
     /// The next completion of each busy die.
     events: Events,
     event_positions: Vec<u32>,
@@ -139,6 +148,15 @@ pub struct Device {
     done: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
+    host: Host,
+    phases: Vec<PhaseReport>,
+    series: Option<Box<Series>>,
+    /// Time that each channel has been reserved for.
+    carried_ns: Vec<u64>,
+    /// Work of measured time.
+    measured: Usage,
+    /// Whether it was made from a saved one.
+    restored: bool,
 }
 
 impl fmt::Debug for Device {
@@ -180,7 +198,6 @@ impl Device {
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             next_stripe: 0,
             operations: 0,
-            channel_busy: vec![0; geometry.channels as usize],
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
             events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); 2 * dies]),
             event_positions: vec![ABSENT; 2 * dies],
@@ -213,6 +230,12 @@ impl Device {
             done: Vec::new(),
             failed: None,
             totals: Totals::default(),
+            host: Host::new(keys.interface),
+            phases: Vec::new(),
+            series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            carried_ns: vec![0; settings.geometry.channels as usize],
+            measured: Usage::none(&settings.geometry),
+            restored: false,
         };
         if keys.state.initial == InitialState::Full {
             device.fill();
@@ -229,7 +252,7 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
-        if self.settings.keys.state.initial == InitialState::Full {
+        if self.restored || self.settings.keys.state.initial == InitialState::Full {
             checker.adopt(&self.map);
         }
         self.checker = Some(checker);
@@ -251,41 +274,7 @@ impl Device {
         cache.preload(&lines).map_err(SimError::InitialLines)
     }
 
-    /// Runs the whole workload. `next` gives requests in the order of their arrival times.
-    pub fn run<E>(
-        mut self,
-        mut next: impl FnMut() -> Result<Option<Request>, E>,
-    ) -> Result<Report, RunError<E>> {
-        let mut arrival = next().map_err(RunError::Workload)?;
-        self.exhausted = arrival.is_none();
-        loop {
-            let event = self.events.peek().map(|((time, _), _)| time);
-            let due = arrival.as_ref().map(|request| request.arrival);
-            let Some(now) = [event, due].into_iter().flatten().min() else { break };
-            assert!(now >= self.now, "time runs backwards");
-            self.now = now;
-            while let Some((_, member)) = self.events.peek().filter(|((at, _), _)| *at == now) {
-                self.events.remove(&mut self.event_positions, member);
-                self.die_event(member);
-            }
-            while let Some(request) = arrival.filter(|request| request.arrival == now) {
-                self.arrive(&request).map_err(RunError::Sim)?;
-                arrival = next().map_err(RunError::Workload)?;
-                if arrival.is_some_and(|request| request.arrival < now) {
-                    return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
-                }
-                self.exhausted = arrival.is_none();
-            }
-            self.admit();
-            self.dispatch_stirred();
-            if let Some(error) = self.failed.take() {
-                return Err(RunError::Sim(error));
-            }
-        }
-        self.finish_run().map_err(RunError::Sim)
-    }
-
-    fn arrive(&mut self, request: &Request) -> Result<(), SimError> {
+    fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.arrived;
         if request.arrival > LAST_ARRIVAL {
             return Err(SimError::TooLate { order });
@@ -340,7 +329,7 @@ impl Device {
             self.works.resize(self.pending.len(), Tally::default());
             self.works[handle as usize] = Tally::default();
         }
-        self.waiting_requests.push_back(handle);
+        self.submit(handle, lane);
         Ok(())
     }
 

@@ -8,13 +8,16 @@ use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
+use crate::metrics::series::Counts;
 use crate::report::{
     EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
     Verdict, WaitReport, Wear, WorkloadReport,
 };
+use crate::saved::saved;
+use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::Time;
+use flashyard_core::units::{PlaneId, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -62,10 +65,42 @@ pub(super) struct Totals {
     pub(super) data_hazards_ignored: u64,
     pub(super) hazard_picks: u64,
     backlog: Backlog,
+    pub(super) requests: u64,
     first_arrival: Option<Time>,
-    last_arrival: Time,
+    pub(super) last_arrival: Time,
+    /// Of the current phase.
+    phase_first: Option<Time>,
     last_completion: Time,
+    spans: Spans,
+    /// Lines of the map cache that were cleaned in phases that do not count.
+    pub(super) unmeasured_cleaned: u64,
+    /// By stream where a phase has several, and the place of each stream of the current phase.
+    streams: StreamList,
+    stream_places: Vec<usize>,
 }
+
+/// Times of phases that are over, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spans {
+    /// First to last arrival.
+    arrivals: u64,
+    /// First arrival to last completion.
+    makespan: u64,
+    /// First arrival to the end of all work.
+    work: u64,
+    /// Last arrival to last completion.
+    drain: u64,
+}
+
+saved!(MapTotals { lookups, hits, misses, dirty_evictions, stalls, hazards_ignored });
+saved!(Waits { count, queue_ns, own_ns, latency_ns });
+saved!(Spans { arrivals, makespan, work, drain });
+saved!(Totals {
+    latency, parts, waits, sectors, work, attributed, unattributed, map, gc_jobs, gc_valid,
+    gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
+    hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
+    unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
+} skip { phase_first, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
@@ -91,19 +126,64 @@ impl Default for Totals {
             data_hazards_ignored: 0,
             hazard_picks: 0,
             backlog: Backlog::default(),
+            requests: 0,
             first_arrival: None,
             last_arrival: Time::ZERO,
+            phase_first: None,
             last_completion: Time::ZERO,
+            spans: Spans::default(),
+            unmeasured_cleaned: 0,
+            streams: StreamList::default(),
+            stream_places: Vec::new(),
         }
     }
 }
 
 impl Totals {
+    /// A phase of these streams begins.
+    pub(super) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
+        self.stream_places.clear();
+        if streams.len() < 2 {
+            return;
+        }
+        for name in streams {
+            let known = self.streams.0.iter().position(|stream| stream.name == name);
+            let place = known.unwrap_or_else(|| {
+                self.streams.0.push(StreamTotals::new(name));
+                self.streams.0.len() - 1
+            });
+            self.stream_places.push(place);
+        }
+    }
+
+    /// A phase is over, and all its work is by `now`. Returns its makespan in nanoseconds.
+    pub(super) fn end_phase(&mut self, now: Time) -> u64 {
+        let Some(first) = self.phase_first.take() else { return 0 };
+        let makespan = self.last_completion.since(first).as_ns();
+        self.spans.arrivals += self.last_arrival.since(first).as_ns();
+        self.spans.makespan += makespan;
+        self.spans.work += now.since(first).as_ns();
+        self.spans.drain += self.last_completion.since(self.last_arrival).as_ns();
+        makespan
+    }
+
+    /// Bytes that the host has written or is writing.
+    pub(super) const fn written_bytes(&self) -> u64 {
+        self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
+    }
+
+    /// A request of a stream of the current phase has been answered.
+    pub(super) fn stream_answered(&mut self, stream: usize, op: RequestOp, ns: u64) {
+        self.streams.0[self.stream_places[stream]].answered(op, ns);
+    }
+
     pub(super) fn arrival(&mut self, pending: &Pending, outstanding: u64) {
         let arrival = pending.request.arrival;
-        let first = *self.first_arrival.get_or_insert(arrival);
+        self.first_arrival.get_or_insert(arrival);
+        let first = *self.phase_first.get_or_insert(arrival);
         self.last_arrival = arrival;
-        self.backlog.sample(arrival.since(first).as_ns(), outstanding);
+        self.requests += 1;
+        self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
         self.sectors[pending.request.op as usize] += u64::from(pending.request.sectors);
     }
 
@@ -123,18 +203,8 @@ impl Totals {
 }
 
 impl Device {
-    /// Nothing is left to do: makes the report, or an error where requests are unanswered.
-    pub(super) fn finish_run(mut self) -> Result<Report, SimError> {
-        if self.outstanding > 0 {
-            let unanswered = self.pending.iter().filter(|request| request.answered.is_none());
-            let order = unanswered.map(|request| request.order).min().unwrap_or(self.arrived);
-            return Err(SimError::Stuck { order, requests: self.outstanding });
-        }
-        assert_eq!(self.graph.live(), 0, "sets are left over");
-        assert!(
-            self.planes.iter().all(|plane| plane.job.is_none()),
-            "a block is left half collected"
-        );
+    /// The report over all measured phases.
+    pub fn finish(mut self) -> Result<Report, SimError> {
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -154,10 +224,10 @@ impl Device {
         let read_write =
             |make: &dyn Fn(usize) -> Tails| BTreeMap::from([("read", make(0)), ("write", make(1))]);
         let names = RequestOp::ALL.iter().map(|op| op.name()).chain(["all"]);
-        let energy_pj = self.energy(all, first)?;
+        let energy_pj = self.energy(all)?;
         Some(Report {
             workload: WorkloadReport {
-                requests: self.arrived,
+                requests: totals.requests,
                 reads: count(RequestOp::Read),
                 writes: count(RequestOp::Write),
                 trims: count(RequestOp::Trim),
@@ -178,7 +248,7 @@ impl Device {
                 p999: totals.latency[class].tail_parts(9_990),
             }),
             waits_ns: (self.dies.len() == 1).then(|| self.waits()),
-            throughput: self.throughput(first),
+            throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
             gc: GcReport {
@@ -190,7 +260,13 @@ impl Device {
             },
             energy_pj,
             wear: Wear::of(self.map.blocks.erase_counts()),
-            verdict: self.verdict(first),
+            verdict: self.verdict(),
+            streams: self.streams(),
+            phases: self.phases.clone(),
+            utilisation: self.measured.report(totals.spans.makespan),
+            series: self.series.clone().map(|series| {
+                series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
+            }),
         })
     }
 
@@ -215,14 +291,50 @@ impl Device {
         BTreeMap::from([("read", report(&[0])), ("write", report(&[1])), ("all", report(&[0, 1]))])
     }
 
-    fn throughput(&self, first: Time) -> Throughput {
-        let makespan = self.totals.last_completion.as_ns().saturating_sub(first.as_ns());
+    fn streams(&self) -> BTreeMap<String, StreamReport> {
+        let makespan = self.totals.spans.makespan;
+        let streams = self.totals.streams.0.iter();
+        streams.map(|stream| (stream.name.clone(), stream.report(makespan))).collect()
+    }
+
+    /// Bytes programmed for all purposes.
+    pub(super) fn programmed_bytes(&self) -> u128 {
+        let programs: u64 = self.totals.work.iter().map(|work| work.of_op(Op::Program).pages).sum();
+        u128::from(programs) * u128::from(self.settings.geometry.page_bytes)
+    }
+
+    /// Measured time goes on to `now`, and nothing changes before.
+    pub(super) fn record_until(&mut self, now: Time) {
+        if let Some(mut series) = self.series.take() {
+            series.advance(now, self.outstanding, || self.counts());
+            self.series = Some(series);
+        }
+    }
+
+    /// What the time series counts.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for work in &self.totals.work {
+            let gc = [Purpose::Gc, Purpose::MapGc];
+            counts.host_programs += work.get(Op::Program, Purpose::Host).pages;
+            counts.gc_programs += gc.map(|gc| work.get(Op::Program, gc).pages).iter().sum::<u64>();
+            counts.programs += work.of_op(Op::Program).pages;
+            counts.erases += work.of_op(Op::Erase).pages;
+        }
+        let planes = (0..self.planes.len()).map(PlaneId::from_index);
+        counts.free_blocks =
+            planes.map(|plane| u64::from(self.map.blocks.free_blocks(plane))).sum();
+        counts
+    }
+
+    fn throughput(&self) -> Throughput {
+        let makespan = self.totals.spans.makespan;
         let per_second =
             |amount: u64| (makespan > 0).then(|| amount as f64 * 1e9 / makespan as f64);
         let bytes = |op: RequestOp| self.totals.sectors[op as usize] * u64::from(SECTOR_BYTES);
         Throughput {
             makespan_ns: makespan,
-            iops: per_second(self.arrived),
+            iops: per_second(self.totals.requests),
             read_bytes_per_s: per_second(bytes(RequestOp::Read)),
             write_bytes_per_s: per_second(bytes(RequestOp::Write)),
         }
@@ -245,8 +357,7 @@ impl Device {
             (phase.name(), ops)
         });
         let programs = all.of_op(Op::Program).pages;
-        let programmed = programs * u64::from(self.settings.geometry.page_bytes);
-        let written = self.totals.sectors[RequestOp::Write as usize] * u64::from(SECTOR_BYTES);
+        let (programmed, written) = (self.programmed_bytes(), self.totals.written_bytes());
         let host = all.get(Op::Program, Purpose::Host).pages;
         FlashReport {
             pages: by_purpose(&|work| work.pages),
@@ -267,7 +378,10 @@ impl Device {
             hits: map.hits,
             misses: map.misses,
             dirty_evictions: map.dirty_evictions,
-            batch_cleaned: self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned),
+            batch_cleaned: self
+                .cache
+                .as_ref()
+                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,
@@ -277,9 +391,9 @@ impl Device {
     }
 
     /// Energy on either axis; none where it does not fit 64 bits.
-    fn energy(&self, all: &Tally, first: Time) -> Option<EnergyReport> {
+    fn energy(&self, all: &Tally) -> Option<EnergyReport> {
         let keys = &self.settings.keys.energy;
-        let end = u128::from(self.now.as_ns().saturating_sub(first.as_ns()));
+        let end = u128::from(self.totals.spans.work);
         let standby = end * u128::from(keys.standby_mw) * self.dies.len() as u128;
         let array = |op: Op| -> u128 {
             Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
@@ -321,14 +435,13 @@ impl Device {
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
     /// the device could work on, and took long.
     fn queue_grew(&self, span: u64) -> bool {
-        let drain =
-            self.totals.last_completion.as_ns().saturating_sub(self.totals.last_arrival.as_ns());
+        let drain = self.totals.spans.drain;
         let overfull = self.totals.backlog.most() > self.settings.keys.queue.depth;
         self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
     }
 
-    fn verdict(&self, first: Time) -> Verdict {
-        let span = self.totals.last_arrival.since(first).as_ns();
+    fn verdict(&self) -> Verdict {
+        let span = self.totals.spans.arrivals;
         let work = |phase: Phase| {
             let work = &self.totals.work[phase as usize];
             Op::ALL

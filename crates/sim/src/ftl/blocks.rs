@@ -114,6 +114,12 @@ pub struct Blocks {
     bucket_tail: Vec<u32>,
 }
 
+crate::saved::saved!(OpenBlock { block, next });
+crate::saved::saved!(Pool { next_fresh, free_head, free_tail, free_blocks, least_valid, valid });
+crate::saved::saved!(Blocks {
+    pools, open, valid, erases, tags, next, prev, full, bucket_head, bucket_tail,
+} skip { geometry, frontiers });
+
 impl Blocks {
     /// All blocks erased and free.
     pub fn new(geometry: Geometry, frontiers: Frontiers) -> Self {

@@ -79,6 +79,12 @@ pub struct LineCache {
     pub batch_cleaned: u64,
 }
 
+crate::saved::saved!(Line { run, dirty, fetch, clean, older, newer, used });
+crate::saved::saved!(LineCache {
+    lines, index, writers_of_run, writers_of_page, oldest, newest, oldest_ready, uses,
+    batch_cleaned,
+} skip { entries_per_line, runs_per_page, runs });
+
 impl LineCache {
     /// An empty cache.
     pub fn new(settings: &Settings) -> Self {

@@ -13,6 +13,8 @@ pub struct Backlog {
     most: u64,
 }
 
+crate::saved::saved!(Backlog { width_ns, samples, sums, last_bin, most });
+
 impl Default for Backlog {
     fn default() -> Self {
         Self { width_ns: 1, samples: [0; BINS], sums: [0; BINS], last_bin: 0, most: 0 }

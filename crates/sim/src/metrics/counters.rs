@@ -41,6 +41,8 @@ pub struct Work {
     pub transfer_ns: u64,
 }
 
+crate::saved::saved!(Work { ops, pages, array_ns, transfer_ns });
+
 impl Work {
     const fn add(&mut self, other: &Self) {
         self.ops += other.ops;
@@ -53,6 +55,18 @@ impl Work {
 /// Work by operation and purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally([[Work; Purpose::ALL.len()]; Op::ALL.len()]);
+
+impl crate::saved::Saved for Tally {
+    fn save(&self, to: &mut crate::saved::Writer<'_>) {
+        self.0.save(to);
+    }
+    fn load(
+        &mut self,
+        from: &mut crate::saved::Reader<'_>,
+    ) -> Result<(), crate::saved::RestoreError> {
+        self.0.load(from)
+    }
+}
 
 impl Tally {
     /// Counts work of one operation for one purpose.

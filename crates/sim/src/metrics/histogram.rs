@@ -26,6 +26,8 @@ pub struct Histogram {
     most: u64,
 }
 
+crate::saved::saved!(Histogram { counts, parts, count, sum, least, most });
+
 impl Histogram {
     /// An empty histogram; `with_parts` keeps the parts of each bucket.
     pub fn new(with_parts: bool) -> Self {

@@ -4,3 +4,4 @@ pub mod backlog;
 pub mod counters;
 pub mod histogram;
 pub mod parts;
+pub mod series;

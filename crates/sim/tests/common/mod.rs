@@ -6,6 +6,8 @@
     reason = "a plain interface of which each test uses a part"
 )]
 
+pub mod phases;
+
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};

@@ -1,0 +1,372 @@
+//! Phases: an experiment is a list of them on one device, each until a limit or the end of its
+//! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
+
+use super::results::Totals;
+use super::usage::Usage;
+use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::metrics::series::Series;
+use crate::report::Report;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::stream::{Feed, Pacing, Stream, StreamKeys};
+use flashyard_core::key::Kind;
+use flashyard_core::keys;
+use flashyard_core::request::Request;
+use flashyard_core::units::{Span, Time};
+use serde::Serialize;
+
+keys! {
+    /// Keys of a phase.
+    pub struct PhaseKeys {
+        /// Whether the phase counts in the report.
+        measure: bool = true => {
+            kind: Kind::Bool, source: "assumed", flip: "false", with: &[],
+        },
+        /// Requests of all streams together after which none is issued any more. 0: no limit.
+        requests: u64 = 0 => {
+            kind: Kind::count("requests", 0, u64::MAX), source: "assumed", flip: "10", with: &[],
+        },
+        /// Time from the start of the phase at which no request is issued any more. 0: no limit.
+        time_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1 << 62), source: "assumed", flip: "1", with: &[],
+        },
+        /// The phase ends when the write amplification of two successive windows of one exported
+        /// capacity's worth of host writes differs by less than this share. 0: it does not.
+        stable_percent: u64 = 0 => {
+            kind: Kind::percent(0, 1_000_000), source: "assumed", flip: "5", with: &["@full"],
+        },
+    }
+}
+
+/// What a phase did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// Its place among the phases of the device, from 0.
+    pub index: u64,
+    /// What whoever ran it calls it; its place until then.
+    pub name: String,
+    /// Whether it counts in the report.
+    pub measured: bool,
+    /// Requests of all streams.
+    pub requests: u64,
+    /// Last completion - first arrival.
+    pub makespan_ns: u64,
+    /// Bytes programmed for all purposes / bytes the host wrote.
+    pub write_amplification: Option<f64>,
+    /// What ended it: source, requests, time or stable.
+    pub ended_by: &'static str,
+}
+
+/// Requests of closed loops at one instant above which a phase would not end: far more than are
+/// outstanding at once.
+const AT_ONCE: u64 = 1 << 20;
+
+/// What can end a phase.
+const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
+
+impl PhaseReport {
+    pub(super) fn save(&self, to: &mut Writer<'_>) {
+        to.text(&self.name);
+        self.measured.save(to);
+        let amplification = self.write_amplification.map(f64::to_bits);
+        let ended_by = ENDS.iter().position(|end| *end == self.ended_by);
+        [self.index, self.requests, self.makespan_ns].save(to);
+        amplification.save(to);
+        ended_by.expect("a reason of the list").save(to);
+    }
+
+    pub(super) fn restored(from: &mut Reader<'_>) -> Result<Self, RestoreError> {
+        let name = from.text()?;
+        let (mut measured, mut counts, mut end) = (false, [0u64; 3], 0usize);
+        let mut amplification = None;
+        measured.load(from)?;
+        counts.load(from)?;
+        amplification.load(from)?;
+        end.load(from)?;
+        Ok(Self {
+            index: counts[0],
+            name,
+            measured,
+            requests: counts[1],
+            makespan_ns: counts[2],
+            write_amplification: amplification.map(f64::from_bits),
+            ended_by: ENDS.get(end).ok_or(RestoreError::Corrupt)?,
+        })
+    }
+}
+
+/// A phase under way.
+struct Running<'a, E> {
+    keys: PhaseKeys,
+    feeds: Vec<Feed<'a, E>>,
+    /// Whether requests keep the stream that their source gives them.
+    keeps_streams: bool,
+    /// The earliest due time of all streams.
+    due: Time,
+    start: Time,
+    /// From here on no request is issued.
+    end: Time,
+    /// How many more may be issued.
+    left: u64,
+    /// How many were issued at this instant because others were answered.
+    at_once: u64,
+    stability: Stability,
+    ended_by: &'static str,
+    /// The sums of the measured phases, where this one is not.
+    kept: Option<(Totals, Option<Box<Series>>)>,
+    /// What had been done at the start, and at the last completion.
+    usage: Usage,
+    usage_until: Option<Usage>,
+    before: Before,
+}
+
+/// Sums at the start of a phase.
+#[derive(Clone, Copy)]
+struct Before {
+    requests: u64,
+    programmed: u128,
+    written: u64,
+    cleaned: u64,
+}
+
+/// Finds out when write amplification has settled.
+#[derive(Default)]
+struct Stability {
+    /// Bytes programmed and sectors written when the current window began ...
+    base: (u128, u64),
+    /// ... and how many in the window before.
+    last: Option<(u128, u64)>,
+}
+
+impl Stability {
+    /// Whether the window that ends now differs from the one before by less than `ppm`.
+    fn settles(&mut self, programmed: u128, written: u64, ppm: u64) -> bool {
+        let window = (programmed - self.base.0, written - self.base.1);
+        let last = self.last.replace(window);
+        self.base = (programmed, written);
+        let Some(last) = last else { return false };
+        let old = last.0 * u128::from(window.1);
+        let new = window.0 * u128::from(last.1);
+        old.abs_diff(new) * 1_000_000 < old * u128::from(ppm)
+    }
+}
+
+impl Device {
+    /// Runs the whole workload, as one stream of pacing `open` in one phase. `next` gives requests
+    /// in the order of their arrival times.
+    pub fn run<E>(
+        mut self,
+        next: impl FnMut() -> Result<Option<Request>, E>,
+    ) -> Result<Report, RunError<E>> {
+        let keys = StreamKeys::default();
+        let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
+        self.drive(&PhaseKeys::default(), vec![stream], true)?;
+        self.finish().map_err(RunError::Sim)
+    }
+
+    /// Runs a phase: until its limit or the end of all streams, then until every request is
+    /// answered and every job of garbage collection is over. Requests of `streams[k]` carry the
+    /// stream k. After an error the device cannot be used any more.
+    pub fn run_phase<E>(
+        &mut self,
+        phase: &PhaseKeys,
+        streams: Vec<Stream<'_, E>>,
+    ) -> Result<PhaseReport, RunError<E>> {
+        self.drive(phase, streams, false)
+    }
+
+    fn drive<E>(
+        &mut self,
+        keys: &PhaseKeys,
+        streams: Vec<Stream<'_, E>>,
+        keeps_streams: bool,
+    ) -> Result<PhaseReport, RunError<E>> {
+        let mut run = self.begin(keys, streams, keeps_streams)?;
+        loop {
+            let event = self.events.peek().map_or(Time::MAX, |((time, _), _)| time);
+            let again = if self.host.stirred { self.now } else { Time::MAX };
+            let now = event.min(self.host.timers.next()).min(run.due).min(again);
+            if now == Time::MAX {
+                break;
+            }
+            assert!(now >= self.now, "time runs backwards");
+            self.record_until(now);
+            self.now = now;
+            while let Some((_, member)) = self.events.peek().filter(|((at, _), _)| *at == now) {
+                self.events.remove(&mut self.event_positions, member);
+                self.die_event(member);
+            }
+            self.timers_go_off();
+            if run.due <= now || self.host.stirred {
+                self.issue_due(&mut run)?;
+            }
+            self.admit();
+            self.dispatch_stirred();
+            if let Some(error) = self.failed.take() {
+                return Err(RunError::Sim(error));
+            }
+            if self.outstanding == 0 && self.exhausted && run.usage_until.is_none() {
+                run.usage_until = Some(self.usage());
+            }
+        }
+        self.end(run).map_err(RunError::Sim)
+    }
+
+    fn begin<'a, E>(
+        &mut self,
+        keys: &PhaseKeys,
+        streams: Vec<Stream<'a, E>>,
+        keeps_streams: bool,
+    ) -> Result<Running<'a, E>, RunError<E>> {
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
+        if let Some(series) = &mut self.series {
+            series.begin(self.now);
+        }
+        self.totals.begin(streams.iter().map(|stream| stream.name.as_str()));
+        self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
+        self.host.watched = keys.stable_percent > 0;
+        let limit = |value: u64, none: u64| if value == 0 { none } else { value };
+        let mut run = Running {
+            keys: *keys,
+            feeds: streams.into_iter().map(Feed::new).collect(),
+            keeps_streams,
+            due: self.now,
+            start: self.now,
+            end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms, u64::MAX))),
+            left: limit(keys.requests, u64::MAX),
+            at_once: 0,
+            stability: Stability::default(),
+            ended_by: "source",
+            before: Before {
+                requests: self.totals.requests,
+                programmed: self.programmed_bytes(),
+                written: self.totals.written_bytes(),
+                cleaned,
+            },
+            kept,
+            usage: self.usage(),
+            usage_until: None,
+        };
+        run.stability.base.0 = run.before.programmed;
+        for feed in &mut run.feeds {
+            self.pull(feed)?;
+        }
+        self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+        Ok(run)
+    }
+
+    /// Issues every request that is due, by ascending stream, and fetches what can be fetched.
+    fn issue_due<E>(&mut self, run: &mut Running<'_, E>) -> Result<(), RunError<E>> {
+        self.host.stirred = false;
+        if run.keys.stable_percent > 0 && self.is_stable(run) {
+            self.stop(run, "stable");
+        }
+        for lane in 0..run.feeds.len() {
+            loop {
+                let feed = &mut run.feeds[lane];
+                feed.due = self.host.due(lane, feed, run.start, self.now);
+                if feed.due >= run.end && feed.due < Time::MAX {
+                    run.ended_by = "time";
+                    feed.end();
+                    self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+                    break;
+                }
+                if feed.due > self.now {
+                    break;
+                }
+                self.issue(run, lane)?;
+            }
+        }
+        run.due = run.feeds.iter().map(|feed| feed.due).min().unwrap_or(Time::MAX);
+        self.fetch();
+        Ok(())
+    }
+
+    /// Issues the next request of a stream and asks for the one after it.
+    fn issue<E>(&mut self, run: &mut Running<'_, E>, lane: usize) -> Result<(), RunError<E>> {
+        let feed = &mut run.feeds[lane];
+        let mut request = feed.next.take().expect("a stream that is due has a request");
+        request.arrival = self.now;
+        if feed.keys.pacing != Pacing::Open {
+            run.at_once = if self.totals.last_arrival == self.now { run.at_once + 1 } else { 0 };
+            let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
+            if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
+                return Err(RunError::Sim(SimError::Standstill { order: self.arrived }));
+            }
+        }
+        if !run.keeps_streams {
+            request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
+        }
+        self.arrive(&request, lane).map_err(RunError::Sim)?;
+        run.left -= 1;
+        if run.left == 0 {
+            self.stop(run, "requests");
+            return Ok(());
+        }
+        self.pull(&mut run.feeds[lane])?;
+        if run.feeds[lane].next.is_none() {
+            self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+        }
+        Ok(())
+    }
+
+    /// Asks a stream for its next request.
+    fn pull<E>(&mut self, feed: &mut Feed<'_, E>) -> Result<(), RunError<E>> {
+        if !feed.pull().map_err(RunError::Workload)? {
+            return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
+        }
+        let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
+        if late && feed.keys.pacing == Pacing::Open {
+            return Err(RunError::Sim(SimError::TooLate { order: self.arrived }));
+        }
+        Ok(())
+    }
+
+    /// No request is issued any more.
+    fn stop<E>(&mut self, run: &mut Running<'_, E>, why: &'static str) {
+        run.feeds.iter_mut().for_each(Feed::end);
+        run.ended_by = why;
+        self.exhausted = true;
+    }
+
+    fn is_stable<E>(&self, run: &mut Running<'_, E>) -> bool {
+        let written = self.host.written;
+        written - run.stability.base.1 >= self.settings.capacity_sectors()
+            && run.stability.settles(self.programmed_bytes(), written, run.keys.stable_percent)
+    }
+
+    /// Nothing is left to do: every request must have been answered.
+    fn end<E>(&mut self, run: Running<'_, E>) -> Result<PhaseReport, SimError> {
+        if self.outstanding > 0 {
+            let unanswered = self.pending.iter().filter(|request| request.answered.is_none());
+            let order = unanswered.map(|request| request.order).min().unwrap_or(self.arrived);
+            return Err(SimError::Stuck { order, requests: self.outstanding });
+        }
+        assert_eq!(self.graph.live(), 0, "sets are left over");
+        assert!(
+            self.planes.iter().all(|plane| plane.job.is_none()),
+            "a block is left half collected"
+        );
+        let written = self.totals.written_bytes() - run.before.written;
+        let programmed = self.programmed_bytes() - run.before.programmed;
+        let index = self.phases.len() as u64;
+        let report = PhaseReport {
+            index,
+            name: index.to_string(),
+            measured: run.keys.measure,
+            requests: self.totals.requests - run.before.requests,
+            makespan_ns: self.totals.end_phase(self.now),
+            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+            ended_by: run.ended_by,
+        };
+        if let Some((totals, series)) = run.kept {
+            (self.totals, self.series) = (totals, series);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+        } else if let Some(until) = &run.usage_until {
+            self.measured.add(&run.usage, until);
+        }
+        self.phases.push(report.clone());
+        Ok(report)
+    }
+}

@@ -1,0 +1,153 @@
+//! Saving a drained device, and making one from what was saved.
+//!
+//! The continued run is the same, byte for byte, as that of the device that was saved: everything
+//! that outlives a request is in the file, statistics included. Settings that shape it (the
+//! sections geometry, map and ftl) must agree; all others may differ, so that an experiment can
+//! branch: another policy, another interface, other times.
+
+use super::phase::PhaseReport;
+use super::{Device, Plane};
+use crate::config::{InitialState, Sections, Settings, show_value};
+use crate::metrics::series::Series;
+use crate::policy::Policy;
+use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
+
+/// The first bytes of a saved device.
+const MAGIC: [u8; 8] = *b"FLASHYRD";
+
+/// Raised when anything that is saved changes.
+const VERSION: u32 = 1;
+
+/// Sections whose keys must agree.
+const SHAPE: [&str; 3] = ["geometry", "map", "ftl"];
+
+saved!(Plane { fruitless } skip { job, moved, drawer, programs_wait, writes, queued });
+
+impl Device {
+    /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
+    /// nothing is under way.
+    pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
+        assert!(self.outstanding == 0 && self.graph.live() == 0, "a device is saved when drained");
+        let mut to = Writer::new(sink);
+        to.bytes(&MAGIC);
+        VERSION.save(&mut to);
+        to.text(&shape(&self.settings));
+        self.now.save(&mut to);
+        [self.arrived, self.next_set, self.next_insertion].save(&mut to);
+        self.map.save(&mut to);
+        if let Some(cache) = &self.cache {
+            cache.save(&mut to);
+        }
+        self.planes.save(&mut to);
+        [u64::from(self.next_stripe), self.operations].save(&mut to);
+        self.totals.save(&mut to);
+        self.measured.save(&mut to);
+        self.series.is_some().save(&mut to);
+        if let Some(series) = &self.series {
+            series.save(&mut to);
+        }
+        (self.phases.len() as u64).save(&mut to);
+        for phase in &self.phases {
+            phase.save(&mut to);
+        }
+        to.finish();
+    }
+
+    /// The device that [`Self::save`] saved, with the command policy that its settings name.
+    /// `source` fills a slice from its start and returns how many bytes it had; 0 is the end.
+    pub fn restore(
+        settings: &Settings,
+        source: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Self, RestoreError> {
+        let policy = settings.keys.policies.policy(settings.keys.policy.command);
+        Self::restore_with_policy(settings, Policy::BuiltIn(policy), source)
+    }
+
+    /// The same with this command policy.
+    pub fn restore_with_policy(
+        settings: &Settings,
+        policy: Policy,
+        source: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Self, RestoreError> {
+        let mut from = Reader::new(source);
+        if from.array()? != MAGIC {
+            return Err(RestoreError::NoSavedDevice);
+        }
+        let found = u32::from_le_bytes(from.array()?);
+        if found != VERSION {
+            return Err(RestoreError::Version { found, known: VERSION });
+        }
+        agree(&from.text()?, &shape(settings))?;
+        let mut fresh = *settings;
+        fresh.keys.state.initial = InitialState::Fresh;
+        let mut device = Self::with_policy(&fresh, policy);
+        device.settings = *settings;
+        device.load(&mut from)?;
+        from.finish()?;
+        Ok(device)
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.restored = true;
+        self.now.load(from)?;
+        let mut counts = [0u64; 3];
+        counts.load(from)?;
+        [self.arrived, self.next_set, self.next_insertion] = counts;
+        self.map.load(from)?;
+        if let Some(cache) = &mut self.cache {
+            cache.load(from)?;
+        }
+        self.planes.load(from)?;
+        let mut counts = [0u64; 2];
+        counts.load(from)?;
+        self.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
+        self.operations = counts[1];
+        self.totals.load(from)?;
+        self.measured.load(from)?;
+        let mut has_series = false;
+        has_series.load(from)?;
+        if has_series {
+            // Where none is asked for any more, what there was is read and dropped.
+            let mut series = Series::new(1);
+            series.load(from)?;
+            self.series = self.series.take().map(|_| Box::new(series));
+        } else if let Some(mut series) = self.series.take() {
+            series.count_from(&self.counts());
+            self.series = Some(series);
+        }
+        for _ in 0..from.count()? {
+            self.phases.push(PhaseReport::restored(from)?);
+        }
+        Ok(())
+    }
+}
+
+/// The keys that must agree, a line each.
+fn shape(settings: &Settings) -> String {
+    let mut text = String::new();
+    for (section, keys, _) in settings.keys.sections() {
+        if !SHAPE.contains(&section.as_str()) {
+            continue;
+        }
+        for key in keys {
+            let value = settings.keys.get(&section, key.name).expect("a listed key has a value");
+            let value = show_value(&key.kind, value);
+            text += &format!("{section}.{} = {value}\n", key.name);
+        }
+    }
+    text
+}
+
+fn agree(saved: &str, wanted: &str) -> Result<(), RestoreError> {
+    let (mut saved, mut wanted) = (saved.lines(), wanted.lines());
+    loop {
+        match (saved.next(), wanted.next()) {
+            (None, None) => return Ok(()),
+            (saved, wanted) if saved == wanted => {}
+            (saved, wanted) => {
+                let line = |line: Option<&str>| line.unwrap_or("nothing").to_string();
+                return Err(RestoreError::Settings { saved: line(saved), wanted: line(wanted) });
+            }
+        }
+    }
+}

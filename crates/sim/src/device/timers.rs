@@ -1,0 +1,59 @@
+//! Timers: what happens at a known instant away from the dies. At one instant they go off in the
+//! order in which they were set.
+
+use flashyard_core::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What happens when a timer goes off. The number is the handle of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A request, with its data where it writes, has come over the link.
+    Enter(u32),
+    /// An answer, with its data where the request reads, has.
+    Answer(u32),
+}
+
+/// Timers that have not gone off.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(Time, u64, Timer)>>,
+    set: u64,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, at: Time, timer: Timer) {
+        self.heap.push(Reverse((at, self.set, timer)));
+        self.set += 1;
+    }
+
+    /// When the next one goes off; [`Time::MAX`] where none is set.
+    pub(super) fn next(&self) -> Time {
+        self.heap.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
+    }
+
+    /// Takes the next one if it goes off by `now`.
+    pub(super) fn take(&mut self, now: Time) -> Option<Timer> {
+        if self.next() > now {
+            return None;
+        }
+        self.heap.pop().map(|Reverse((_, _, timer))| timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_go_off_by_time_then_in_the_order_in_which_they_were_set() {
+        let mut timers = Timers::default();
+        assert_eq!(timers.next(), Time::MAX);
+        for (at, handle) in [(5, 1), (3, 9), (5, 0), (3, 2)] {
+            timers.set(Time::from_ns(at), Timer::Enter(handle));
+        }
+        assert_eq!(timers.take(Time::from_ns(2)), None);
+        let order: Vec<_> = std::iter::from_fn(|| timers.take(Time::from_ns(7))).collect();
+        assert_eq!(order, [9, 2, 1, 0].map(Timer::Enter));
+    }
+}

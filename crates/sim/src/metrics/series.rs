@@ -1,0 +1,319 @@
+//! The time series: what happened in each bin of measured time, in bounded memory. When more bins
+//! are needed than there may be, pairs are joined and the width doubles.
+
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list, saved};
+use flashyard_core::request::{RequestOp, SECTOR_BYTES};
+use flashyard_core::units::Time;
+use serde::Serialize;
+
+/// The most bins of a series.
+pub const BINS: usize = 4_096;
+
+/// Operation counts since the start, and the free blocks of the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Pages programmed for the host.
+    pub host_programs: u64,
+    /// Pages programmed by garbage collection, map pages included.
+    pub gc_programs: u64,
+    /// Pages programmed for all purposes.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Free blocks of all dies.
+    pub free_blocks: u64,
+}
+
+/// Sums of one bin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    requests: [u64; 4],
+    sectors: [u64; 4],
+    latency_ns: u128,
+    latency_max: u64,
+    /// Integral of the outstanding requests over time.
+    outstanding_ns: u128,
+    counts: Counts,
+}
+
+impl Bin {
+    fn join(&mut self, later: &Self) {
+        for class in 0..4 {
+            self.requests[class] += later.requests[class];
+            self.sectors[class] += later.sectors[class];
+        }
+        self.latency_ns += later.latency_ns;
+        self.latency_max = self.latency_max.max(later.latency_max);
+        self.outstanding_ns += later.outstanding_ns;
+        self.counts.host_programs += later.counts.host_programs;
+        self.counts.gc_programs += later.counts.gc_programs;
+        self.counts.programs += later.counts.programs;
+        self.counts.erases += later.counts.erases;
+        self.counts.free_blocks = later.counts.free_blocks;
+    }
+}
+
+saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks });
+saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, counts });
+
+/// A time series under way. Its time is measured time: phases that are not measured leave no gap.
+#[derive(Clone, Debug)]
+pub struct Series {
+    width: u64,
+    /// The last one is open.
+    bins: Vec<Bin>,
+    /// Measured time that is accounted for.
+    elapsed: u64,
+    /// When the current phase began, and what had elapsed by then.
+    start: Time,
+    before: u64,
+    /// Counts when the open bin began.
+    base: Counts,
+}
+
+/// The phase is over; the next one sets `start` and `before`.
+impl Saved for Series {
+    fn save(&self, to: &mut Writer<'_>) {
+        [self.width, self.elapsed].save(to);
+        self.base.save(to);
+        save_list(&self.bins, to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let mut times = [0u64; 2];
+        times.load(from)?;
+        [self.width, self.elapsed] = times;
+        self.base.load(from)?;
+        load_list(&mut self.bins, Bin::default, from)
+    }
+}
+
+impl Series {
+    /// A series of bins of `width_ns`.
+    pub fn new(width_ns: u64) -> Self {
+        let mut bins = Vec::with_capacity(BINS);
+        bins.push(Bin::default());
+        Self {
+            width: width_ns.max(1),
+            bins,
+            elapsed: 0,
+            start: Time::ZERO,
+            before: 0,
+            base: Counts::default(),
+        }
+    }
+
+    /// What was counted before the series began is not in it.
+    pub fn count_from(&mut self, counts: &Counts) {
+        self.base = *counts;
+    }
+
+    /// A measured phase begins.
+    pub fn begin(&mut self, now: Time) {
+        self.start = now;
+        self.before = self.elapsed;
+    }
+
+    /// Time goes on to `now`; until then as many requests were outstanding, and `counts` still
+    /// holds.
+    pub fn advance(&mut self, now: Time, outstanding: u64, counts: impl FnOnce() -> Counts) {
+        let to = self.before + now.since(self.start).as_ns();
+        if to >= self.end_of_bin() {
+            let counts = counts();
+            while to / self.width >= BINS as u64 {
+                self.halve();
+            }
+            while to >= self.end_of_bin() {
+                self.spend(self.end_of_bin(), outstanding);
+                self.close(&counts);
+                self.bins.push(Bin::default());
+            }
+        }
+        self.spend(to, outstanding);
+    }
+
+    /// A request is answered.
+    pub fn answered(&mut self, op: RequestOp, sectors: u32, latency_ns: u64) {
+        let bin = self.bins.last_mut().expect("a bin is open");
+        bin.requests[op as usize] += 1;
+        bin.sectors[op as usize] += u64::from(sectors);
+        bin.latency_ns += u128::from(latency_ns);
+        bin.latency_max = bin.latency_max.max(latency_ns);
+    }
+
+    /// Integral of the outstanding requests over all measured time, in request-nanoseconds.
+    pub fn outstanding_ns(&self) -> u128 {
+        self.bins.iter().map(|bin| bin.outstanding_ns).sum()
+    }
+
+    /// The series as plain data; `unit_bytes` are programmed at once.
+    pub fn report(mut self, counts: &Counts, unit_bytes: u64) -> SeriesReport {
+        self.close(counts);
+        let last = self.bins.len() - 1;
+        let rest = self.elapsed - last as u64 * self.width;
+        let bins = self.bins.iter().enumerate().map(|(place, bin)| {
+            let width = if place == last { rest } else { self.width };
+            BinReport::of(bin, width, unit_bytes)
+        });
+        SeriesReport { bin_ns: self.width, bins: bins.collect() }
+    }
+
+    fn end_of_bin(&self) -> u64 {
+        self.bins.len() as u64 * self.width
+    }
+
+    fn spend(&mut self, to: u64, outstanding: u64) {
+        let bin = self.bins.last_mut().expect("a bin is open");
+        bin.outstanding_ns += u128::from(outstanding) * u128::from(to - self.elapsed);
+        self.elapsed = to;
+    }
+
+    /// The open bin gets what was counted since it began.
+    fn close(&mut self, counts: &Counts) {
+        let base = std::mem::replace(&mut self.base, *counts);
+        let bin = &mut self.bins.last_mut().expect("a bin is open").counts;
+        bin.host_programs += counts.host_programs - base.host_programs;
+        bin.gc_programs += counts.gc_programs - base.gc_programs;
+        bin.programs += counts.programs - base.programs;
+        bin.erases += counts.erases - base.erases;
+        bin.free_blocks = counts.free_blocks;
+    }
+
+    fn halve(&mut self) {
+        self.width *= 2;
+        let count = self.bins.len();
+        for place in 0..count.div_ceil(2) {
+            let mut bin = self.bins[2 * place];
+            if let Some(later) = self.bins.get(2 * place + 1) {
+                bin.join(later);
+            }
+            self.bins[place] = bin;
+        }
+        self.bins.truncate(count.div_ceil(2));
+    }
+}
+
+/// A time series over measured time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesReport {
+    /// Width of a bin; the last one may be cut short.
+    pub bin_ns: u64,
+    /// The bins, without gaps.
+    pub bins: Vec<BinReport>,
+}
+
+/// What happened in one bin.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BinReport {
+    /// Reads that were answered.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Bytes of the reads.
+    pub read_bytes: u64,
+    /// Bytes of the writes.
+    pub write_bytes: u64,
+    /// Mean latency of the requests that were answered.
+    pub latency_mean_ns: Option<f64>,
+    /// Their greatest latency.
+    pub latency_max_ns: Option<u64>,
+    /// Mean of the outstanding requests over time.
+    pub outstanding_mean: Option<f64>,
+    /// The same as an integral, in request-nanoseconds.
+    #[serde(skip)]
+    pub outstanding_ns: u128,
+    /// Pages programmed for the host.
+    pub host_programs: u64,
+    /// Pages programmed by garbage collection, map pages included.
+    pub gc_programs: u64,
+    /// Bytes programmed for all purposes / bytes of the writes.
+    pub write_amplification: Option<f64>,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Free blocks of all dies at the end.
+    pub free_blocks: u64,
+}
+
+impl BinReport {
+    fn of(bin: &Bin, width: u64, unit_bytes: u64) -> Self {
+        let count: u64 = bin.requests.iter().sum();
+        let bytes = |op: RequestOp| bin.sectors[op as usize] * u64::from(SECTOR_BYTES);
+        let written = bytes(RequestOp::Write);
+        let programmed = (bin.counts.programs * unit_bytes) as f64;
+        Self {
+            reads: bin.requests[RequestOp::Read as usize],
+            writes: bin.requests[RequestOp::Write as usize],
+            trims: bin.requests[RequestOp::Trim as usize],
+            flushes: bin.requests[RequestOp::Flush as usize],
+            read_bytes: bytes(RequestOp::Read),
+            write_bytes: written,
+            latency_mean_ns: (count > 0).then(|| bin.latency_ns as f64 / count as f64),
+            latency_max_ns: (count > 0).then_some(bin.latency_max),
+            outstanding_mean: (width > 0).then(|| bin.outstanding_ns as f64 / width as f64),
+            outstanding_ns: bin.outstanding_ns,
+            host_programs: bin.counts.host_programs,
+            gc_programs: bin.counts.gc_programs,
+            write_amplification: (written > 0).then(|| programmed / written as f64),
+            erases: bin.counts.erases,
+            free_blocks: bin.counts.free_blocks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One request an interval of 10, outstanding for 4 of them, one program and one free block
+    /// less each; by any width the bins add up to the same sums.
+    #[test]
+    fn bins_add_up_whatever_their_width() {
+        for width in [1, 7, 10, 1_000, 1 << 40] {
+            let mut series = Series::new(width);
+            let counts = |done: u64| Counts {
+                host_programs: done,
+                programs: 2 * done,
+                free_blocks: 100_000 - done,
+                ..Counts::default()
+            };
+            series.begin(Time::from_ns(500));
+            for number in 0..10_000 {
+                let arrival = 500 + number * 10;
+                series.advance(Time::from_ns(arrival), 0, || counts(number));
+                series.advance(Time::from_ns(arrival + 4), 1, || counts(number));
+                series.answered(RequestOp::Write, 8, 4 + number % 3);
+            }
+            assert_eq!(series.outstanding_ns(), 40_000);
+            let report = series.report(&counts(10_000), 4_096);
+            let doublings = (report.bin_ns / width).ilog2();
+            assert_eq!(report.bin_ns, width << doublings);
+            let needed = 99_994 / report.bin_ns + 1;
+            assert_eq!(report.bins.len() as u64, needed);
+            assert!(needed <= BINS as u64 && (doublings == 0 || needed > BINS as u64 / 2));
+            let sum = |field: fn(&BinReport) -> u64| report.bins.iter().map(field).sum::<u64>();
+            assert_eq!(sum(|bin| bin.writes), 10_000);
+            assert_eq!(sum(|bin| bin.write_bytes), 10_000 * 4_096);
+            assert_eq!(sum(|bin| bin.host_programs), 10_000);
+            assert_eq!(report.bins.last().unwrap().free_blocks, 90_000);
+            assert_eq!(report.bins.iter().filter_map(|bin| bin.latency_max_ns).max(), Some(6));
+        }
+    }
+
+    /// 10 ns a bin: outstanding 2 over [0, 15), 1 over [15, 40).
+    #[test]
+    fn a_long_step_is_spread_over_its_bins() {
+        let mut series = Series::new(10);
+        series.begin(Time::ZERO);
+        series.advance(Time::from_ns(15), 2, Counts::default);
+        series.advance(Time::from_ns(40), 1, Counts::default);
+        series.answered(RequestOp::Read, 1, 40);
+        let report = series.report(&Counts::default(), 1);
+        let outstanding: Vec<_> = report.bins.iter().map(|bin| bin.outstanding_ns).collect();
+        assert_eq!(outstanding, [20, 15, 10, 10, 0]);
+        assert_eq!(report.bins[1].outstanding_mean, Some(1.5));
+        assert_eq!((report.bins[4].reads, report.bins[4].outstanding_mean), (1, None));
+    }
+}

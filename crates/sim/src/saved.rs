@@ -1,0 +1,433 @@
+//! Saved state: how a drained device becomes bytes and comes back.
+//!
+//! Numbers are little-endian. A type lists its fields once, in `saved!`, and is written and read
+//! in that order. Vectors whose length the settings give go in chunks; a chunk of zeros is one
+//! byte, and is not touched when it is read, so what a device never used costs nothing.
+
+use flashyard_core::units::{Span, Time};
+use std::fmt;
+
+/// Elements of a vector that are written together.
+const CHUNK: usize = 1_024;
+
+/// Bytes that are handed over together.
+const BUFFER: usize = 1 << 16;
+
+/// Longest list or text that is read.
+const LONGEST: u64 = 1 << 24;
+
+/// Why a saved device cannot be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestoreError {
+    /// These are not the bytes of a saved device.
+    NoSavedDevice,
+    /// They were saved by a version of the program that this one cannot read.
+    Version {
+        /// The version of the format.
+        found: u32,
+        /// The version that can be read.
+        known: u32,
+    },
+    /// The device has other settings than the saved one.
+    Settings {
+        /// The key and its value in the saved device; empty where it has none.
+        saved: String,
+        /// The same in this one.
+        wanted: String,
+    },
+    /// The bytes end too early.
+    Truncated,
+    /// The bytes were changed since they were saved.
+    Corrupt,
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSavedDevice => f.write_str("this is not a saved device"),
+            Self::Version { found, known } => write!(
+                f,
+                "the device was saved in version {found} of the format; this program reads version {known}"
+            ),
+            Self::Settings { saved, wanted } => write!(
+                f,
+                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map and ftl must agree"
+            ),
+            Self::Truncated => f.write_str("the saved device is incomplete"),
+            Self::Corrupt => f.write_str("the saved device is damaged"),
+        }
+    }
+}
+
+impl std::error::Error for RestoreError {}
+
+/// A checksum in which a change of any one word shows: each step is one to one in the sum so far
+/// and in the word.
+#[derive(Clone, Copy, Debug)]
+struct Sum(u64);
+
+impl Sum {
+    const START: Self = Self(0xCBF2_9CE4_8422_2325);
+
+    fn add(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let mixed = (self.0.rotate_left(23) ^ u64::from_le_bytes(word))
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            self.0 = mixed ^ (mixed >> 29);
+        }
+    }
+}
+
+/// Takes the bytes of a device that is saved.
+pub(crate) struct Writer<'a> {
+    sink: &'a mut dyn FnMut(&[u8]),
+    buffer: Vec<u8>,
+    sum: Sum,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(sink: &'a mut dyn FnMut(&[u8])) -> Self {
+        Self { sink, buffer: Vec::with_capacity(BUFFER), sum: Sum::START }
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.sum.add(bytes);
+        if self.buffer.len() + bytes.len() > BUFFER {
+            (self.sink)(&self.buffer);
+            self.buffer.clear();
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        (text.len() as u64).save(self);
+        self.bytes(text.as_bytes());
+    }
+
+    /// Ends with the checksum.
+    pub(crate) fn finish(mut self) {
+        let sum = self.sum.0;
+        self.bytes(&sum.to_le_bytes());
+        (self.sink)(&self.buffer);
+    }
+}
+
+/// Gives the bytes of a saved device. The source fills a slice from its start and says how much of
+/// it; less than all of it means the end.
+pub(crate) struct Reader<'a> {
+    source: &'a mut dyn FnMut(&mut [u8]) -> usize,
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    sum: Sum,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(source: &'a mut dyn FnMut(&mut [u8]) -> usize) -> Self {
+        Self { source, buffer: vec![0; BUFFER], at: 0, filled: 0, sum: Sum::START }
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &mut [u8]) -> Result<(), RestoreError> {
+        let mut done = 0;
+        while done < bytes.len() {
+            if self.at == self.filled {
+                self.at = 0;
+                self.filled = (self.source)(&mut self.buffer).min(BUFFER);
+                if self.filled == 0 {
+                    return Err(RestoreError::Truncated);
+                }
+            }
+            let count = (bytes.len() - done).min(self.filled - self.at);
+            bytes[done..done + count].copy_from_slice(&self.buffer[self.at..self.at + count]);
+            self.at += count;
+            done += count;
+        }
+        self.sum.add(bytes);
+        Ok(())
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], RestoreError> {
+        let mut bytes = [0; N];
+        self.bytes(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A number of things that follow.
+    pub(crate) fn count(&mut self) -> Result<usize, RestoreError> {
+        let count = u64::from_le_bytes(self.array()?);
+        if count > LONGEST {
+            return Err(RestoreError::Corrupt);
+        }
+        usize::try_from(count).map_err(|_| RestoreError::Corrupt)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, RestoreError> {
+        let mut bytes = vec![0; self.count()?];
+        self.bytes(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|_| RestoreError::Corrupt)
+    }
+
+    /// Checks the checksum, and that nothing follows.
+    pub(crate) fn finish(mut self) -> Result<(), RestoreError> {
+        let sum = self.sum.0;
+        if self.array()? != sum.to_le_bytes() {
+            return Err(RestoreError::Corrupt);
+        }
+        let rest = self.filled > self.at || (self.source)(&mut self.buffer) > 0;
+        if rest { Err(RestoreError::Corrupt) } else { Ok(()) }
+    }
+}
+
+/// What is saved and restored.
+pub(crate) trait Saved {
+    fn save(&self, to: &mut Writer<'_>);
+    /// Replaces the value; whatever was read before an error is worthless.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError>;
+    /// Whether it is the zero that vectors of it are made of.
+    fn is_zero(&self) -> bool {
+        false
+    }
+    /// Makes it that zero.
+    fn clear(&mut self) {
+        unreachable!("only numbers are zero")
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty),+) => {
+        $(impl Saved for $type {
+            #[inline]
+            fn save(&self, to: &mut Writer<'_>) {
+                to.bytes(&self.to_le_bytes());
+            }
+            #[inline]
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+                *self = Self::from_le_bytes(from.array()?);
+                Ok(())
+            }
+            fn is_zero(&self) -> bool {
+                *self == 0
+            }
+            fn clear(&mut self) {
+                *self = 0;
+            }
+        })+
+    };
+}
+
+numbers!(u8, u32, u64, u128);
+
+impl Saved for bool {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.bytes(&[u8::from(*self)]);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = from.array()? == [1];
+        Ok(())
+    }
+    fn is_zero(&self) -> bool {
+        !*self
+    }
+    fn clear(&mut self) {
+        *self = false;
+    }
+}
+
+impl Saved for usize {
+    fn save(&self, to: &mut Writer<'_>) {
+        (*self as u64).save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = from.count()?;
+        Ok(())
+    }
+}
+
+impl Saved for Time {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.as_ns().save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = Self::from_ns(u64::from_le_bytes(from.array()?));
+        Ok(())
+    }
+}
+
+impl Saved for Span {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.as_ns().save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = Self::from_ns(u64::from_le_bytes(from.array()?));
+        Ok(())
+    }
+}
+
+impl<T: Saved + Default> Saved for Option<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.is_some().save(to);
+        if let Some(value) = self {
+            value.save(to);
+        }
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let mut some = false;
+        some.load(from)?;
+        *self = some.then(T::default);
+        self.as_mut().map_or(Ok(()), |value| value.load(from))
+    }
+}
+
+impl<T: Saved, const N: usize> Saved for [T; N] {
+    fn save(&self, to: &mut Writer<'_>) {
+        for value in self {
+            value.save(to);
+        }
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.iter_mut().try_for_each(|value| value.load(from))
+    }
+    fn is_zero(&self) -> bool {
+        self.iter().all(Saved::is_zero)
+    }
+    fn clear(&mut self) {
+        self.iter_mut().for_each(Saved::clear);
+    }
+}
+
+/// A vector whose length the settings give.
+impl<T: Saved> Saved for Vec<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.len() as u64).save(to);
+        for chunk in self.chunks(CHUNK) {
+            let zeros = chunk.iter().all(Saved::is_zero);
+            zeros.save(to);
+            if !zeros {
+                for value in chunk {
+                    value.save(to);
+                }
+            }
+        }
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        if u64::from_le_bytes(from.array()?) != self.len() as u64 {
+            return Err(RestoreError::Corrupt);
+        }
+        for chunk in self.chunks_mut(CHUNK) {
+            let mut zeros = false;
+            zeros.load(from)?;
+            if zeros {
+                chunk.iter_mut().filter(|value| !value.is_zero()).for_each(Saved::clear);
+            } else {
+                chunk.iter_mut().try_for_each(|value| value.load(from))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a list of any length.
+pub(crate) fn save_list<T: Saved>(list: &[T], to: &mut Writer<'_>) {
+    (list.len() as u64).save(to);
+    for value in list {
+        value.save(to);
+    }
+}
+
+/// Reads a list of any length, each element into a new one.
+pub(crate) fn load_list<T: Saved>(
+    list: &mut Vec<T>,
+    new: impl Fn() -> T,
+    from: &mut Reader<'_>,
+) -> Result<(), RestoreError> {
+    list.clear();
+    for _ in 0..from.count()? {
+        let mut value = new();
+        value.load(from)?;
+        list.push(value);
+    }
+    Ok(())
+}
+
+/// Saves a type field by field, in this order. Each field is either saved or named as one that the
+/// settings give or that a drained device does not need; one that is forgotten does not compile.
+macro_rules! saved {
+    ($type:ty { $($field:ident),* $(,)? } skip { $($skipped:ident),* $(,)? }) => {
+        impl $crate::saved::Saved for $type {
+            fn save(&self, to: &mut $crate::saved::Writer<'_>) {
+                let Self { $($field: _,)* $($skipped: _,)* } = self;
+                $($crate::saved::Saved::save(&self.$field, to);)*
+            }
+            fn load(
+                &mut self,
+                from: &mut $crate::saved::Reader<'_>,
+            ) -> Result<(), $crate::saved::RestoreError> {
+                $($crate::saved::Saved::load(&mut self.$field, from)?;)*
+                Ok(())
+            }
+        }
+    };
+    ($type:ty { $($field:ident),* $(,)? }) => {
+        $crate::saved::saved!($type { $($field),* } skip {});
+    };
+}
+pub(crate) use saved;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(value: &impl Saved) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut sink = |part: &[u8]| bytes.extend_from_slice(part);
+        let mut writer = Writer::new(&mut sink);
+        value.save(&mut writer);
+        writer.finish();
+        bytes
+    }
+
+    fn read(value: &mut impl Saved, mut bytes: &[u8], step: usize) -> Result<(), RestoreError> {
+        let mut source = |slice: &mut [u8]| {
+            let count = step.min(slice.len()).min(bytes.len());
+            slice[..count].copy_from_slice(&bytes[..count]);
+            bytes = &bytes[count..];
+            count
+        };
+        let mut reader = Reader::new(&mut source);
+        value.load(&mut reader)?;
+        reader.finish()
+    }
+
+    #[test]
+    fn values_come_back_however_the_bytes_are_cut() {
+        let mut long = vec![0u32; 5_000];
+        (long[1_500], long[4_999]) = (7, u32::MAX);
+        let value = [Some(3u64), None];
+        for step in [1, 7, BUFFER] {
+            let mut again = vec![1u32; 5_000];
+            assert_eq!(read(&mut again, &bytes(&long), step), Ok(()));
+            assert_eq!(again, long);
+            let mut again = [None, Some(9)];
+            assert_eq!(read(&mut again, &bytes(&value), step), Ok(()));
+            assert_eq!(again, value);
+        }
+        assert_eq!(bytes(&vec![0u32; 5_000]).len(), 8 + 5 + 8, "zeros take a byte a chunk");
+    }
+
+    #[test]
+    fn any_changed_missing_or_added_byte_is_found() {
+        let value = vec![5u32, 6, 7];
+        let good = bytes(&value);
+        let mut again = value.clone();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            assert!(read(&mut again, &bad, 64).is_err(), "byte {at}");
+            assert_eq!(read(&mut again, &good[..at], 64), Err(RestoreError::Truncated));
+        }
+        let longer = [good.as_slice(), &[0]].concat();
+        assert_eq!(read(&mut again, &longer, 64), Err(RestoreError::Corrupt));
+    }
+}

@@ -1,0 +1,195 @@
+//! Streams: where the requests of a phase come from, and when the host issues them.
+//!
+//! A source yields requests with recorded arrival times. Its stream's pacing says what becomes of
+//! them: they are kept (an open loop), or replaced by the time at which a request is issued because
+//! an earlier one was answered (a closed loop). Requests of a stream are issued in the order of the
+//! source, whatever the order of their answers.
+
+use crate::metrics::histogram::Histogram;
+use crate::metrics::parts::Parts;
+use crate::report::LatencyReport;
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
+use flashyard_core::key::Kind;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{Span, Time};
+use flashyard_core::{choice, keys};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+choice! {
+    /// When a stream's requests are issued.
+    pub enum Pacing {
+        /// At the arrival times of the source, counted from the start of the phase.
+        Open = "open",
+        /// As many as `depth` are outstanding; the next one is issued when one is answered.
+        Closed = "closed",
+        /// Request i is issued when request i - depth has been answered and the recorded gap,
+        /// arrival of i - arrival of i - 1, has passed since; never before request i - 1.
+        Think = "think",
+        /// As fast as the submission queue takes them.
+        Fast = "fast",
+    }
+}
+
+keys! {
+    /// Keys of `[stream]`, a section of a workload file.
+    pub struct StreamKeys {
+        /// When the requests are issued.
+        pacing: Pacing = Pacing::Open => {
+            kind: Kind::Choice(Pacing::WORDS),
+            source: "traces are replayed at their recorded times",
+            flip: "closed", with: &[],
+        },
+        /// Requests that are outstanding at once; `closed` and `think`.
+        depth: u64 = 32 => {
+            kind: Kind::count("requests", 1, 65_536),
+            source: "assumed; SATA NCQ has 32 tags",
+            flip: "1", with: &["stream.pacing=closed"],
+        },
+        /// The share of the stream where `interface.arbitration` is weighted: requests fetched in a
+        /// row before the next stream has its turn.
+        weight: u64 = 1 => {
+            kind: Kind::count("requests", 1, 255),
+            source: "NVM Express base specification: arbitration weights are 8 bits wide",
+            flip: "4", with: &["interface.arbitration=weighted", "interface.fetch_depth=1"],
+        },
+    }
+}
+
+/// Gives the requests of a stream, one a call; `None` at the end.
+pub type Source<'a, E> = Box<dyn FnMut() -> Result<Option<Request>, E> + 'a>;
+
+/// A stream of requests.
+pub struct Stream<'a, E> {
+    /// What reports call it.
+    pub name: String,
+    /// When its requests are issued.
+    pub keys: StreamKeys,
+    /// Where they come from. Times are relative to the start of the phase, and must not decrease
+    /// where the pacing uses them. It is asked for one request ahead.
+    pub source: Source<'a, E>,
+}
+
+impl<E> fmt::Debug for Stream<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("name", &self.name)
+            .field("keys", &self.keys)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A stream during a phase: its source and the next request.
+pub(crate) struct Feed<'a, E> {
+    pub(crate) keys: StreamKeys,
+    source: Source<'a, E>,
+    /// The next request; none at the end of the source or of the phase.
+    pub(crate) next: Option<Request>,
+    /// Recorded time from the request before `next` to it.
+    pub(crate) gap: Span,
+    recorded: Time,
+    /// When the next request is issued; [`Time::MAX`] where an answer must come first.
+    pub(crate) due: Time,
+}
+
+impl<'a, E> Feed<'a, E> {
+    pub(crate) fn new(stream: Stream<'a, E>) -> Self {
+        Self {
+            keys: stream.keys,
+            source: stream.source,
+            next: None,
+            gap: Span::ZERO,
+            recorded: Time::ZERO,
+            due: Time::MAX,
+        }
+    }
+
+    /// Asks the source for the next request. Returns whether its time can be used: it is not
+    /// earlier than that of the request before.
+    pub(crate) fn pull(&mut self) -> Result<bool, E> {
+        self.next = (self.source)()?;
+        let timed = matches!(self.keys.pacing, Pacing::Open | Pacing::Think);
+        let Some(request) = self.next.filter(|_| timed) else { return Ok(true) };
+        if request.arrival < self.recorded {
+            return Ok(false);
+        }
+        self.gap = request.arrival.since(self.recorded);
+        self.recorded = request.arrival;
+        Ok(true)
+    }
+
+    /// No further request is issued.
+    pub(crate) fn end(&mut self) {
+        self.next = None;
+        self.due = Time::MAX;
+    }
+}
+
+/// What one of several streams found. Together they add up to the whole.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamReport {
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Latencies by class: read, write, all.
+    pub latency_ns: BTreeMap<&'static str, LatencyReport>,
+    /// Requests a second of the whole makespan.
+    pub iops: Option<f64>,
+}
+
+/// Sums over the requests of a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamTotals {
+    pub(crate) name: String,
+    latency: [Histogram; 3],
+}
+
+impl Saved for StreamTotals {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.text(&self.name);
+        self.latency.save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.name = from.text()?;
+        self.latency.load(from)
+    }
+}
+
+impl StreamTotals {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.to_string(), latency: [false; 3].map(Histogram::new) }
+    }
+
+    pub(crate) fn answered(&mut self, op: RequestOp, ns: u64) {
+        let parts = Parts::default();
+        match op {
+            RequestOp::Read => self.latency[0].record(ns, &parts),
+            RequestOp::Write => self.latency[1].record(ns, &parts),
+            RequestOp::Trim | RequestOp::Flush => {}
+        }
+        self.latency[2].record(ns, &parts);
+    }
+
+    pub(crate) fn report(&self, makespan_ns: u64) -> StreamReport {
+        let requests = self.latency[2].count();
+        let names = ["read", "write", "all"].into_iter();
+        StreamReport {
+            requests,
+            latency_ns: names.zip(self.latency.iter().map(LatencyReport::of)).collect(),
+            iops: (makespan_ns > 0).then(|| requests as f64 * 1e9 / makespan_ns as f64),
+        }
+    }
+}
+
+/// Streams by name, in the order in which they first came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamList(pub(crate) Vec<StreamTotals>);
+
+impl Saved for StreamList {
+    fn save(&self, to: &mut Writer<'_>) {
+        save_list(&self.0, to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        load_list(&mut self.0, || StreamTotals::new(""), from)
+    }
+}
