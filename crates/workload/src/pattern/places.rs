@@ -1,4 +1,4 @@
-//! Where requests lie. Draws: uniform one; zipf one a try; hot_cold two (hot? then which place);
+//! Where requests lie. Draws: uniform one; zipf one a try; `hot_cold` two (hot? then which place);
 //! sequential and strided none.
 
 use super::keys::{Access, PatternKeys};
@@ -115,7 +115,7 @@ impl Scatter {
 
     fn new(count: u64) -> Self {
         // 2^64 / golden ratio, as a fraction of 2^64.
-        let near = u128::from(count) * 0x9e37_79b9_7f4a_7c15 >> 64;
+        let near = (u128::from(count) * 0x9e37_79b9_7f4a_7c15) >> 64;
         let mut factor = u64::try_from(near).expect("below count").max(1);
         while common_divisor(factor, count) != 1 {
             factor += 1;
@@ -124,13 +124,11 @@ impl Scatter {
     }
 
     fn place(self, rank: u64) -> u64 {
-        match rank.checked_mul(self.factor) {
-            Some(product) => product % self.count,
-            None => {
-                let product = u128::from(rank) * u128::from(self.factor);
-                u64::try_from(product % u128::from(self.count)).expect("below count")
-            }
+        if let Some(product) = rank.checked_mul(self.factor) {
+            return product % self.count;
         }
+        let product = u128::from(rank) * u128::from(self.factor);
+        u64::try_from(product % u128::from(self.count)).expect("below count")
     }
 }
 
