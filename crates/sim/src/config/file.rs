@@ -84,18 +84,43 @@ pub fn read_toml(
     extras: &[&str],
     problems: &mut Vec<Problem>,
 ) -> Extras {
-    let document = match Document::parse(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            let what = error.message().trim().replace('\n', "; ");
-            problems.push(Problem { place: format!("{file}:{line}"), what });
-            return Extras::default();
-        }
+    parse_toml(file, text, problems).map_or_else(Extras::default, |document| {
+        read_table(file, text, document.as_table(), sections, extras, problems)
+    })
+}
+
+/// TOML `text` as a tree; a syntax error is added to `problems`.
+pub fn parse_toml<'a>(
+    file: &str,
+    text: &'a str,
+    problems: &mut Vec<Problem>,
+) -> Option<Document<&'a str>> {
+    let add = |error: toml_edit::TomlError| {
+        let line = line_of_item(text, error.span());
+        let what = error.message().trim().replace('\n', "; ");
+        problems.push(Problem { place: format!("{file}:{line}"), what });
     };
+    Document::parse(text).map_err(add).ok()
+}
+
+/// Reads one table of `text`: the whole of it, or one of an array of tables. Its paths start in
+/// this table; the keys of a section without a name are its own. See [`read_toml`].
+pub fn read_table(
+    file: &str,
+    text: &str,
+    table: &Table,
+    sections: &mut dyn Sections,
+    extras: &[&str],
+    problems: &mut Vec<Problem>,
+) -> Extras {
     let mut reader = Reader { file, text, sections, extras, problems, found: Extras::default() };
-    reader.table("", document.as_table());
+    reader.table("", table);
     reader.found
+}
+
+/// The line of `text`, from 1, that a table or value of it starts in.
+pub fn line_of_item(text: &str, span: Option<Range<usize>>) -> usize {
+    span.map_or(1, |span| line_of(text, span.start))
 }
 
 /// Applies one `section.key=value` setting; `option` names it in problems.
@@ -134,7 +159,7 @@ impl Reader<'_> {
             let path =
                 if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
             let span = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
-            let line = span.map_or(1, |span| line_of(self.text, span.start));
+            let line = line_of_item(self.text, span);
             if self.extras.contains(&path.as_str()) {
                 self.found.items.insert(path, (item.clone(), line));
             } else if prefix.is_empty() && NOTES.contains(&name) {
@@ -207,7 +232,8 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
     let paths: Vec<String> = all
         .iter()
         .flat_map(|(section, keys, _)| {
-            keys.iter().map(move |key| format!("{section}.{}", key.name))
+            let dot = if section.is_empty() { "" } else { "." };
+            keys.iter().map(move |key| format!("{section}{dot}{}", key.name))
         })
         .collect();
     let exact = paths.iter().find(|known| known.rsplit('.').next() == Some(name));
