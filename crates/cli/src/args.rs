@@ -41,10 +41,10 @@ pub(crate) struct InputArgs {
     pub(crate) device: Option<String>,
     /// A trace, a built-in workload's name or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
-    /// Sets a key of the device, `[trace]` or `[generator]` (flashyard list keys); repeatable.
+    /// Sets a key of the device or of the workload (flashyard list keys); repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of a generated workload; default: 1.
+    /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
@@ -117,7 +117,7 @@ pub(crate) enum TraceCommand {
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of `[trace]` or `[generator]`; repeatable.
+    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

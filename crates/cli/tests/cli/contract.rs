@@ -54,6 +54,7 @@ waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean
 wear.erases_mean number
 wear.{erases_max,erases_min} integer
 workload.name text
+workload.plan list
 workload.settings text
 workload.{first_ns,flushes,last_ns,reads,requests,trims,writes} integer
 ";

@@ -1,0 +1,193 @@
+//! One simulation: the phases of an experiment on a device.
+
+use crate::experiment::{Experiment, PhasePlan, Source, StreamPlan};
+use crate::inputs::{Inputs, workload_error, wrong};
+use crate::output::json::{self, Provenance};
+use anyhow::Result;
+use flashyard_core::request::Request;
+use flashyard_sim::config::Settings;
+use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
+use flashyard_sim::observe::Observer;
+use flashyard_sim::report::Report;
+use flashyard_sim::stream::{Stream, StreamKeys};
+use flashyard_workload::{RequestSource, WorkloadError};
+use indicatif::ProgressBar;
+use sha2::{Digest, Sha256};
+use std::io::IsTerminal;
+
+/// Requests between two updates of the progress display.
+const PROGRESS_STEP: u64 = 1 << 16;
+
+/// What a simulation found.
+pub(crate) struct Outcome {
+    pub(crate) report: Report,
+    pub(crate) provenance: Provenance,
+}
+
+/// One simulation of resolved inputs. With `show`, a progress display on a terminal.
+pub(crate) fn simulate(
+    inputs: &Inputs,
+    settings: &Settings,
+    check: bool,
+    observers: Vec<Box<dyn Observer>>,
+    show: bool,
+) -> Result<Outcome> {
+    let experiment = inputs.experiment();
+    let mut device = Device::new(settings);
+    if check {
+        device.check();
+    }
+    if !experiment.map_lines.is_empty() {
+        device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
+    }
+    for observer in observers {
+        device.observe(observer);
+    }
+    let mut streams = Streams {
+        inputs,
+        capacity_sectors: settings.capacity_sectors(),
+        progress: (show && std::io::stderr().is_terminal()).then(spinner),
+        opened: 0,
+        folded: 0,
+        hashes: Vec::new(),
+    };
+    let report = streams.run(device, experiment);
+    if let Some(progress) = &streams.progress {
+        progress.finish_and_clear();
+    }
+    let mut report = report?;
+    for (found, phase) in report.phases.iter_mut().zip(&experiment.phases) {
+        found.name.clone_from(&phase.name);
+    }
+    report.verdict.folded_requests = streams.folded;
+    let provenance = Provenance {
+        command: std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        seed: inputs.seed(),
+        workload_sha256: streams.hash(),
+    };
+    Ok(Outcome { report, provenance })
+}
+
+/// The streams of a run: opened phase by phase, hashed and counted.
+struct Streams<'a> {
+    inputs: &'a Inputs,
+    capacity_sectors: u64,
+    progress: Option<ProgressBar>,
+    /// How many have been opened.
+    opened: usize,
+    folded: u64,
+    /// Of the streams of all phases that are over.
+    hashes: Vec<Sha256>,
+}
+
+impl Streams<'_> {
+    fn run(&mut self, mut device: Device, experiment: &Experiment) -> Result<Report> {
+        if let Some(stream) = plain(experiment) {
+            let mut sources = self.open(std::slice::from_ref(stream))?;
+            let report = device.run(|| sources[0].next()).map_err(run_error)?;
+            self.close(sources);
+            return Ok(report);
+        }
+        for phase in &experiment.phases {
+            self.phase(&mut device, phase)?;
+        }
+        device.finish().map_err(|error| run_error(RunError::Sim(error)))
+    }
+
+    fn phase(&mut self, device: &mut Device, phase: &PhasePlan) -> Result<()> {
+        let mut sources = self.open(&phase.streams)?;
+        let streams = sources.iter_mut().zip(&phase.streams).map(|(source, plan)| Stream {
+            name: plan.name.clone(),
+            keys: plan.keys,
+            source: Box::new(move || source.next()),
+        });
+        device.run_phase(&phase.keys, streams.collect()).map_err(run_error)?;
+        self.close(sources);
+        Ok(())
+    }
+
+    fn open(&mut self, plans: &[StreamPlan]) -> Result<Vec<Hashed>> {
+        let open = |plan: &StreamPlan| {
+            let seed = self.inputs.stream_seed(self.opened);
+            self.opened += 1;
+            let source = plan.open(seed, Some(self.capacity_sectors))?;
+            Ok(Hashed { source, hash: Sha256::new(), progress: self.progress.clone(), count: 0 })
+        };
+        plans.iter().map(open).collect()
+    }
+
+    fn close(&mut self, sources: Vec<Hashed>) {
+        for source in sources {
+            self.folded += source.source.stats().folded;
+            self.hashes.push(source.hash);
+        }
+    }
+
+    /// The hash of the only stream, or of the hashes of all.
+    fn hash(&mut self) -> String {
+        let mut digests = self.hashes.drain(..).map(Digest::finalize);
+        if digests.len() == 1 {
+            return digests.next().map_or_else(String::new, |digest| json::hex(&digest));
+        }
+        json::hex(&digests.fold(Sha256::new(), |all, digest| all.chain_update(digest)).finalize())
+    }
+}
+
+/// The only stream, where it is replayed as it is: then requests keep the stream numbers that
+/// their source gives them.
+fn plain(experiment: &Experiment) -> Option<&StreamPlan> {
+    let stream = experiment.only_stream()?;
+    let defaults =
+        experiment.phases[0].keys == PhaseKeys::default() && stream.keys == StreamKeys::default();
+    defaults.then_some(stream)
+}
+
+fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
+    match error {
+        RunError::Workload(error) => workload_error(&error),
+        RunError::Sim(error @ SimError::BeyondDevice { .. }) => {
+            wrong(&format!("{error}; set trace.fold = \"modulo\" to fold addresses into it"))
+        }
+        RunError::Sim(error) => anyhow::Error::new(error),
+    }
+}
+
+/// A source that is hashed as it is read, and shown.
+struct Hashed {
+    source: Source,
+    hash: Sha256,
+    progress: Option<ProgressBar>,
+    count: u64,
+}
+
+impl Hashed {
+    fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        let request = self.source.next_request()?;
+        if let Some(request) = &request {
+            let mut bytes = [0; 24];
+            bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
+            bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
+            bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
+            bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
+            bytes[22] = request.op as u8;
+            bytes[23] = request.flags.bits();
+            self.hash.update(bytes);
+            self.count += 1;
+            if self.count.is_multiple_of(PROGRESS_STEP)
+                && let Some(progress) = &self.progress
+            {
+                progress.inc(PROGRESS_STEP);
+            }
+        }
+        Ok(request)
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let style = indicatif::ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
+        .expect("the template is valid");
+    ProgressBar::new_spinner().with_style(style)
+}
