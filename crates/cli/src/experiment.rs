@@ -135,9 +135,8 @@ impl StreamPlan {
             }
             Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
                 .map(|generator| Source::Generator(Box::new(generator))),
-            Origin::Pattern => {
-                Pattern::new(&self.pattern, seed, capacity_sectors).map(Source::Pattern)
-            }
+            Origin::Pattern => Pattern::new(&self.pattern, seed, capacity_sectors)
+                .map(|pattern| Source::Pattern(Box::new(pattern))),
         };
         source.map_err(|error| workload_error(&error))
     }
@@ -323,7 +322,7 @@ pub(crate) enum Source {
     /// A generated one.
     Generator(Box<Generator>),
     /// A pattern.
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
 }
 
 impl RequestSource for Source {

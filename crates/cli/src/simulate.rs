@@ -132,7 +132,7 @@ impl Streams<'_> {
         if digests.len() == 1 {
             return digests.next().map_or_else(String::new, |digest| json::hex(&digest));
         }
-        json::hex(&digests.fold(Sha256::new(), |all, digest| all.chain_update(digest)).finalize())
+        json::hex(&digests.fold(Sha256::new(), Digest::chain_update).finalize())
     }
 }
 

@@ -170,8 +170,7 @@ impl Reader<'_> {
     fn level(&mut self, table: &Table, level: Level) -> Result<(PhasePlan, Vec<(u64, bool)>)> {
         let several = level != Level::Stream && is_array(table, "stream");
         let named = level == Level::Phase && table.contains_key("workload");
-        let mut keys =
-            Keys { level, several, phase: PhaseKeys::default(), stream: self.base(table) };
+        let mut keys = Keys { level, several, phase: PhaseKeys::default(), stream: base(table) };
         let extras = extras(level, several);
         let extras = read_table(self.file, self.text, table, &mut keys, &extras, self.problems);
         let lines = map_lines(&extras).unwrap_or_else(|what| {
@@ -203,21 +202,6 @@ impl Reader<'_> {
             phase.streams.push(stream);
         }
         Ok((phase, lines))
-    }
-
-    /// What the keys of a stream start from: those of a built-in workload.
-    fn base(&self, table: &Table) -> StreamPlan {
-        let part = |name: &str| table.get(name).and_then(Item::as_table_like);
-        let base = |name| part(name).and_then(|part| part.get("base")).and_then(Item::as_str);
-        let origin = if part("pattern").is_some() { Origin::Pattern } else { Origin::Generator };
-        let mut stream = StreamPlan::new(origin);
-        if let Some(built_in) = base("generator").and_then(BuiltIn::from_name) {
-            stream.generator = built_in.keys;
-        }
-        if let Some(built_in) = base("pattern").and_then(BuiltInPattern::from_name) {
-            stream.start_from(built_in);
-        }
-        stream
     }
 
     /// Reports bases that do not exist.
@@ -313,6 +297,21 @@ impl Reader<'_> {
         }
         Ok(streams)
     }
+}
+
+/// What the keys of a stream start from: those of a built-in workload.
+fn base(table: &Table) -> StreamPlan {
+    let part = |name: &str| table.get(name).and_then(Item::as_table_like);
+    let base = |name| part(name).and_then(|part| part.get("base")).and_then(Item::as_str);
+    let origin = if part("pattern").is_some() { Origin::Pattern } else { Origin::Generator };
+    let mut stream = StreamPlan::new(origin);
+    if let Some(built_in) = base("generator").and_then(BuiltIn::from_name) {
+        stream.generator = built_in.keys;
+    }
+    if let Some(built_in) = base("pattern").and_then(BuiltInPattern::from_name) {
+        stream.start_from(built_in);
+    }
+    stream
 }
 
 /// What a table may hold besides keys.

@@ -7,4 +7,5 @@ mod keys;
 mod logs;
 mod right_input;
 mod support;
+mod workloads;
 mod wrong_input;

@@ -169,6 +169,11 @@ impl Reader<'_> {
             } else if let Some(table) = item.as_table_like() {
                 self.check_section(&path, line);
                 self.table(&path, table);
+            } else if item.is_array_of_tables() {
+                let sections = self.sections.sections();
+                let known = sections.iter().map(|(name, ..)| name.as_str());
+                let near = nearest(&path, known.chain(self.extras.iter().copied()));
+                self.problem(line, format!("[[{path}]]: unknown section{near}"));
             } else {
                 self.key(&path, item, line);
             }
@@ -236,10 +241,14 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
             keys.iter().map(move |key| format!("{section}{dot}{}", key.name))
         })
         .collect();
-    let exact = paths.iter().find(|known| known.rsplit('.').next() == Some(name));
-    let near = match exact {
-        Some(exact) => format!("; did you mean {exact}?"),
+    // A key of this name in another section is meant rather than another name.
+    let same = || paths.iter().filter(|known| known.rsplit('.').next() == Some(name));
+    let near = match same().next() {
         None => nearest(path, paths.iter().map(String::as_str)),
+        Some(first) => match nearest(path, same().map(String::as_str)) {
+            near if near.is_empty() => format!("; did you mean {first}?"),
+            near => near,
+        },
     };
     Err(format!("{path}: unknown key{near}"))
 }
@@ -390,6 +399,44 @@ mod tests {
     #[test]
     fn inline_tables_are_sections_too() {
         assert_eq!(check("queue = { depth = 4 }\n", &[]).queue.depth, 4);
+    }
+
+    #[test]
+    fn an_array_of_tables_is_no_section() {
+        check(
+            "[[queues]]\ndepth = 4\n",
+            &["d.toml:1: [[queues]]: unknown section; did you mean queue?"],
+        );
+    }
+
+    #[test]
+    fn one_table_of_an_array_is_read_by_itself() {
+        /// Sections of a table: the keys of `[queue]` are its own.
+        struct Own(DeviceKeys);
+        impl Sections for Own {
+            fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+                vec![(String::new(), crate::config::QueueKeys::KEYS, "")]
+            }
+            fn set(&mut self, _: &str, key: &str, value: Value) -> bool {
+                self.0.queue.set(key, value)
+            }
+            fn get(&self, _: &str, key: &str) -> Option<Value> {
+                self.0.queue.get(key)
+            }
+        }
+        let text = "[[thing]]\ndepth = 3\n[[thing]]\ndepht = 4\ndepth = 5\nname = 'x'\n";
+        let mut problems = Vec::new();
+        let document = parse_toml("d.toml", text, &mut problems).unwrap();
+        let tables = document.get("thing").and_then(Item::as_array_of_tables).unwrap();
+        let read = |table| {
+            let mut own = Own(DeviceKeys::default());
+            let extras = read_table("d.toml", text, table, &mut own, &["name"], &mut problems);
+            (own.0.queue.depth, extras.string("name").unwrap().map(String::from))
+        };
+        let found: Vec<_> = tables.iter().map(read).collect();
+        assert_eq!(found, [(3, None), (5, Some("x".to_string()))]);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems, ["d.toml:4: depht: unknown key; did you mean depth?"]);
     }
 
     #[test]
