@@ -59,7 +59,8 @@ pub(crate) struct RunArgs {
     /// Prints one JSON object (docs/JSON.md) instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Writes summary.json and requests.parquet (a row a request) into DIR.
+    /// Writes summary.json, requests.parquet (a row a request) and, where `metrics.bin_ms` asks for
+    /// a time series, series.csv (a row a bin) into DIR.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Writes a CSV row a command: request, page, stage, purpose, die, queue, key, times, re-keys.

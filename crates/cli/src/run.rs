@@ -5,7 +5,7 @@ use crate::inputs::Inputs;
 use crate::output::commands::{CommandLog, CommandLogger};
 use crate::output::json;
 use crate::output::parquet::{RequestLog, RequestLogger};
-use crate::output::{WholeFile, print, remark, table};
+use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::observe::Observer;
@@ -39,11 +39,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
-    let mut summary = None;
+    let mut files = Vec::new();
     if let Some(dir) = &args.out {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
-        summary = Some(file);
+        files.push(file);
+        if let Some(series) = &outcome.report.series {
+            files.push(series::write(&dir.join("series.csv"), series)?);
+        }
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     if let Some(log) = command_log {
         log.borrow_mut().finish()?;
     }
-    summary.map_or(Ok(()), WholeFile::finish)?;
+    files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(folder) = folder {
         folder.keep();
     }

@@ -3,6 +3,7 @@
 pub(crate) mod commands;
 pub(crate) mod json;
 pub(crate) mod parquet;
+pub(crate) mod series;
 pub(crate) mod table;
 
 use anyhow::{Context, Result};

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use flashyard_core::request::RequestOp;
+use flashyard_sim::device::Share;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::{LatencyReport, Report};
 use std::fmt::Write;
@@ -42,6 +43,16 @@ fn whole_us(ns: Option<u64>) -> String {
 /// A share in percent with one digit.
 fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }
+}
+
+/// How busy several of a kind were: mean, and range where they differ.
+fn share(share: &Share) -> String {
+    let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
+        return "-".to_string();
+    };
+    let mean = percent(mean, 1.0);
+    let (min, max) = (format!("{:.1}", 100.0 * min), percent(max, 1.0));
+    if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }
 
 /// The summary of a run.
@@ -149,6 +160,11 @@ fn figures(report: &Report) -> String {
             rate(report.throughput.read_bytes_per_s, 1e6),
             rate(report.throughput.write_bytes_per_s, 1e6),
             report.throughput.makespan_ns as f64 / 1e9
+        ),
+        format!(
+            "busy         dies {}, channels {} of the time",
+            share(&report.utilisation.dies),
+            share(&report.utilisation.channels)
         ),
         format!(
             "flash        {} reads, {} programs, {} erases, write amplification {amplification}",
