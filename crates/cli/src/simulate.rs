@@ -114,13 +114,14 @@ impl Streams<'_> {
             let seed = self.inputs.stream_seed(self.opened);
             self.opened += 1;
             let source = plan.open(seed, Some(self.capacity_sectors))?;
-            Ok(Hashed { source, hash: Sha256::new(), progress: self.progress.clone(), count: 0 })
+            Ok(Hashed::new(source, self.progress.clone()))
         };
         plans.iter().map(open).collect()
     }
 
     fn close(&mut self, sources: Vec<Hashed>) {
-        for source in sources {
+        for mut source in sources {
+            source.hash_buffer();
             self.folded += source.source.stats().folded;
             self.hashes.push(source.hash);
         }
@@ -155,26 +156,33 @@ fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
     }
 }
 
+/// Bytes of a request in the hash.
+const REQUEST_BYTES: usize = 24;
+
+/// Requests that are hashed at a time: one by one costs far more.
+const HASHED_AT_ONCE: usize = 64;
+
 /// A source that is hashed as it is read, and shown.
 struct Hashed {
     source: Source,
     hash: Sha256,
+    /// Requests that are yet to be hashed, and how many bytes they are.
+    buffer: Box<[u8; REQUEST_BYTES * HASHED_AT_ONCE]>,
+    filled: usize,
     progress: Option<ProgressBar>,
     count: u64,
 }
 
 impl Hashed {
+    fn new(source: Source, progress: Option<ProgressBar>) -> Self {
+        let buffer = Box::new([0; REQUEST_BYTES * HASHED_AT_ONCE]);
+        Self { source, hash: Sha256::new(), buffer, filled: 0, progress, count: 0 }
+    }
+
     fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
         let request = self.source.next_request()?;
         if let Some(request) = &request {
-            let mut bytes = [0; 24];
-            bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
-            bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
-            bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
-            bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
-            bytes[22] = request.op as u8;
-            bytes[23] = request.flags.bits();
-            self.hash.update(bytes);
+            self.add(request);
             self.count += 1;
             if self.count.is_multiple_of(PROGRESS_STEP)
                 && let Some(progress) = &self.progress
@@ -183,6 +191,26 @@ impl Hashed {
             }
         }
         Ok(request)
+    }
+
+    fn add(&mut self, request: &Request) {
+        let end = self.filled + REQUEST_BYTES;
+        let bytes = &mut self.buffer[self.filled..end];
+        bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
+        bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
+        bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
+        bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
+        bytes[22] = request.op as u8;
+        bytes[23] = request.flags.bits();
+        self.filled = end;
+        if end == self.buffer.len() {
+            self.hash_buffer();
+        }
+    }
+
+    fn hash_buffer(&mut self) {
+        self.hash.update(&self.buffer[..self.filled]);
+        self.filled = 0;
     }
 }
 
