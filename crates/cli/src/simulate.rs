@@ -6,10 +6,10 @@ use crate::output::json::{self, Provenance};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
+use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
-use flashyard_sim::stream::{Stream, StreamKeys};
+use flashyard_sim::stream::Stream;
 use flashyard_workload::{RequestSource, WorkloadError};
 use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
@@ -85,12 +85,6 @@ struct Streams<'a> {
 
 impl Streams<'_> {
     fn run(&mut self, mut device: Device, experiment: &Experiment) -> Result<Report> {
-        if let Some(stream) = plain(experiment) {
-            let mut sources = self.open(std::slice::from_ref(stream))?;
-            let report = device.run(|| sources[0].next()).map_err(run_error)?;
-            self.close(sources);
-            return Ok(report);
-        }
         for phase in &experiment.phases {
             self.phase(&mut device, phase)?;
         }
@@ -135,15 +129,6 @@ impl Streams<'_> {
         }
         json::hex(&digests.fold(Sha256::new(), Digest::chain_update).finalize())
     }
-}
-
-/// The only stream, where it is replayed as it is: then requests keep the stream numbers that
-/// their source gives them.
-fn plain(experiment: &Experiment) -> Option<&StreamPlan> {
-    let stream = experiment.only_stream()?;
-    let defaults =
-        experiment.phases[0].keys == PhaseKeys::default() && stream.keys == StreamKeys::default();
-    defaults.then_some(stream)
 }
 
 fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
