@@ -47,6 +47,10 @@ pub(crate) struct InputArgs {
     /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Starts from a device that `run --save` has saved; its geometry, map and spare space must be
+    /// this device's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) restore: Option<PathBuf>,
     /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,
@@ -63,6 +67,9 @@ pub(crate) struct RunArgs {
     /// a time series, series.csv (a row a bin) into DIR.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Saves the device, as it is at the end, for --restore.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
     /// Writes a CSV row a command: request, page, stage, purpose, die, queue, key, times, re-keys.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,

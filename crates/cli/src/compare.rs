@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     let check = args.input.check;
     let outcomes: Vec<Outcome> = runs
         .par_iter()
-        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false))
+        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false, None))
         .collect::<Result<_>>()?;
     if args.json {
         let objects: Vec<_> = runs

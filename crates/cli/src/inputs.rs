@@ -13,7 +13,7 @@ use flashyard_sim::config::{
 use flashyard_workload::generator::BUILT_IN;
 use flashyard_workload::random::stream_seed;
 use flashyard_workload::{BUILT_IN_PATTERNS, WorkloadError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
 const WORKLOAD_TABLES: [&str; 6] = ["trace", "generator", "pattern", "stream", "phase", "initial"];
@@ -59,6 +59,8 @@ pub(crate) struct Inputs {
     pub(crate) sections: AllSections,
     /// The seed of generated workloads.
     seed: u64,
+    /// The saved device to start from.
+    pub(crate) restore: Option<PathBuf>,
 }
 
 /// What an argument is.
@@ -84,6 +86,10 @@ impl Inputs {
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
+        }
+        inputs.restore.clone_from(&args.restore);
+        if args.restore.is_some() && !inputs.experiment().map_lines.is_empty() {
+            return Err(wrong("--restore: the saved device has its map cache; take [initial] out"));
         }
         Ok(inputs)
     }
@@ -114,7 +120,8 @@ impl Inputs {
         if !problems.is_empty() {
             return Err(config_error(problems));
         }
-        let inputs = Self { device_name: device.to_string(), sections, seed: DEFAULT_SEED };
+        let device_name = device.to_string();
+        let inputs = Self { device_name, sections, seed: DEFAULT_SEED, restore: None };
         if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
             return Err(wrong("-: standard input can be read only once: save it to a file"));
         }

@@ -34,12 +34,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         request_log = Some(log);
     }
     let start = Instant::now();
-    let outcome = simulate(&inputs, &settings, args.input.check, observers, true)?;
+    let outcome =
+        simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
     let seconds = start.elapsed().as_secs_f64();
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
-    let mut files = Vec::new();
+    let mut files = Vec::from_iter(outcome.saved);
     if let Some(dir) = &args.out {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;

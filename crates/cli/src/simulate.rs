@@ -3,6 +3,7 @@
 use crate::experiment::{Experiment, PhasePlan, Source, StreamPlan};
 use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::json::{self, Provenance};
+use crate::output::{WholeFile, state};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
@@ -14,6 +15,7 @@ use flashyard_workload::{RequestSource, WorkloadError};
 use indicatif::ProgressBar;
 use sha2::{Digest, Sha256};
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// Requests between two updates of the progress display.
 const PROGRESS_STEP: u64 = 1 << 16;
@@ -22,6 +24,8 @@ const PROGRESS_STEP: u64 = 1 << 16;
 pub(crate) struct Outcome {
     pub(crate) report: Report,
     pub(crate) provenance: Provenance,
+    /// The saved device, a file that has yet to get its name.
+    pub(crate) saved: Option<WholeFile>,
 }
 
 /// One simulation of resolved inputs. With `show`, a progress display on a terminal.
@@ -31,9 +35,13 @@ pub(crate) fn simulate(
     check: bool,
     observers: Vec<Box<dyn Observer>>,
     show: bool,
+    save: Option<&Path>,
 ) -> Result<Outcome> {
     let experiment = inputs.experiment();
-    let mut device = Device::new(settings);
+    let (mut device, state_sha256) = match &inputs.restore {
+        None => (Device::new(settings), None),
+        Some(path) => state::restore(path, settings).map(|(device, sha)| (device, Some(sha)))?,
+    };
     if check {
         device.check();
     }
@@ -51,12 +59,17 @@ pub(crate) fn simulate(
         folded: 0,
         hashes: Vec::new(),
     };
-    let report = streams.run(device, experiment);
+    let report = streams.run(device, experiment, save);
     if let Some(progress) = &streams.progress {
         progress.finish_and_clear();
     }
-    let mut report = report?;
-    for (found, phase) in report.phases.iter_mut().zip(&experiment.phases) {
+    let (mut report, saved) = report?;
+    // Those of a saved device come first.
+    let earlier = report.phases.len() - experiment.phases.len();
+    for (number, found) in report.phases[..earlier].iter_mut().enumerate() {
+        found.name = format!("saved {}", number + 1);
+    }
+    for (found, phase) in report.phases[earlier..].iter_mut().zip(&experiment.phases) {
         found.name.clone_from(&phase.name);
     }
     report.verdict.folded_requests = streams.folded;
@@ -67,8 +80,9 @@ pub(crate) fn simulate(
             .collect(),
         seed: inputs.seed(),
         workload_sha256: streams.hash(),
+        state_sha256,
     };
-    Ok(Outcome { report, provenance })
+    Ok(Outcome { report, provenance, saved })
 }
 
 /// The streams of a run: opened phase by phase, hashed and counted.
@@ -84,11 +98,18 @@ struct Streams<'a> {
 }
 
 impl Streams<'_> {
-    fn run(&mut self, mut device: Device, experiment: &Experiment) -> Result<Report> {
+    fn run(
+        &mut self,
+        mut device: Device,
+        experiment: &Experiment,
+        save: Option<&Path>,
+    ) -> Result<(Report, Option<WholeFile>)> {
         for phase in &experiment.phases {
             self.phase(&mut device, phase)?;
         }
-        device.finish().map_err(|error| run_error(RunError::Sim(error)))
+        let saved = save.map(|path| state::save(path, &device)).transpose()?;
+        let report = device.finish().map_err(|error| run_error(RunError::Sim(error)))?;
+        Ok((report, saved))
     }
 
     fn phase(&mut self, device: &mut Device, phase: &PhasePlan) -> Result<()> {

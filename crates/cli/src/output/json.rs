@@ -22,6 +22,8 @@ pub(crate) struct Provenance {
     pub(crate) seed: Option<u64>,
     /// SHA-256 over the requests as they were simulated.
     pub(crate) workload_sha256: String,
+    /// SHA-256 of the saved device that the run started from.
+    pub(crate) state_sha256: Option<String>,
 }
 
 /// One run as one object.
@@ -35,6 +37,7 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
             "seed": provenance.seed,
             "device_sha256": hex(&Sha256::digest(device.to_string())),
             "workload_sha256": provenance.workload_sha256,
+            "state_sha256": provenance.state_sha256,
         },
         "device": device,
     });

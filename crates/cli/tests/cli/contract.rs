@@ -40,6 +40,7 @@ map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
 phases list
 provenance.command list
 provenance.seed integer?
+provenance.state_sha256 text?
 provenance.{device_sha256,workload_sha256} text
 schema_version integer
 series null
@@ -105,6 +106,7 @@ fn is_a(kind: &str, value: &Value) -> bool {
         "number" => value.is_number(),
         "number?" => value.is_number() || value.is_null(),
         "text" => value.is_string(),
+        "text?" => value.is_string() || value.is_null(),
         "boolean" => value.is_boolean(),
         "list" => value.is_array(),
         "null" => value.is_null(),
