@@ -41,12 +41,16 @@ pub(crate) struct InputArgs {
     pub(crate) device: Option<String>,
     /// A trace, a built-in workload's name or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
-    /// Sets a key of the device, `[trace]` or `[generator]` (flashyard list keys); repeatable.
+    /// Sets a key of the device or of the workload (flashyard list keys); repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of a generated workload; default: 1.
+    /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Starts from a device that `run --save` has saved; its geometry, map and spare space must be
+    /// this device's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) restore: Option<PathBuf>,
     /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,
@@ -59,9 +63,13 @@ pub(crate) struct RunArgs {
     /// Prints one JSON object (docs/JSON.md) instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Writes summary.json and requests.parquet (a row a request) into DIR.
+    /// Writes summary.json, requests.parquet (a row a request) and, where `metrics.bin_ms` asks for
+    /// a time series, series.csv (a row a bin) into DIR.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Saves the device, as it is at the end, for --restore.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
     /// Writes a CSV row a command: request, page, stage, purpose, die, queue, key, times, re-keys.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
@@ -117,7 +125,7 @@ pub(crate) enum TraceCommand {
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of `[trace]` or `[generator]`; repeatable.
+    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

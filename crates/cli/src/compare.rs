@@ -1,9 +1,10 @@
 //! `flashyard compare`: the same work on each value of one key or more.
 
 use crate::args::CompareArgs;
-use crate::inputs::{Inputs, Origin, wrong};
+use crate::experiment::StreamPlan;
+use crate::inputs::{Inputs, wrong};
 use crate::output::{json, print, table};
-use crate::run::{Outcome, simulate};
+use crate::simulate::{Outcome, simulate};
 use anyhow::Result;
 use rayon::prelude::*;
 
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     for settings in combinations(&axes) {
         let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let inputs = Inputs::new(&args.input, &vary)?;
-        if matches!(&inputs.origin, Origin::Trace { path, .. } if path == "-") {
+        if inputs.experiment().streams().any(StreamPlan::is_standard_input) {
             return Err(wrong(
                 "compare reads the workload once a run, standard input can be read only once: save it to a file",
             ));
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     let check = args.input.check;
     let outcomes: Vec<Outcome> = runs
         .par_iter()
-        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false))
+        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false, None))
         .collect::<Result<_>>()?;
     if args.json {
         let objects: Vec<_> = runs

@@ -2,73 +2,38 @@
 
 use crate::InputError;
 use crate::args::InputArgs;
+use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
+use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
-use flashyard_core::request::Request;
 use flashyard_sim::config::{
-    ConfigError, DeviceKeys, Extras, Item, Problem, Sections, Settings, Table, apply_setting,
-    nearest, read_toml,
+    ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, nearest, read_toml,
 };
-use flashyard_workload::generator::{BUILT_IN, BuiltIn, Generator, GeneratorKeys};
-use flashyard_workload::trace::{TraceKeys, open_trace};
-use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
-use std::path::Path;
+use flashyard_workload::generator::BUILT_IN;
+use flashyard_workload::random::stream_seed;
+use flashyard_workload::{BUILT_IN_PATTERNS, WorkloadError};
+use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 3] = ["trace", "generator", "initial"];
+const WORKLOAD_TABLES: [&str; 6] = ["trace", "generator", "pattern", "stream", "phase", "initial"];
 
 /// The seed where none is given.
 const DEFAULT_SEED: u64 = 1;
 
-/// What a workload file may hold besides keys.
-const WORKLOAD_EXTRAS: [&str; 4] =
-    ["trace.path", "trace.format", "generator.base", "initial.map_lines"];
-
-/// The sections that describe a workload: `[trace]` and `[generator]`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WorkloadSections {
-    pub(crate) trace: TraceKeys,
-    pub(crate) generator: GeneratorKeys,
-}
-
-impl Default for WorkloadSections {
-    fn default() -> Self {
-        let base = BuiltIn::from_name(DEFAULT_WORKLOAD).expect("the default workload is built in");
-        Self { trace: TraceKeys::default(), generator: base.keys }
-    }
-}
-
-impl Sections for WorkloadSections {
-    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
-        vec![
-            ("trace".to_string(), TraceKeys::KEYS, "How a trace is read."),
-            ("generator".to_string(), GeneratorKeys::KEYS, "A generated workload."),
-        ]
-    }
-
-    fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
-        match section {
-            "trace" => self.trace.set(key, value),
-            "generator" => self.generator.set(key, value),
-            _ => false,
-        }
-    }
-
-    fn get(&self, section: &str, key: &str) -> Option<Value> {
-        match section {
-            "trace" => self.trace.get(key),
-            "generator" => self.generator.get(key),
-            _ => None,
-        }
-    }
-}
-
 /// Every section that --set can assign: the device's and the workload's.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct AllSections {
     pub(crate) device: DeviceKeys,
-    pub(crate) workload: WorkloadSections,
+    pub(crate) workload: Experiment,
+}
+
+impl Default for AllSections {
+    fn default() -> Self {
+        let stream = StreamPlan::built_in(DEFAULT_WORKLOAD).expect("the workload is built in");
+        let workload = Experiment::of(DEFAULT_WORKLOAD, vec![stream]);
+        Self { device: DeviceKeys::default(), workload }
+    }
 }
 
 impl Sections for AllSections {
@@ -87,33 +52,15 @@ impl Sections for AllSections {
     }
 }
 
-/// Where requests come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A trace file, or standard input.
-    Trace {
-        /// Its path or `-`.
-        path: String,
-        /// Its format; detected where there is none.
-        format: Option<String>,
-    },
-    /// The generator, with the keys of `[generator]`.
-    Generated {
-        /// The name of the workload.
-        name: String,
-    },
-}
-
 /// A device and a workload, ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Inputs {
     pub(crate) device_name: String,
     pub(crate) sections: AllSections,
-    pub(crate) origin: Origin,
-    /// The seed of a generated workload.
+    /// The seed of generated workloads.
     seed: u64,
-    /// The initial lines of the map cache: first LPN and whether it is dirty.
-    pub(crate) map_lines: Vec<(u64, bool)>,
+    /// The saved device to start from.
+    pub(crate) restore: Option<PathBuf>,
 }
 
 /// What an argument is.
@@ -137,8 +84,12 @@ impl Inputs {
         let vary = vary.iter().map(|setting| ("--vary", setting.clone()));
         let mut inputs = Self::load(&device, &workload, &set.chain(vary).collect::<Vec<_>>())?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
-        if args.seed.is_some() && matches!(inputs.origin, Origin::Trace { .. }) {
+        if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
+        }
+        inputs.restore.clone_from(&args.restore);
+        if args.restore.is_some() && !inputs.experiment().map_lines.is_empty() {
+            return Err(wrong("--restore: the saved device has its map cache; take [initial] out"));
         }
         Ok(inputs)
     }
@@ -149,27 +100,37 @@ impl Inputs {
         let mut problems = Vec::new();
         let mut sections = AllSections::default();
         read_device(device, &mut sections.device, &mut problems)?;
-        let (origin, map_lines) = read_workload(workload, &mut sections.workload, &mut problems)?;
+        sections.workload = read_workload(workload, false, &mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
             apply_setting(option, setting, &mut sections, &mut problems);
-            let (idle, why) = match origin {
-                Origin::Trace { .. } => ("generator.", "the workload is a trace"),
-                Origin::Generated { .. } => ("trace.", "the workload is generated"),
-            };
-            if setting.starts_with(idle) && problems.len() == before {
+            let path = setting.split('=').next().unwrap_or_default().trim();
+            let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+            if let Some(why) = sections.workload.idle(section)
+                && problems.len() == before
+            {
                 let what = format!("it would change nothing: {why}");
                 problems.push(Problem { place: format!("{option} {setting}"), what });
             }
         }
-        let inputs = Self {
-            device_name: device.to_string(),
-            sections,
-            origin,
-            seed: DEFAULT_SEED,
-            map_lines,
-        };
-        if problems.is_empty() { Ok(inputs) } else { Err(config_error(problems)) }
+        if problems.is_empty() {
+            let found = sections.workload.contradictions();
+            problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
+        }
+        if !problems.is_empty() {
+            return Err(config_error(problems));
+        }
+        let device_name = device.to_string();
+        let inputs = Self { device_name, sections, seed: DEFAULT_SEED, restore: None };
+        if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
+            return Err(wrong("-: standard input can be read only once: save it to a file"));
+        }
+        Ok(inputs)
+    }
+
+    /// What the run does.
+    pub(crate) const fn experiment(&self) -> &Experiment {
+        &self.sections.workload
     }
 
     /// The checked device.
@@ -182,65 +143,32 @@ impl Inputs {
 
     /// The name of the workload in reports.
     pub(crate) fn workload_name(&self) -> &str {
-        match &self.origin {
-            Origin::Trace { path, .. } => path,
-            Origin::Generated { name } => name,
-        }
-    }
-
-    /// The section whose keys describe the workload.
-    pub(crate) const fn section(&self) -> &'static str {
-        match self.origin {
-            Origin::Trace { .. } => "trace",
-            Origin::Generated { .. } => "generator",
-        }
+        &self.experiment().name
     }
 
     /// The seed, where the workload has one.
-    pub(crate) const fn seed(&self) -> Option<u64> {
-        match self.origin {
-            Origin::Trace { .. } => None,
-            Origin::Generated { .. } => Some(self.seed),
-        }
+    pub(crate) fn seed(&self) -> Option<u64> {
+        self.experiment().has_seed().then_some(self.seed)
     }
 
-    /// Opens the workload for a device of this capacity.
+    /// The seed of the stream of this number, counted over all phases.
+    pub(crate) fn stream_seed(&self, number: usize) -> u64 {
+        stream_seed(self.seed, number as u64)
+    }
+
+    /// Makes the workload the trace at `path`.
+    pub(crate) fn set_trace(&mut self, path: String) {
+        let stream = &mut self.sections.workload.phases[0].streams[0];
+        stream.set_origin(Origin::Trace { path, format: None });
+    }
+
+    /// Opens a workload of one stream for a device of this capacity.
     pub(crate) fn open(&self, capacity_sectors: Option<u64>) -> Result<Source> {
-        let source = match &self.origin {
-            Origin::Trace { path, format } => {
-                open_trace(path, &self.sections.workload.trace, format.as_deref(), capacity_sectors)
-                    .map(|trace| Source::Trace(Box::new(trace)))
-            }
-            Origin::Generated { .. } => {
-                Generator::new(&self.sections.workload.generator, self.seed, capacity_sectors)
-                    .map(|generator| Source::Generator(Box::new(generator)))
-            }
-        };
-        source.map_err(|error| workload_error(&error))
-    }
-}
-
-/// An opened workload.
-pub(crate) enum Source {
-    /// A trace.
-    Trace(Box<flashyard_workload::trace::Trace>),
-    /// A generated one.
-    Generator(Box<Generator>),
-}
-
-impl RequestSource for Source {
-    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        match self {
-            Self::Trace(trace) => trace.next_request(),
-            Self::Generator(generator) => generator.next_request(),
-        }
-    }
-
-    fn stats(&self) -> SourceStats {
-        match self {
-            Self::Trace(trace) => trace.stats(),
-            Self::Generator(generator) => generator.stats(),
-        }
+        let stream = self.experiment().only_stream();
+        let stream = stream.ok_or_else(|| {
+            wrong(&format!("{}: it has several streams; name one of them", self.workload_name()))
+        })?;
+        stream.open(self.seed, capacity_sectors)
     }
 }
 
@@ -268,7 +196,7 @@ fn has_table(text: &str, name: &str) -> bool {
     text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(name))
 }
 
-fn read_text(path: &str) -> Result<String> {
+pub(crate) fn read_text(path: &str) -> Result<String> {
     std::fs::read_to_string(path)
         .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
 }
@@ -278,7 +206,7 @@ fn recognise(name: &str) -> Result<Named> {
     if presets::device(name).is_some() {
         return Ok(Named::Device(name.to_string()));
     }
-    if name == "-" || BuiltIn::from_name(name).is_some() {
+    if name == "-" || StreamPlan::built_in(name).is_some() {
         return Ok(Named::Workload(name.to_string()));
     }
     if is_toml(name) {
@@ -291,7 +219,7 @@ fn recognise(name: &str) -> Result<Named> {
         return Ok(Named::Workload(name.to_string()));
     }
     let known = presets::DEVICES.iter().map(|(name, _)| *name);
-    let known = known.chain(BUILT_IN.iter().map(|built_in| built_in.name));
+    let known = known.chain(built_in_names());
     Err(wrong(&format!("{name}: no such device, workload or file{}", nearest(name, known))))
 }
 
@@ -308,102 +236,29 @@ fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -
     Ok(())
 }
 
-fn read_workload(
+/// The names of all built-in workloads.
+fn built_in_names() -> impl Iterator<Item = &'static str> {
+    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
+    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns)
+}
+
+/// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may
+/// have no phases.
+pub(crate) fn read_workload(
     name: &str,
-    sections: &mut WorkloadSections,
+    inside: bool,
     problems: &mut Vec<Problem>,
-) -> Result<(Origin, Vec<(u64, bool)>)> {
-    if let Some(built_in) = BuiltIn::from_name(name) {
-        sections.generator = built_in.keys;
-        return Ok((Origin::Generated { name: name.to_string() }, Vec::new()));
+) -> Result<Experiment> {
+    if let Some(stream) = StreamPlan::built_in(name) {
+        return Ok(Experiment::of(name, vec![stream]));
     }
     if is_toml(name) {
-        return read_workload_file(name, sections, problems);
+        return workload_file::read(name, inside, problems);
     }
     if name != "-" && !Path::new(name).exists() {
-        let known = nearest(name, BUILT_IN.iter().map(|built_in| built_in.name));
+        let known = nearest(name, built_in_names());
         return Err(wrong(&format!("{name}: no such workload or file{known}")));
     }
-    Ok((Origin::Trace { path: name.to_string(), format: None }, Vec::new()))
-}
-
-/// A workload file: `[trace]` with a path, or `[generator]` with the workload it starts from.
-fn read_workload_file(
-    file: &str,
-    sections: &mut WorkloadSections,
-    problems: &mut Vec<Problem>,
-) -> Result<(Origin, Vec<(u64, bool)>)> {
-    let text = read_text(file)?;
-    // The base decides what the other keys of [generator] start from, so it is looked up first.
-    let mut ignored = Vec::new();
-    let first = read_toml(file, &text, &mut sections.clone(), &WORKLOAD_EXTRAS, &mut ignored);
-    let mut problem = |line: usize, what: String| {
-        problems.push(Problem { place: format!("{file}:{line}"), what });
-    };
-    let string = |extras: &Extras, path: &str| extras.string(path).map(|s| s.map(str::to_string));
-    match string(&first, "generator.base") {
-        Ok(None) => {}
-        Ok(Some(base)) => {
-            if let Some(built_in) = BuiltIn::from_name(&base) {
-                sections.generator = built_in.keys;
-            } else {
-                let known = nearest(&base, BUILT_IN.iter().map(|known| known.name));
-                let what = format!("generator.base: {base} is not a built-in workload{known}");
-                problem(first.line("generator.base"), what);
-            }
-        }
-        Err(what) => problem(first.line("generator.base"), what),
-    }
-    let extras = read_toml(file, &text, sections, &WORKLOAD_EXTRAS, problems);
-    let mut problem = |path: &str, what: String| {
-        problems.push(Problem { place: format!("{file}:{}", extras.line(path)), what });
-    };
-    let mut text_of = |path: &str| {
-        string(&extras, path).unwrap_or_else(|what| {
-            problem(path, what);
-            None
-        })
-    };
-    let (path, format) = (text_of("trace.path"), text_of("trace.format"));
-    let has_generator = has_table(&text, "generator");
-    let lines = map_lines(&extras).unwrap_or_else(|what| {
-        problems
-            .push(Problem { place: format!("{file}:{}", extras.line("initial.map_lines")), what });
-        Vec::new()
-    });
-    let origin = match (path, has_generator) {
-        (Some(path), false) => Origin::Trace { path: beside(file, &path), format },
-        (None, true) => Origin::Generated { name: file.to_string() },
-        (path, _) => {
-            let what = if path.is_some() {
-                "[trace] and [generator] exclude each other"
-            } else {
-                "neither trace.path nor [generator] says where requests come from"
-            };
-            problems.push(Problem { place: file.to_string(), what: what.to_string() });
-            Origin::Generated { name: file.to_string() }
-        }
-    };
-    Ok((origin, lines))
-}
-
-/// A path inside a workload file is relative to the file.
-fn beside(file: &str, path: &str) -> String {
-    let parent = Path::new(file).parent().unwrap_or_else(|| Path::new(""));
-    parent.join(path).to_string_lossy().into_owned()
-}
-
-fn map_lines(extras: &Extras) -> Result<Vec<(u64, bool)>, String> {
-    let tables = extras.tables("initial.map_lines")?;
-    let line = |table: &Table| {
-        let slpn = table.get("slpn").and_then(Item::as_integer);
-        let slpn = slpn.and_then(|slpn| u64::try_from(slpn).ok());
-        let dirty = table.get("dirty").map_or(Some(false), Item::as_bool);
-        let known = table.iter().all(|(name, _)| ["slpn", "dirty"].contains(&name));
-        match (slpn, dirty, known) {
-            (Some(slpn), Some(dirty), true) => Ok((slpn, dirty)),
-            _ => Err("initial.map_lines: each needs slpn (a page number) and may have dirty (true or false)".to_string()),
-        }
-    };
-    tables.into_iter().map(line).collect()
+    let origin = Origin::Trace { path: name.to_string(), format: None };
+    Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }

@@ -9,7 +9,7 @@ use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
 use flashyard_sim::config::{Sections, show_value};
-use flashyard_workload::{BUILT_IN, FORMATS};
+use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
 
 /// Runs `flashyard list`.
 pub(crate) fn run(what: Option<Listing>) -> Result<()> {
@@ -25,7 +25,11 @@ fn list(what: Listing) -> String {
         Listing::Policies => policies(),
         Listing::Workloads => lines(
             "workloads",
-            BUILT_IN.iter().map(|built_in| (built_in.name.to_string(), built_in.title)),
+            BUILT_IN
+                .iter()
+                .map(|built_in| (built_in.name, built_in.title))
+                .chain(BUILT_IN_PATTERNS.iter().map(|built_in| (built_in.name, built_in.title)))
+                .map(|(name, title)| (name.to_string(), title)),
         ),
         Listing::Formats => {
             lines("formats", FORMATS.iter().map(|format| (format.name.to_string(), format.doc)))

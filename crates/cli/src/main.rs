@@ -2,13 +2,16 @@
 
 mod args;
 mod compare;
+mod experiment;
 mod inputs;
 mod list;
 mod output;
 mod presets;
 mod reproduce;
 mod run;
+mod simulate;
 mod trace;
+mod workload_file;
 
 use args::{Cli, Command, TraceCommand};
 use clap::Parser;

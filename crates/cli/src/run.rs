@@ -1,33 +1,18 @@
 //! `flashyard run`: one simulation.
 
 use crate::args::RunArgs;
-use crate::inputs::{Inputs, Source, workload_error, wrong};
+use crate::inputs::Inputs;
 use crate::output::commands::{CommandLog, CommandLogger};
-use crate::output::json::{self, Provenance};
+use crate::output::json;
 use crate::output::parquet::{RequestLog, RequestLogger};
-use crate::output::{WholeFile, print, remark, table};
+use crate::output::{WholeFile, print, remark, series, table};
+use crate::simulate::simulate;
 use anyhow::{Context, Result};
-use flashyard_core::request::Request;
-use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, RunError};
 use flashyard_sim::observe::Observer;
-use flashyard_sim::report::Report;
-use flashyard_workload::{RequestSource, WorkloadError};
-use sha2::{Digest, Sha256};
 use std::cell::RefCell;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
-
-/// Requests between two updates of the progress display.
-const PROGRESS_STEP: u64 = 1 << 16;
-
-/// What a simulation found.
-pub(crate) struct Outcome {
-    pub(crate) report: Report,
-    pub(crate) provenance: Provenance,
-}
 
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
@@ -49,16 +34,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         request_log = Some(log);
     }
     let start = Instant::now();
-    let outcome = simulate(&inputs, &settings, args.input.check, observers, true)?;
+    let outcome =
+        simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
     let seconds = start.elapsed().as_secs_f64();
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
-    let mut summary = None;
+    let mut files = Vec::from_iter(outcome.saved);
     if let Some(dir) = &args.out {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
-        summary = Some(file);
+        files.push(file);
+        if let Some(series) = &outcome.report.series {
+            files.push(series::write(&dir.join("series.csv"), series)?);
+        }
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -66,7 +55,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     if let Some(log) = command_log {
         log.borrow_mut().finish()?;
     }
-    summary.map_or(Ok(()), WholeFile::finish)?;
+    files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(folder) = folder {
         folder.keep();
     }
@@ -75,12 +64,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     } else {
         print(&table::summary(&inputs.device_name, inputs.workload_name(), &outcome.report))?;
     }
-    let requests = outcome.report.workload.requests;
-    remark(&format!(
-        "{requests} requests in {seconds:.3} s: {:.0} a second",
-        requests as f64 / seconds.max(1e-9)
-    ));
+    let requests = outcome.report.phases.iter().map(|phase| phase.requests).sum();
+    remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// How long the simulation itself took. No result: it goes to standard error.
+fn pace(requests: u64, seconds: f64) -> String {
+    let rate = requests as f64 / seconds.max(1e-9);
+    let memory = peak_memory_kib()
+        .map_or_else(String::new, |kib| format!(", peak memory {:.0} MiB", kib as f64 / 1_024.0));
+    format!("{requests} requests in {seconds:.3} s ({rate:.0} requests/s){memory}")
+}
+
+/// The most memory that this process has had, where the system says so.
+fn peak_memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
 /// A folder for results that disappears again, where it was made here and nothing came of it.
@@ -107,90 +108,4 @@ impl Drop for Folder<'_> {
             let _ = std::fs::remove_dir(path);
         }
     }
-}
-
-/// One simulation of resolved inputs. With `show`, a progress display on a terminal.
-pub(crate) fn simulate(
-    inputs: &Inputs,
-    settings: &Settings,
-    check: bool,
-    observers: Vec<Box<dyn Observer>>,
-    show: bool,
-) -> Result<Outcome> {
-    let mut device = Device::new(settings);
-    if check {
-        device.check();
-    }
-    if !inputs.map_lines.is_empty() {
-        device.preload_map(&inputs.map_lines).map_err(|error| wrong(&error.to_string()))?;
-    }
-    for observer in observers {
-        device.observe(observer);
-    }
-    let mut source = Hashed {
-        source: inputs.open(Some(settings.capacity_sectors()))?,
-        hash: Sha256::new(),
-        progress: (show && std::io::stderr().is_terminal()).then(spinner),
-        count: 0,
-    };
-    let report = device.run(|| source.next());
-    if let Some(progress) = &source.progress {
-        progress.finish_and_clear();
-    }
-    let mut report = report.map_err(|error| match error {
-        RunError::Workload(error) => workload_error(&error),
-        RunError::Sim(error) => match error {
-            flashyard_sim::device::SimError::BeyondDevice { .. } => {
-                wrong(&format!("{error}; set trace.fold = \"modulo\" to fold addresses into it"))
-            }
-            error => anyhow::Error::new(error),
-        },
-    })?;
-    report.verdict.folded_requests = source.source.stats().folded;
-    let provenance = Provenance {
-        command: std::env::args_os()
-            .skip(1)
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
-        seed: inputs.seed(),
-        workload_sha256: json::hex(&source.hash.finalize()),
-    };
-    Ok(Outcome { report, provenance })
-}
-
-/// A source that is hashed as it is read, and shown.
-struct Hashed {
-    source: Source,
-    hash: Sha256,
-    progress: Option<indicatif::ProgressBar>,
-    count: u64,
-}
-
-impl Hashed {
-    fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
-        let request = self.source.next_request()?;
-        if let Some(request) = &request {
-            let mut bytes = [0; 24];
-            bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
-            bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
-            bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
-            bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
-            bytes[22] = request.op as u8;
-            bytes[23] = request.flags.bits();
-            self.hash.update(bytes);
-            self.count += 1;
-            if let Some(progress) =
-                self.progress.as_ref().filter(|_| self.count.is_multiple_of(PROGRESS_STEP))
-            {
-                progress.set_position(self.count);
-            }
-        }
-        Ok(request)
-    }
-}
-
-fn spinner() -> indicatif::ProgressBar {
-    let style = indicatif::ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
-        .expect("the template is valid");
-    indicatif::ProgressBar::new_spinner().with_style(style)
 }

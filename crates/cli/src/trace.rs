@@ -10,9 +10,12 @@ use flashyard_workload::info::Info;
 /// Runs `flashyard trace info`.
 pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
     let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let workload = |setting: &str| ["trace.", "generator."].iter().any(|s| setting.starts_with(s));
+    let workload =
+        |setting: &str| ["trace.", "generator.", "pattern."].iter().any(|s| setting.starts_with(s));
     if let Some((_, setting)) = set.iter().find(|(_, setting)| !workload(setting)) {
-        return Err(wrong(&format!("--set {setting}: only [trace] and [generator] matter here")));
+        return Err(wrong(&format!(
+            "--set {setting}: only [trace], [generator] and [pattern] matter here"
+        )));
     }
     let inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &set)?;
     let mut source = inputs.open(None)?;

@@ -1,10 +1,12 @@
-//! Everything that yields requests: trace files, transforms of them, and a generator.
+//! Everything that yields requests: trace files, transforms of them, and generators.
 //!
 //! * [`RequestSource`]: the one interface that a run reads.
 //! * [`trace`]: a trace file through a streaming pipeline of transforms, and the keys of `[trace]`.
 //! * [`mod@format`]: the trace formats, one file each.
 //! * [`generator`]: bursty requests from a few parameters, the keys of `[generator]`, and the
 //!   built-in workloads.
+//! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
+//!   and the built-in ones.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -17,6 +19,7 @@ pub mod info;
 pub mod input;
 mod lines;
 mod number;
+pub mod pattern;
 pub mod random;
 pub mod trace;
 
@@ -26,6 +29,7 @@ pub use error::WorkloadError;
 pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
+pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
 pub use trace::{Trace, TraceKeys, from_reader, open_trace};
 
 /// A stream of requests.

@@ -61,6 +61,13 @@ impl SplitMix64 {
     }
 }
 
+/// The seed of stream number `index` of a run: that of the run for the first one, so that a
+/// workload alone is the same as the first of several.
+pub const fn stream_seed(seed: u64, index: u64) -> u64 {
+    // Purposes inside a stream are small numbers; these are not.
+    if index == 0 { seed } else { SplitMix64::stream(seed, index << 32).next_u64() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +77,16 @@ mod tests {
         let mut random = SplitMix64::new(0);
         let expected = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
         assert_eq!([random.next_u64(), random.next_u64(), random.next_u64()], expected);
+    }
+
+    #[test]
+    fn every_stream_of_a_run_has_a_seed_of_its_own() {
+        assert_eq!(stream_seed(7, 0), 7);
+        let mut seeds: Vec<u64> =
+            (0..100).flat_map(|seed| (0..100).map(move |index| stream_seed(seed, index))).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 10_000);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The `--json` contract. Documented in docs/JSON.md; a field is added with the same
 //! `schema_version`, changed or removed only with a new one.
 
+use crate::experiment::{PhasePlan, StreamPlan};
 use crate::inputs::Inputs;
-use flashyard_core::key::{Kind, Value as KeyValue};
+use flashyard_core::key::{Key, Kind, Value as KeyValue};
 use flashyard_sim::config::{Sections, show_value};
+use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::report::Report;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -20,6 +22,8 @@ pub(crate) struct Provenance {
     pub(crate) seed: Option<u64>,
     /// SHA-256 over the requests as they were simulated.
     pub(crate) workload_sha256: String,
+    /// SHA-256 of the saved device that the run started from.
+    pub(crate) state_sha256: Option<String>,
 }
 
 /// One run as one object.
@@ -33,6 +37,7 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
             "seed": provenance.seed,
             "device_sha256": hex(&Sha256::digest(device.to_string())),
             "workload_sha256": provenance.workload_sha256,
+            "state_sha256": provenance.state_sha256,
         },
         "device": device,
     });
@@ -43,32 +48,64 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
         if name == "workload" {
             value["name"] = inputs.workload_name().into();
             value["settings"] = workload_settings(inputs);
+            value["plan"] = plan(inputs);
         }
         target.insert(name, value);
     }
     object
 }
 
-/// The effective keys of `[trace]` or of `[generator]`, whichever the workload has.
+/// The effective keys of the only stream's requests; nothing where there are several streams.
 fn workload_settings(inputs: &Inputs) -> Value {
-    let mut all = settings(&inputs.sections.workload);
-    all[inputs.section()].take()
+    inputs.experiment().only_stream().map_or_else(|| json!({}), stream_settings)
+}
+
+/// The effective keys of `[trace]`, `[generator]` or `[pattern]`, whichever a stream has.
+fn stream_settings(stream: &StreamPlan) -> Value {
+    let section = stream.origin.section();
+    keys(StreamPlan::section(section).0, |key| stream.get(section, key))
+}
+
+/// The phases with their streams, as planned.
+fn plan(inputs: &Inputs) -> Value {
+    let stream = |stream: &StreamPlan| {
+        json!({
+            "name": stream.name,
+            "origin": stream.origin.section(),
+            "from": stream.from,
+            "settings": stream_settings(stream),
+            "stream": keys(StreamPlan::section("stream").0, |key| stream.get("stream", key)),
+        })
+    };
+    let phase = |phase: &PhasePlan| {
+        json!({
+            "name": phase.name,
+            "phase": keys(PhaseKeys::KEYS, |key| phase.keys.get(key)),
+            "streams": phase.streams.iter().map(stream).collect::<Vec<_>>(),
+        })
+    };
+    inputs.experiment().phases.iter().map(phase).collect()
 }
 
 /// The effective settings by section and key, numbers in the unit that the key's name says.
 pub(crate) fn settings(sections: &dyn Sections) -> Value {
     let mut all = Map::new();
-    for (section, keys, _) in sections.sections() {
-        if keys.is_empty() {
-            continue;
+    for (section, listed, _) in sections.sections() {
+        if !listed.is_empty() {
+            let values = keys(listed, |key| sections.get(&section, key));
+            all.insert(section, values);
         }
-        let values = keys.iter().map(|key| {
-            let value = sections.get(&section, key.name).expect("a listed key has a value");
-            (key.name.to_string(), setting(&key.kind, value))
-        });
-        all.insert(section.clone(), Value::Object(values.collect()));
     }
     Value::Object(all)
+}
+
+/// Keys with their values, numbers in the unit that the key's name says.
+fn keys(keys: &[Key], get: impl Fn(&str) -> Option<KeyValue>) -> Value {
+    let values = keys.iter().map(|key| {
+        let value = get(key.name).expect("a listed key has a value");
+        (key.name.to_string(), setting(&key.kind, value))
+    });
+    Value::Object(values.collect())
 }
 
 fn setting(kind: &Kind, value: KeyValue) -> Value {

@@ -3,6 +3,8 @@
 pub(crate) mod commands;
 pub(crate) mod json;
 pub(crate) mod parquet;
+pub(crate) mod series;
+pub(crate) mod state;
 pub(crate) mod table;
 
 use anyhow::{Context, Result};

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use flashyard_core::request::RequestOp;
+use flashyard_sim::device::Share;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::{LatencyReport, Report};
 use std::fmt::Write;
@@ -44,11 +45,29 @@ fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }
 }
 
+/// How busy several of a kind were: mean, and range where they differ.
+fn share(share: &Share) -> String {
+    let (Some(mean), Some(min), Some(max)) = (share.mean, share.min, share.max) else {
+        return "-".to_string();
+    };
+    let mean = percent(mean, 1.0);
+    let (min, max) = (format!("{:.1}", 100.0 * min), percent(max, 1.0));
+    if max == mean { mean } else { format!("{mean} ({min} to {max})") }
+}
+
 /// The summary of a run.
 pub(crate) fn summary(device: &str, workload: &str, report: &Report) -> String {
     let mut text = format!("device {device}, workload {workload}\n\n");
+    if report.phases.len() > 1 {
+        text += &phases(report);
+        text += "\n";
+    }
     text += &latencies(report);
     text += "\n";
+    if !report.streams.is_empty() {
+        text += &streams(report);
+        text += "\n";
+    }
     text += &figures(report);
     text += "\n";
     text += &parts(report);
@@ -78,6 +97,52 @@ fn latencies(report: &Report) -> String {
     render(&table)
 }
 
+/// What each phase did, measured or not.
+fn phases(report: &Report) -> String {
+    let mut table =
+        table(&["phase", "measured", "requests", "seconds", "requests/s", "WA", "ended by"]);
+    for phase in &report.phases {
+        let seconds = phase.makespan_ns as f64 / 1e9;
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
+        table.add_row(vec![
+            phase.name.clone(),
+            if phase.measured { "yes" } else { "no" }.to_string(),
+            phase.requests.to_string(),
+            format!("{seconds:.3}"),
+            or_dash((seconds > 0.0).then(|| format!("{:.0}", phase.requests as f64 / seconds))),
+            or_dash(phase.write_amplification.map(|factor| format!("{factor:.3}"))),
+            phase.ended_by.to_string(),
+        ]);
+    }
+    render(&table)
+}
+
+/// The measured requests of each stream.
+fn streams(report: &Report) -> String {
+    let mut table = table(&[
+        "stream (us)",
+        "requests",
+        "IOPS",
+        "read",
+        "p99",
+        "p99.9",
+        "write",
+        "p99",
+        "p99.9",
+    ]);
+    for (name, stream) in &report.streams {
+        let iops = stream.iops.map_or_else(|| "-".to_string(), |iops| format!("{iops:.1}"));
+        let mut row = vec![name.clone(), stream.requests.to_string(), iops];
+        for class in ["read", "write"] {
+            let latency = &stream.latency_ns[class];
+            row.push(latency.mean.map_or_else(|| "-".to_string(), us));
+            row.extend([whole_us(latency.p99), whole_us(latency.p999)]);
+        }
+        table.add_row(row);
+    }
+    render(&table)
+}
+
 fn figures(report: &Report) -> String {
     let flash = &report.flash;
     let sum = |operation: &str| flash.array_ops[operation].values().sum::<u64>();
@@ -95,6 +160,11 @@ fn figures(report: &Report) -> String {
             rate(report.throughput.read_bytes_per_s, 1e6),
             rate(report.throughput.write_bytes_per_s, 1e6),
             report.throughput.makespan_ns as f64 / 1e9
+        ),
+        format!(
+            "busy         dies {}, channels {} of the time",
+            share(&report.utilisation.dies),
+            share(&report.utilisation.channels)
         ),
         format!(
             "flash        {} reads, {} programs, {} erases, write amplification {amplification}",

@@ -1,7 +1,7 @@
 //! An experiment file, its workloads and its runs.
 
 use crate::args::ReproduceArgs;
-use crate::inputs::{Inputs, Origin, workload_error, wrong};
+use crate::inputs::{Inputs, workload_error, wrong};
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
@@ -109,7 +109,7 @@ impl Study {
                 apply_setting("settings", setting, &mut inputs.sections, &mut problems);
             }
             anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
-            inputs.origin = Origin::Trace { path, format: None };
+            inputs.set_trace(path);
         }
         let mut source = inputs.open(Some(capacity))?;
         let mut requests = Vec::new();

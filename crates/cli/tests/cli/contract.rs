@@ -40,6 +40,7 @@ map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
 phases list
 provenance.command list
 provenance.seed integer?
+provenance.state_sha256 text?
 provenance.{device_sha256,workload_sha256} text
 schema_version integer
 series null
@@ -54,6 +55,7 @@ waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean
 wear.erases_mean number
 wear.{erases_max,erases_min} integer
 workload.name text
+workload.plan list
 workload.settings text
 workload.{first_ns,flushes,last_ns,reads,requests,trims,writes} integer
 ";
@@ -104,6 +106,7 @@ fn is_a(kind: &str, value: &Value) -> bool {
         "number" => value.is_number(),
         "number?" => value.is_number() || value.is_null(),
         "text" => value.is_string(),
+        "text?" => value.is_string() || value.is_null(),
         "boolean" => value.is_boolean(),
         "list" => value.is_array(),
         "null" => value.is_null(),

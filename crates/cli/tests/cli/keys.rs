@@ -3,6 +3,7 @@
 use crate::support::{Folder, Ran, repository_file};
 use flashyard_core::key::Key;
 use flashyard_workload::generator::GeneratorKeys;
+use flashyard_workload::pattern::PatternKeys;
 use flashyard_workload::trace::{KEY_TRACE, TraceKeys};
 
 /// What a run shows besides the settings and hashes that it echoes.
@@ -45,6 +46,11 @@ fn every_key_of_the_generator_does_something() {
     every_flip_shows(&Folder::new(), "facebook", "generator", GeneratorKeys::KEYS);
 }
 
+#[test]
+fn every_key_of_a_pattern_does_something() {
+    every_flip_shows(&Folder::new(), "random-read", "pattern", PatternKeys::KEYS);
+}
+
 /// The keys that `list keys` shows, as `section.key=value`.
 fn shown_defaults(listing: &str) -> Vec<String> {
     let mut section = "";
@@ -65,8 +71,9 @@ fn the_defaults_that_are_shown_are_the_defaults() {
     let folder = Folder::new();
     let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
     assert!(settings.len() > 70, "{settings:?}");
-    // A generated workload has no use for the keys of [trace].
-    let settings = settings.iter().map(String::as_str).filter(|set| !set.starts_with("trace."));
+    // A generated workload has no use for the keys of [trace] and [pattern].
+    let idle = |set: &&str| set.starts_with("trace.") || set.starts_with("pattern.");
+    let settings = settings.iter().map(String::as_str).filter(|set| !idle(set));
     let settings: Vec<&str> = settings.collect();
     let shown = results(&folder, "facebook", &settings);
     assert_eq!(shown.status, Some(0), "{}", shown.stderr);

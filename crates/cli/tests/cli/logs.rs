@@ -337,3 +337,35 @@ fn both_logs_count_the_same_commands_of_a_request() {
         assert_eq!(rows, counted);
     }
 }
+
+#[test]
+fn the_time_series_is_that_of_the_summary() {
+    let folder = Folder::new();
+    let work = ["run", "small-full", "random-write", "--set", "pattern.requests=3000", "--json"];
+    let files = ["--set", "metrics.bin_ms=20", "--out", "results"];
+    let run = folder.run(&[&work[..], &files].concat()).json();
+    let bins = run["series"]["bins"].as_array().expect("there are bins");
+    let text = String::from_utf8(folder.read("results/series.csv")).unwrap();
+    let rows = read_commands(&text);
+    assert_eq!(rows.len(), bins.len());
+    let width = int(&run, "series.bin_ns");
+    for (number, (row, bin)) in rows.iter().zip(bins).enumerate() {
+        let bin = bin.as_object().expect("a bin");
+        assert_eq!(row.len(), bin.len() + 1, "every field is a column");
+        assert_eq!(row["start_ns"], (number as u64 * width).to_string());
+        for (name, value) in bin {
+            let cell = &row[name];
+            let same = match value {
+                Value::Null => cell.is_empty(),
+                _ => cell.parse().is_ok_and(|cell| is_near(value, cell)),
+            };
+            assert!(same, "{name}: {cell} for {value}");
+        }
+    }
+    let writes: u64 = rows.iter().map(|row| number(row, "writes")).sum();
+    assert_eq!(writes, int(&run, "workload.writes"));
+    assert!(rows.len() > 2);
+    // Without bins there is no series, and no file.
+    let none = folder.run(&[&work[..], &["--out", "without"]].concat()).json();
+    assert!(none["series"].is_null() && !folder.path("without/series.csv").exists());
+}

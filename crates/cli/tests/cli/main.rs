@@ -6,5 +6,7 @@ mod determinism;
 mod keys;
 mod logs;
 mod right_input;
+mod saved;
 mod support;
+mod workloads;
 mod wrong_input;

@@ -126,11 +126,16 @@ pub(crate) fn without_command(mut run: Value) -> Value {
     run
 }
 
-/// The same, and without the name of the workload.
+/// The same, and without the names of the workload and of what its streams are made from.
 pub(crate) fn without_names(run: Value) -> Value {
     let mut run = without_command(run);
     let removed = run["workload"].as_object_mut().unwrap().remove("name");
     assert!(removed.is_some(), "the workload has a name");
+    for phase in run["workload"]["plan"].as_array_mut().expect("a list of phases") {
+        for stream in phase["streams"].as_array_mut().expect("a list of streams") {
+            assert!(stream.as_object_mut().unwrap().remove("from").is_some());
+        }
+    }
     run
 }
 

@@ -84,18 +84,43 @@ pub fn read_toml(
     extras: &[&str],
     problems: &mut Vec<Problem>,
 ) -> Extras {
-    let document = match Document::parse(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            let what = error.message().trim().replace('\n', "; ");
-            problems.push(Problem { place: format!("{file}:{line}"), what });
-            return Extras::default();
-        }
+    parse_toml(file, text, problems).map_or_else(Extras::default, |document| {
+        read_table(file, text, document.as_table(), sections, extras, problems)
+    })
+}
+
+/// TOML `text` as a tree; a syntax error is added to `problems`.
+pub fn parse_toml<'a>(
+    file: &str,
+    text: &'a str,
+    problems: &mut Vec<Problem>,
+) -> Option<Document<&'a str>> {
+    let add = |error: toml_edit::TomlError| {
+        let line = line_of_item(text, error.span());
+        let what = error.message().trim().replace('\n', "; ");
+        problems.push(Problem { place: format!("{file}:{line}"), what });
     };
+    Document::parse(text).map_err(add).ok()
+}
+
+/// Reads one table of `text`: the whole of it, or one of an array of tables. Its paths start in
+/// this table; the keys of a section without a name are its own. See [`read_toml`].
+pub fn read_table(
+    file: &str,
+    text: &str,
+    table: &Table,
+    sections: &mut dyn Sections,
+    extras: &[&str],
+    problems: &mut Vec<Problem>,
+) -> Extras {
     let mut reader = Reader { file, text, sections, extras, problems, found: Extras::default() };
-    reader.table("", document.as_table());
+    reader.table("", table);
     reader.found
+}
+
+/// The line of `text`, from 1, that a table or value of it starts in.
+pub fn line_of_item(text: &str, span: Option<Range<usize>>) -> usize {
+    span.map_or(1, |span| line_of(text, span.start))
 }
 
 /// Applies one `section.key=value` setting; `option` names it in problems.
@@ -134,7 +159,7 @@ impl Reader<'_> {
             let path =
                 if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
             let span = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
-            let line = span.map_or(1, |span| line_of(self.text, span.start));
+            let line = line_of_item(self.text, span);
             if self.extras.contains(&path.as_str()) {
                 self.found.items.insert(path, (item.clone(), line));
             } else if prefix.is_empty() && NOTES.contains(&name) {
@@ -144,6 +169,11 @@ impl Reader<'_> {
             } else if let Some(table) = item.as_table_like() {
                 self.check_section(&path, line);
                 self.table(&path, table);
+            } else if item.is_array_of_tables() {
+                let sections = self.sections.sections();
+                let known = sections.iter().map(|(name, ..)| name.as_str());
+                let near = nearest(&path, known.chain(self.extras.iter().copied()));
+                self.problem(line, format!("[[{path}]]: unknown section{near}"));
             } else {
                 self.key(&path, item, line);
             }
@@ -207,13 +237,18 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
     let paths: Vec<String> = all
         .iter()
         .flat_map(|(section, keys, _)| {
-            keys.iter().map(move |key| format!("{section}.{}", key.name))
+            let dot = if section.is_empty() { "" } else { "." };
+            keys.iter().map(move |key| format!("{section}{dot}{}", key.name))
         })
         .collect();
-    let exact = paths.iter().find(|known| known.rsplit('.').next() == Some(name));
-    let near = match exact {
-        Some(exact) => format!("; did you mean {exact}?"),
+    // A key of this name in another section is meant rather than another name.
+    let same = || paths.iter().filter(|known| known.rsplit('.').next() == Some(name));
+    let near = match same().next() {
         None => nearest(path, paths.iter().map(String::as_str)),
+        Some(first) => match nearest(path, same().map(String::as_str)) {
+            near if near.is_empty() => format!("; did you mean {first}?"),
+            near => near,
+        },
     };
     Err(format!("{path}: unknown key{near}"))
 }
@@ -364,6 +399,44 @@ mod tests {
     #[test]
     fn inline_tables_are_sections_too() {
         assert_eq!(check("queue = { depth = 4 }\n", &[]).queue.depth, 4);
+    }
+
+    #[test]
+    fn an_array_of_tables_is_no_section() {
+        check(
+            "[[queues]]\ndepth = 4\n",
+            &["d.toml:1: [[queues]]: unknown section; did you mean queue?"],
+        );
+    }
+
+    #[test]
+    fn one_table_of_an_array_is_read_by_itself() {
+        /// Sections of a table: the keys of `[queue]` are its own.
+        struct Own(DeviceKeys);
+        impl Sections for Own {
+            fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+                vec![(String::new(), crate::config::QueueKeys::KEYS, "")]
+            }
+            fn set(&mut self, _: &str, key: &str, value: Value) -> bool {
+                self.0.queue.set(key, value)
+            }
+            fn get(&self, _: &str, key: &str) -> Option<Value> {
+                self.0.queue.get(key)
+            }
+        }
+        let text = "[[thing]]\ndepth = 3\n[[thing]]\ndepht = 4\ndepth = 5\nname = 'x'\n";
+        let mut problems = Vec::new();
+        let document = parse_toml("d.toml", text, &mut problems).unwrap();
+        let tables = document.get("thing").and_then(Item::as_array_of_tables).unwrap();
+        let read = |table| {
+            let mut own = Own(DeviceKeys::default());
+            let extras = read_table("d.toml", text, table, &mut own, &["name"], &mut problems);
+            (own.0.queue.depth, extras.string("name").unwrap().map(String::from))
+        };
+        let found: Vec<_> = tables.iter().map(read).collect();
+        assert_eq!(found, [(3, None), (5, Some("x".to_string()))]);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(problems, ["d.toml:4: depht: unknown key; did you mean depth?"]);
     }
 
     #[test]

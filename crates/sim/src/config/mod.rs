@@ -9,8 +9,8 @@ mod metrics;
 mod sections;
 
 pub use file::{
-    ConfigError, Extras, Problem, apply_setting, describe, nearest, parse_value, read_toml,
-    show_value,
+    ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
+    parse_value, read_table, read_toml, show_value,
 };
 pub use interface::*;
 pub use metrics::*;

@@ -1,0 +1,344 @@
+//! What a run does: phases one after the other, each with its streams; and their keys as sections.
+//!
+//! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
+//! `pattern`, `stream` and `phase`. Where a file has several phases, the sections of the second are
+//! `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of the stream
+//! `log` are `stream.log`, `stream.log.pattern` and so on.
+
+use crate::inputs::workload_error;
+use crate::presets::DEFAULT_WORKLOAD;
+use anyhow::Result;
+use flashyard_core::key::{Key, Value};
+use flashyard_core::request::Request;
+use flashyard_sim::config::Sections;
+use flashyard_sim::device::PhaseKeys;
+use flashyard_sim::stream::{Pacing, StreamKeys};
+use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
+use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
+use flashyard_workload::trace::{Trace, TraceKeys, open_trace};
+use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
+
+/// The pattern that `[pattern]` starts from where it names none.
+const DEFAULT_PATTERN: &str = "random-read";
+
+/// The name of a stream that is alone.
+const ONLY_STREAM: &str = "host";
+
+/// Where the requests of a stream come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A trace file, or standard input.
+    Trace {
+        /// Its path or `-`.
+        path: String,
+        /// Its format; detected where there is none.
+        format: Option<String>,
+    },
+    /// The generator, with the keys of `[generator]`.
+    Generator,
+    /// A pattern, with the keys of `[pattern]`.
+    Pattern,
+}
+
+impl Origin {
+    /// The section whose keys describe the requests.
+    pub(crate) const fn section(&self) -> &'static str {
+        match self {
+            Self::Trace { .. } => "trace",
+            Self::Generator => "generator",
+            Self::Pattern => "pattern",
+        }
+    }
+
+    /// What such a workload is called.
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Trace { .. } => "a trace",
+            Self::Generator => "generated",
+            Self::Pattern => "a pattern",
+        }
+    }
+}
+
+/// One stream of requests.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamPlan {
+    pub(crate) name: String,
+    /// The name of the built-in workload or the path of the trace, where it is one.
+    pub(crate) from: Option<String>,
+    pub(crate) origin: Origin,
+    pub(crate) keys: StreamKeys,
+    pub(crate) trace: TraceKeys,
+    pub(crate) generator: GeneratorKeys,
+    pub(crate) pattern: PatternKeys,
+}
+
+impl StreamPlan {
+    /// A stream from `origin`, every key at its default.
+    pub(crate) fn new(origin: Origin) -> Self {
+        let base = BuiltIn::from_name(DEFAULT_WORKLOAD).expect("the default workload is built in");
+        let pattern = BuiltInPattern::from_name(DEFAULT_PATTERN).expect("the pattern is built in");
+        let mut plan = Self {
+            name: ONLY_STREAM.to_string(),
+            from: None,
+            keys: StreamKeys::default(),
+            trace: TraceKeys::default(),
+            generator: base.keys,
+            pattern: pattern.keys,
+            origin: Origin::Generator,
+        };
+        if origin == Origin::Pattern {
+            plan.start_from(pattern);
+        }
+        plan.set_origin(origin);
+        plan
+    }
+
+    /// The built-in workload of this name.
+    pub(crate) fn built_in(name: &str) -> Option<Self> {
+        let from = Some(name.to_string());
+        if let Some(built_in) = BuiltIn::from_name(name) {
+            return Some(Self { generator: built_in.keys, from, ..Self::new(Origin::Generator) });
+        }
+        let built_in = BuiltInPattern::from_name(name)?;
+        let mut plan = Self { from, ..Self::new(Origin::Pattern) };
+        plan.start_from(built_in);
+        Some(plan)
+    }
+
+    /// Takes its requests from `origin`.
+    pub(crate) fn set_origin(&mut self, origin: Origin) {
+        if let Origin::Trace { path, .. } = &origin {
+            self.from = Some(path.clone());
+        }
+        self.origin = origin;
+    }
+
+    /// Whether it reads standard input.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        matches!(&self.origin, Origin::Trace { path, .. } if path == "-")
+    }
+
+    /// Takes the keys of a built-in pattern: a closed loop of its depth.
+    pub(crate) fn start_from(&mut self, built_in: &BuiltInPattern) {
+        self.pattern = built_in.keys;
+        self.keys.pacing = Pacing::Closed;
+        self.keys.depth = built_in.depth;
+    }
+
+    /// Opens the stream for a device of this capacity.
+    pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
+        let source = match &self.origin {
+            Origin::Trace { path, format } => {
+                open_trace(path, &self.trace, format.as_deref(), capacity_sectors)
+                    .map(|trace| Source::Trace(Box::new(trace)))
+            }
+            Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
+                .map(|generator| Source::Generator(Box::new(generator))),
+            Origin::Pattern => Pattern::new(&self.pattern, seed, capacity_sectors)
+                .map(|pattern| Source::Pattern(Box::new(pattern))),
+        };
+        source.map_err(|error| workload_error(&error))
+    }
+
+    /// The keys of one of its sections, and what the section is.
+    pub(crate) fn section(part: &str) -> (&'static [Key], &'static str) {
+        match part {
+            "trace" => (TraceKeys::KEYS, "How a trace is read."),
+            "generator" => (GeneratorKeys::KEYS, "A generated workload."),
+            "pattern" => (PatternKeys::KEYS, "A device benchmark."),
+            _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
+        }
+    }
+
+    pub(crate) fn set(&mut self, part: &str, key: &str, value: Value) -> bool {
+        match part {
+            "trace" => self.trace.set(key, value),
+            "generator" => self.generator.set(key, value),
+            "pattern" => self.pattern.set(key, value),
+            _ => self.keys.set(key, value),
+        }
+    }
+
+    pub(crate) fn get(&self, part: &str, key: &str) -> Option<Value> {
+        match part {
+            "trace" => self.trace.get(key),
+            "generator" => self.generator.get(key),
+            "pattern" => self.pattern.get(key),
+            _ => self.keys.get(key),
+        }
+    }
+}
+
+/// The sections of a stream; the last one is its own.
+const PARTS: [&str; 4] = ["trace", "generator", "pattern", "stream"];
+
+/// One phase: what ends it, and its streams.
+#[derive(Clone, Debug)]
+pub(crate) struct PhasePlan {
+    pub(crate) name: String,
+    pub(crate) keys: PhaseKeys,
+    pub(crate) streams: Vec<StreamPlan>,
+}
+
+/// The name of a phase that has none of its own.
+pub(crate) fn phase_name(index: usize) -> String {
+    format!("phase {}", index + 1)
+}
+
+/// Phases in order, and what the device holds before the first.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment {
+    /// The name in reports.
+    pub(crate) name: String,
+    pub(crate) phases: Vec<PhasePlan>,
+    /// Whether the phases were listed, be it only one: then their sections are numbered.
+    pub(crate) numbered: bool,
+    /// The initial lines of the map cache: first LPN and whether it is dirty.
+    pub(crate) map_lines: Vec<(u64, bool)>,
+}
+
+/// What a section of an experiment belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Phase(usize),
+    Stream(usize, usize, &'static str),
+}
+
+impl Experiment {
+    /// One phase with these streams.
+    pub(crate) fn of(name: &str, streams: Vec<StreamPlan>) -> Self {
+        let phase = PhasePlan { name: phase_name(0), keys: PhaseKeys::default(), streams };
+        Self { name: name.to_string(), phases: vec![phase], numbered: false, map_lines: Vec::new() }
+    }
+
+    /// The only stream, where there is just one.
+    pub(crate) fn only_stream(&self) -> Option<&StreamPlan> {
+        match &self.phases[..] {
+            [phase] if phase.streams.len() == 1 => phase.streams.first(),
+            _ => None,
+        }
+    }
+
+    /// All streams of all phases.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &StreamPlan> {
+        self.phases.iter().flat_map(|phase| &phase.streams)
+    }
+
+    /// Whether a seed makes a difference.
+    pub(crate) fn has_seed(&self) -> bool {
+        self.streams().any(|stream| !matches!(stream.origin, Origin::Trace { .. }))
+    }
+
+    /// Every section with what it belongs to.
+    fn owners(&self) -> Vec<(String, Owner)> {
+        let mut all = Vec::new();
+        for (number, phase) in self.phases.iter().enumerate() {
+            let place =
+                if self.numbered { format!("phase.{}", number + 1) } else { "phase".to_string() };
+            let before = if self.numbered { format!("{place}.") } else { String::new() };
+            for (index, stream) in phase.streams.iter().enumerate() {
+                let several = phase.streams.len() > 1;
+                for part in PARTS {
+                    let name = match (several, part) {
+                        (false, part) => format!("{before}{part}"),
+                        (true, "stream") => format!("{before}stream.{}", stream.name),
+                        (true, part) => format!("{before}stream.{}.{part}", stream.name),
+                    };
+                    all.push((name, Owner::Stream(number, index, part)));
+                }
+            }
+            all.push((place, Owner::Phase(number)));
+        }
+        all
+    }
+
+    fn owner(&self, section: &str) -> Option<Owner> {
+        self.owners().into_iter().find(|(name, _)| name == section).map(|(_, owner)| owner)
+    }
+
+    /// Why a key of this section would change nothing, where that is so.
+    pub(crate) fn idle(&self, section: &str) -> Option<String> {
+        let Some(Owner::Stream(phase, stream, part)) = self.owner(section) else { return None };
+        let origin = &self.phases[phase].streams[stream].origin;
+        let idle = part != "stream" && part != origin.section();
+        idle.then(|| format!("the workload is {}", origin.word()))
+    }
+
+    /// Keys that contradict each other.
+    pub(crate) fn contradictions(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (section, owner) in self.owners() {
+            let Owner::Stream(phase, stream, "pattern") = owner else { continue };
+            let plan = &self.phases[phase].streams[stream];
+            let untimed = matches!(plan.keys.pacing, Pacing::Closed | Pacing::Fast);
+            if plan.origin == Origin::Pattern && plan.pattern.arrival != Arrival::None && untimed {
+                let arrival = plan.pattern.arrival.word();
+                let pacing = plan.keys.pacing.word();
+                found.push(format!(
+                    "{section}.arrival: {arrival} changes nothing, pacing = \"{pacing}\" issues \
+                     requests when others are answered; set the stream's pacing to open or think"
+                ));
+            }
+        }
+        found
+    }
+}
+
+impl Sections for Experiment {
+    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+        let section = |(name, owner)| match owner {
+            Owner::Phase(_) => (name, PhaseKeys::KEYS, "What ends a phase, and whether it counts."),
+            Owner::Stream(_, _, part) => {
+                let (keys, doc) = StreamPlan::section(part);
+                (name, keys, doc)
+            }
+        };
+        self.owners().into_iter().map(section).collect()
+    }
+
+    fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+        match self.owner(section) {
+            None => false,
+            Some(Owner::Phase(phase)) => self.phases[phase].keys.set(key, value),
+            Some(Owner::Stream(phase, stream, part)) => {
+                self.phases[phase].streams[stream].set(part, key, value)
+            }
+        }
+    }
+
+    fn get(&self, section: &str, key: &str) -> Option<Value> {
+        match self.owner(section)? {
+            Owner::Phase(phase) => self.phases[phase].keys.get(key),
+            Owner::Stream(phase, stream, part) => self.phases[phase].streams[stream].get(part, key),
+        }
+    }
+}
+
+/// An opened stream.
+pub(crate) enum Source {
+    /// A trace.
+    Trace(Box<Trace>),
+    /// A generated one.
+    Generator(Box<Generator>),
+    /// A pattern.
+    Pattern(Box<Pattern>),
+}
+
+impl RequestSource for Source {
+    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        match self {
+            Self::Trace(trace) => trace.next_request(),
+            Self::Generator(generator) => generator.next_request(),
+            Self::Pattern(pattern) => pattern.next_request(),
+        }
+    }
+
+    fn stats(&self) -> SourceStats {
+        match self {
+            Self::Trace(trace) => trace.stats(),
+            Self::Generator(generator) => generator.stats(),
+            Self::Pattern(pattern) => pattern.stats(),
+        }
+    }
+}

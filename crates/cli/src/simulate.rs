@@ -1,0 +1,227 @@
+//! One simulation: the phases of an experiment on a device.
+
+use crate::experiment::{Experiment, PhasePlan, Source, StreamPlan};
+use crate::inputs::{Inputs, workload_error, wrong};
+use crate::output::json::{self, Provenance};
+use crate::output::{WholeFile, state};
+use anyhow::Result;
+use flashyard_core::request::Request;
+use flashyard_sim::config::Settings;
+use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::observe::Observer;
+use flashyard_sim::report::Report;
+use flashyard_sim::stream::Stream;
+use flashyard_workload::{RequestSource, WorkloadError};
+use indicatif::ProgressBar;
+use sha2::{Digest, Sha256};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// Requests between two updates of the progress display.
+const PROGRESS_STEP: u64 = 1 << 16;
+
+/// What a simulation found.
+pub(crate) struct Outcome {
+    pub(crate) report: Report,
+    pub(crate) provenance: Provenance,
+    /// The saved device, a file that has yet to get its name.
+    pub(crate) saved: Option<WholeFile>,
+}
+
+/// One simulation of resolved inputs. With `show`, a progress display on a terminal.
+pub(crate) fn simulate(
+    inputs: &Inputs,
+    settings: &Settings,
+    check: bool,
+    observers: Vec<Box<dyn Observer>>,
+    show: bool,
+    save: Option<&Path>,
+) -> Result<Outcome> {
+    let experiment = inputs.experiment();
+    let (mut device, state_sha256) = match &inputs.restore {
+        None => (Device::new(settings), None),
+        Some(path) => state::restore(path, settings).map(|(device, sha)| (device, Some(sha)))?,
+    };
+    if check {
+        device.check();
+    }
+    if !experiment.map_lines.is_empty() {
+        device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
+    }
+    for observer in observers {
+        device.observe(observer);
+    }
+    let mut streams = Streams {
+        inputs,
+        capacity_sectors: settings.capacity_sectors(),
+        progress: (show && std::io::stderr().is_terminal()).then(spinner),
+        opened: 0,
+        folded: 0,
+        hashes: Vec::new(),
+    };
+    let report = streams.run(device, experiment, save);
+    if let Some(progress) = &streams.progress {
+        progress.finish_and_clear();
+    }
+    let (mut report, saved) = report?;
+    // Those of a saved device come first.
+    let earlier = report.phases.len() - experiment.phases.len();
+    for (number, found) in report.phases[..earlier].iter_mut().enumerate() {
+        found.name = format!("saved {}", number + 1);
+    }
+    for (found, phase) in report.phases[earlier..].iter_mut().zip(&experiment.phases) {
+        found.name.clone_from(&phase.name);
+    }
+    report.verdict.folded_requests = streams.folded;
+    let provenance = Provenance {
+        command: std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        seed: inputs.seed(),
+        workload_sha256: streams.hash(),
+        state_sha256,
+    };
+    Ok(Outcome { report, provenance, saved })
+}
+
+/// The streams of a run: opened phase by phase, hashed and counted.
+struct Streams<'a> {
+    inputs: &'a Inputs,
+    capacity_sectors: u64,
+    progress: Option<ProgressBar>,
+    /// How many have been opened.
+    opened: usize,
+    folded: u64,
+    /// Of the streams of all phases that are over.
+    hashes: Vec<Sha256>,
+}
+
+impl Streams<'_> {
+    fn run(
+        &mut self,
+        mut device: Device,
+        experiment: &Experiment,
+        save: Option<&Path>,
+    ) -> Result<(Report, Option<WholeFile>)> {
+        for phase in &experiment.phases {
+            self.phase(&mut device, phase)?;
+        }
+        let saved = save.map(|path| state::save(path, &device)).transpose()?;
+        let report = device.finish().map_err(|error| run_error(RunError::Sim(error)))?;
+        Ok((report, saved))
+    }
+
+    fn phase(&mut self, device: &mut Device, phase: &PhasePlan) -> Result<()> {
+        let mut sources = self.open(&phase.streams)?;
+        let streams = sources.iter_mut().zip(&phase.streams).map(|(source, plan)| Stream {
+            name: plan.name.clone(),
+            keys: plan.keys,
+            source: Box::new(move || source.next()),
+        });
+        device.run_phase(&phase.keys, streams.collect()).map_err(run_error)?;
+        self.close(sources);
+        Ok(())
+    }
+
+    fn open(&mut self, plans: &[StreamPlan]) -> Result<Vec<Hashed>> {
+        let open = |plan: &StreamPlan| {
+            let seed = self.inputs.stream_seed(self.opened);
+            self.opened += 1;
+            let source = plan.open(seed, Some(self.capacity_sectors))?;
+            Ok(Hashed::new(source, self.progress.clone()))
+        };
+        plans.iter().map(open).collect()
+    }
+
+    fn close(&mut self, sources: Vec<Hashed>) {
+        for mut source in sources {
+            source.hash_buffer();
+            self.folded += source.source.stats().folded;
+            self.hashes.push(source.hash);
+        }
+    }
+
+    /// The hash of the only stream, or of the hashes of all.
+    fn hash(&mut self) -> String {
+        let mut digests = self.hashes.drain(..).map(Digest::finalize);
+        if digests.len() == 1 {
+            return digests.next().map_or_else(String::new, |digest| json::hex(&digest));
+        }
+        json::hex(&digests.fold(Sha256::new(), Digest::chain_update).finalize())
+    }
+}
+
+fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
+    match error {
+        RunError::Workload(error) => workload_error(&error),
+        RunError::Sim(error @ SimError::BeyondDevice { .. }) => {
+            wrong(&format!("{error}; set trace.fold = \"modulo\" to fold addresses into it"))
+        }
+        RunError::Sim(error) => anyhow::Error::new(error),
+    }
+}
+
+/// Bytes of a request in the hash.
+const REQUEST_BYTES: usize = 24;
+
+/// Requests that are hashed at a time: one by one costs far more.
+const HASHED_AT_ONCE: usize = 64;
+
+/// A source that is hashed as it is read, and shown.
+struct Hashed {
+    source: Source,
+    hash: Sha256,
+    /// Requests that are yet to be hashed, and how many bytes they are.
+    buffer: Box<[u8; REQUEST_BYTES * HASHED_AT_ONCE]>,
+    filled: usize,
+    progress: Option<ProgressBar>,
+    count: u64,
+}
+
+impl Hashed {
+    fn new(source: Source, progress: Option<ProgressBar>) -> Self {
+        let buffer = Box::new([0; REQUEST_BYTES * HASHED_AT_ONCE]);
+        Self { source, hash: Sha256::new(), buffer, filled: 0, progress, count: 0 }
+    }
+
+    fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        let request = self.source.next_request()?;
+        if let Some(request) = &request {
+            self.add(request);
+            self.count += 1;
+            if self.count.is_multiple_of(PROGRESS_STEP)
+                && let Some(progress) = &self.progress
+            {
+                progress.inc(PROGRESS_STEP);
+            }
+        }
+        Ok(request)
+    }
+
+    fn add(&mut self, request: &Request) {
+        let end = self.filled + REQUEST_BYTES;
+        let bytes = &mut self.buffer[self.filled..end];
+        bytes[..8].copy_from_slice(&request.arrival.as_ns().to_le_bytes());
+        bytes[8..16].copy_from_slice(&request.first_sector.to_le_bytes());
+        bytes[16..20].copy_from_slice(&request.sectors.to_le_bytes());
+        bytes[20..22].copy_from_slice(&request.stream.to_le_bytes());
+        bytes[22] = request.op as u8;
+        bytes[23] = request.flags.bits();
+        self.filled = end;
+        if end == self.buffer.len() {
+            self.hash_buffer();
+        }
+    }
+
+    fn hash_buffer(&mut self) {
+        self.hash.update(&self.buffer[..self.filled]);
+        self.filled = 0;
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let style = indicatif::ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
+        .expect("the template is valid");
+    ProgressBar::new_spinner().with_style(style)
+}

@@ -1,0 +1,343 @@
+//! Workload files: a workload, several at once, or phases of them.
+//!
+//! A table of a file says where requests come from in one of these ways: it has one of the tables
+//! `trace`, `generator` and `pattern`, with the keys of a `stream` table; or it has an array of
+//! tables `stream`, each with its own; or, inside a phase, it names a workload.
+
+use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
+use crate::inputs::{read_text, read_workload, wrong};
+use anyhow::Result;
+use flashyard_core::key::{Key, Value};
+use flashyard_sim::config::{
+    Extras, Item, Problem, Sections, Table, line_of_item, nearest, parse_toml, read_table,
+};
+use flashyard_sim::device::PhaseKeys;
+use flashyard_workload::BUILT_IN_PATTERNS;
+use flashyard_workload::generator::{BUILT_IN, BuiltIn};
+use flashyard_workload::pattern::BuiltInPattern;
+use std::path::Path;
+
+/// The tables that say where requests come from.
+const ORIGINS: [&str; 3] = ["trace", "generator", "pattern"];
+
+/// Reads a workload file. `inside` a phase it may have nothing but streams.
+pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
+    let text = read_text(file)?;
+    let nothing = Experiment::of(file, vec![StreamPlan::new(Origin::Generator)]);
+    let Some(document) = parse_toml(file, &text, problems) else { return Ok(nothing) };
+    let root = document.as_table();
+    if inside && let Some(found) = ["phase", "initial"].iter().find(|name| root.contains_key(name))
+    {
+        let what = format!("a phase cannot use a file that has [{found}]; write it into the phase");
+        return Err(wrong(&format!("{file}: {what}")));
+    }
+    let mut reader = Reader { file, text: &text, problems };
+    if !is_array(root, "phase") {
+        let (phase, lines) = reader.level(root, Level::Root)?;
+        // A trace is called by its path, whatever the file around it.
+        let name = match &phase.streams[..] {
+            [StreamPlan { origin: Origin::Trace { path, .. }, .. }] => path.clone(),
+            _ => file.to_string(),
+        };
+        let mut experiment = Experiment::of(&name, phase.streams);
+        experiment.phases[0].keys = phase.keys;
+        experiment.map_lines = lines;
+        return Ok(experiment);
+    }
+    reader.phases(root)
+}
+
+fn is_array(table: &Table, name: &str) -> bool {
+    table.get(name).is_some_and(Item::is_array_of_tables)
+}
+
+/// A path inside a workload file is relative to the file.
+fn beside(file: &str, path: &str) -> String {
+    let parent = Path::new(file).parent().unwrap_or_else(|| Path::new(""));
+    parent.join(path).to_string_lossy().into_owned()
+}
+
+/// Where in a file a table stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// The file itself, without phases.
+    Root,
+    /// The file itself, with phases.
+    Phases,
+    /// One of the phases.
+    Phase,
+    /// One of several streams.
+    Stream,
+}
+
+/// The keys of one table: of a phase, of a stream, and of what a stream's requests come from.
+struct Keys {
+    level: Level,
+    /// Whether streams are tables of their own.
+    several: bool,
+    phase: PhaseKeys,
+    stream: StreamPlan,
+}
+
+impl Keys {
+    /// The section of the phase's keys, and that of the stream's.
+    const fn names(&self) -> (Option<&'static str>, Option<&'static str>) {
+        let stream = if self.several { None } else { Some("stream") };
+        match self.level {
+            Level::Root => (Some("phase"), stream),
+            Level::Phases => (None, None),
+            Level::Phase => (Some(""), stream),
+            Level::Stream => (None, Some("")),
+        }
+    }
+}
+
+impl Sections for Keys {
+    fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
+        let (phase, stream) = self.names();
+        let mut all: Vec<(String, &'static [Key], &'static str)> = ORIGINS
+            .iter()
+            .map(|part| ((*part).to_string(), StreamPlan::section(part).0, ""))
+            .collect();
+        let own = [
+            phase.map(|name| (name.to_string(), PhaseKeys::KEYS, "")),
+            stream.map(|name| (name.to_string(), StreamPlan::section("stream").0, "")),
+        ];
+        all.extend(own.into_iter().flatten());
+        all
+    }
+
+    fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+        let (phase, stream) = self.names();
+        if phase == Some(section) {
+            self.phase.set(key, value)
+        } else if stream == Some(section) {
+            self.stream.set("stream", key, value)
+        } else {
+            self.stream.set(section, key, value)
+        }
+    }
+
+    fn get(&self, section: &str, key: &str) -> Option<Value> {
+        let (phase, stream) = self.names();
+        if phase == Some(section) {
+            self.phase.get(key)
+        } else if stream == Some(section) {
+            self.stream.get("stream", key)
+        } else {
+            self.stream.get(section, key)
+        }
+    }
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, line: usize, what: String) {
+        self.problems.push(Problem { place: format!("{}:{line}", self.file), what });
+    }
+
+    /// The string of an extra, relative to the table that has it.
+    fn string(&mut self, extras: &Extras, path: &str) -> Option<String> {
+        let found = extras.string(path).map(|found| found.map(str::to_string));
+        found.unwrap_or_else(|what| {
+            self.problem(extras.line(path), what);
+            None
+        })
+    }
+
+    /// A file with phases.
+    fn phases(&mut self, root: &Table) -> Result<Experiment> {
+        let (_, map_lines) = self.level(root, Level::Phases)?;
+        let tables = root.get("phase").and_then(Item::as_array_of_tables);
+        let mut phases = Vec::new();
+        for table in tables.into_iter().flatten() {
+            let (mut phase, _) = self.level(table, Level::Phase)?;
+            if phase.name.is_empty() {
+                phase.name = phase_name(phases.len());
+            }
+            phases.push(phase);
+        }
+        Ok(Experiment { name: self.file.to_string(), phases, numbered: true, map_lines })
+    }
+
+    /// One table as a phase, and the initial lines of the map cache. Of a stream, the phase has
+    /// nothing but this stream.
+    fn level(&mut self, table: &Table, level: Level) -> Result<(PhasePlan, Vec<(u64, bool)>)> {
+        let several = level != Level::Stream && is_array(table, "stream");
+        let named = level == Level::Phase && table.contains_key("workload");
+        let mut keys = Keys { level, several, phase: PhaseKeys::default(), stream: base(table) };
+        let extras = extras(level, several);
+        let extras = read_table(self.file, self.text, table, &mut keys, &extras, self.problems);
+        let lines = map_lines(&extras).unwrap_or_else(|what| {
+            self.problem(extras.line("initial.map_lines"), what);
+            Vec::new()
+        });
+        self.check_bases(&extras);
+        self.check_one_origin(table, level, several, named);
+        let mut phase = PhasePlan {
+            name: self.string(&extras, "name").unwrap_or_default(),
+            keys: keys.phase,
+            streams: Vec::new(),
+        };
+        if level == Level::Phases {
+            return Ok((phase, lines));
+        }
+        if named {
+            if let Some(name) = self.string(&extras, "workload") {
+                phase.streams = self.named(&name)?;
+            }
+        } else if several {
+            phase.streams = self.several(table)?;
+        } else {
+            let mut stream = keys.stream;
+            stream.set_origin(self.origin(table, &extras, level));
+            if level == Level::Stream {
+                stream.name.clone_from(&phase.name);
+            }
+            phase.streams.push(stream);
+        }
+        Ok((phase, lines))
+    }
+
+    /// Reports bases that do not exist.
+    fn check_bases(&mut self, extras: &Extras) {
+        let workloads: Vec<&str> = BUILT_IN.iter().map(|known| known.name).collect();
+        let patterns: Vec<&str> = BUILT_IN_PATTERNS.iter().map(|known| known.name).collect();
+        for (path, known, kind) in
+            [("generator.base", workloads, "workload"), ("pattern.base", patterns, "pattern")]
+        {
+            let Some(base) = self.string(extras, path) else { continue };
+            if !known.contains(&base.as_str()) {
+                let near = nearest(&base, known.into_iter());
+                let what = format!("{path}: {base} is not a built-in {kind}{near}");
+                self.problem(extras.line(path), what);
+            }
+        }
+    }
+
+    /// Reports a table that says in two ways where requests come from.
+    fn check_one_origin(&mut self, table: &Table, level: Level, several: bool, named: bool) {
+        let mut found: Vec<String> = ORIGINS
+            .iter()
+            .filter(|name| table.contains_key(name))
+            .map(|name| format!("[{name}]"))
+            .collect();
+        let own_stream = table.contains_key("stream") && !several;
+        if own_stream && (named || level == Level::Phases) {
+            found.push("[stream]".to_string());
+        }
+        found.extend(several.then(|| "[[stream]]".to_string()));
+        found.extend((level == Level::Phases).then(|| "[[phase]]".to_string()));
+        found.extend(named.then(|| "workload".to_string()));
+        if found.len() > 1 {
+            let last = found.pop().expect("more than one");
+            let what = format!("{} and {last} exclude each other", found.join(", "));
+            self.whole(table, level, what);
+        }
+    }
+
+    /// A problem of a whole table; that of a file has no line.
+    fn whole(&mut self, table: &Table, level: Level, what: String) {
+        if matches!(level, Level::Root | Level::Phases) {
+            self.problems.push(Problem { place: self.file.to_string(), what });
+        } else {
+            self.problem(line_of_item(self.text, table.span()), what);
+        }
+    }
+
+    /// Where the requests of a table come from.
+    fn origin(&mut self, table: &Table, extras: &Extras, level: Level) -> Origin {
+        let path = self.string(extras, "trace.path");
+        let format = self.string(extras, "trace.format");
+        if let Some(path) = path {
+            return Origin::Trace { path: beside(self.file, &path), format };
+        }
+        if table.contains_key("pattern") {
+            return Origin::Pattern;
+        }
+        if !table.contains_key("generator") {
+            let what =
+                "none of trace.path, [generator] and [pattern] says where requests come from";
+            self.whole(table, level, what.to_string());
+        }
+        Origin::Generator
+    }
+
+    /// The streams of the workload that a phase names.
+    fn named(&mut self, name: &str) -> Result<Vec<StreamPlan>> {
+        let path = match StreamPlan::built_in(name) {
+            Some(_) => name.to_string(),
+            None => beside(self.file, name),
+        };
+        let mut experiment = read_workload(&path, true, self.problems)?;
+        Ok(std::mem::take(&mut experiment.phases[0].streams))
+    }
+
+    /// The streams of an array of tables.
+    fn several(&mut self, table: &Table) -> Result<Vec<StreamPlan>> {
+        let tables = table.get("stream").and_then(Item::as_array_of_tables);
+        let mut streams: Vec<StreamPlan> = Vec::new();
+        for table in tables.into_iter().flatten() {
+            let (phase, _) = self.level(table, Level::Stream)?;
+            let line = line_of_item(self.text, table.span());
+            let name = &phase.name;
+            let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+            if name.is_empty() || !name.bytes().all(is_word) {
+                let what = "name: each stream has one, of letters, digits, - and _";
+                self.problem(line, what.to_string());
+            } else if streams.iter().any(|other| other.name == *name) {
+                self.problem(line, format!("name: there are two streams {name}"));
+            }
+            streams.extend(phase.streams);
+        }
+        Ok(streams)
+    }
+}
+
+/// What the keys of a stream start from: those of a built-in workload.
+fn base(table: &Table) -> StreamPlan {
+    let part = |name: &str| table.get(name).and_then(Item::as_table_like);
+    let base = |name| part(name).and_then(|part| part.get("base")).and_then(Item::as_str);
+    let origin = if part("pattern").is_some() { Origin::Pattern } else { Origin::Generator };
+    let mut stream = StreamPlan::new(origin);
+    if let Some(built_in) = base("generator").and_then(BuiltIn::from_name) {
+        stream.generator = built_in.keys;
+    }
+    if let Some(built_in) = base("pattern").and_then(BuiltInPattern::from_name) {
+        stream.start_from(built_in);
+    }
+    stream
+}
+
+/// What a table may hold besides keys.
+fn extras(level: Level, several: bool) -> Vec<&'static str> {
+    let mut all = vec!["trace.path", "trace.format", "generator.base", "pattern.base"];
+    match level {
+        Level::Root => all.push("initial.map_lines"),
+        Level::Phases => all.extend(["initial.map_lines", "phase", "stream"]),
+        Level::Phase => all.extend(["name", "workload"]),
+        Level::Stream => all.push("name"),
+    }
+    all.extend(several.then_some("stream"));
+    all
+}
+
+fn map_lines(extras: &Extras) -> Result<Vec<(u64, bool)>, String> {
+    let tables = extras.tables("initial.map_lines")?;
+    let line = |table: &Table| {
+        let slpn = table.get("slpn").and_then(Item::as_integer);
+        let slpn = slpn.and_then(|slpn| u64::try_from(slpn).ok());
+        let dirty = table.get("dirty").map_or(Some(false), Item::as_bool);
+        let known = table.iter().all(|(name, _)| ["slpn", "dirty"].contains(&name));
+        match (slpn, dirty, known) {
+            (Some(slpn), Some(dirty), true) => Ok((slpn, dirty)),
+            _ => Err("initial.map_lines: each needs slpn (a page number) and may have dirty (true or false)".to_string()),
+        }
+    };
+    tables.into_iter().map(line).collect()
+}

@@ -1,0 +1,140 @@
+//! The keys of `[pattern]`.
+
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Where requests lie.
+    pub enum Access {
+        /// Every place alike.
+        Uniform = "uniform",
+        /// Each request where the one before ended; after the end of the range, from its start.
+        Sequential = "sequential",
+        /// The place of rank k with a chance proportional to 1 / k^exponent.
+        Zipf = "zipf",
+        /// Some of the places get more than their share of the accesses.
+        HotCold = "hot_cold",
+        /// Each request a fixed distance behind the one before.
+        Strided = "strided",
+    }
+}
+
+choice! {
+    /// When requests arrive.
+    pub enum Arrival {
+        /// All at time 0: for closed loops.
+        None = "none",
+        /// At equal distances.
+        Constant = "constant",
+        /// At exponentially distributed distances.
+        Poisson = "poisson",
+    }
+}
+
+const DEVICE_BENCHMARK: &str = "assumed: what device benchmarks do";
+
+/// Few requests, so that the tests of the keys are quick.
+const FEW: &[&str] = &["pattern.requests=500"];
+const FEW_MIXED: &[&str] = &["pattern.requests=500", "pattern.read_percent=50"];
+const FEW_ZIPF: &[&str] = &["pattern.requests=500", "pattern.access=zipf"];
+const FEW_HOT: &[&str] = &["pattern.requests=500", "pattern.access=hot_cold"];
+const FEW_STRIDED: &[&str] = &["pattern.requests=500", "pattern.access=strided"];
+const FEW_POISSON: &[&str] =
+    &["pattern.requests=500", "pattern.arrival=poisson", "stream.pacing=open"];
+
+/// A size or distance, written in KiB and stored in sectors, up to 1 GiB.
+const fn kib(min_sectors: u64) -> Kind {
+    Kind::Number { unit: "KiB", scale: 2, min: min_sectors, max: 1 << 21 }
+}
+
+keys! {
+    /// Keys of `[pattern]`.
+    pub struct PatternKeys {
+        /// How many requests there are, flushes included.
+        requests: u64 = 1_000_000 => {
+            kind: Kind::count("requests", 1, 1_000_000_000_000),
+            source: "assumed: a second of a fast device", flip: "501", with: FEW,
+        },
+        /// Where requests lie. A place is a multiple of align_kib in the range from which the
+        /// largest request still fits.
+        access: Access = Access::Uniform => {
+            kind: Kind::Choice(Access::WORDS), source: DEVICE_BENCHMARK,
+            flip: "sequential", with: FEW,
+        },
+        /// Share of reads among all requests but flushes; what neither reads nor trims is a write.
+        read_percent: u64 = 1_000_000 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
+        },
+        /// Share of trims.
+        trim_percent: u64 = 0 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "20", with: FEW_MIXED,
+        },
+        /// A flush follows every so many writes; 0: there are none.
+        flush_every: u64 = 0 => {
+            kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
+            flip: "3", with: FEW_MIXED,
+        },
+        /// Size of a request, or the least size where there is a max_size_kib.
+        size_kib: u64 = 8 => {
+            kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
+        },
+        /// The greatest size: sizes are size_kib plus a multiple of align_kib, all alike. 0: every
+        /// request has size_kib.
+        max_size_kib: u64 = 0 => {
+            kind: kib(0), source: DEVICE_BENCHMARK, flip: "64", with: FEW,
+        },
+        /// Requests start at multiples of this behind the start of the range, which is one too.
+        align_kib: u64 = 8 => {
+            kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
+        },
+        /// Where the range of addresses starts, in percent of the device's capacity.
+        start_percent: u64 = 0 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "50", with: &["pattern.requests=500", "pattern.range_percent=50"],
+        },
+        /// How long the range is, in percent of the device's capacity.
+        range_percent: u64 = 1_000_000 => {
+            kind: Kind::percent(1, 1_000_000), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
+        },
+        /// `access = "zipf"`: the exponent.
+        zipf_exponent: u64 = 990 => {
+            kind: Kind::Number { unit: "", scale: 1_000, min: 1, max: 10_000 },
+            source: "Cooper et al., SoCC 2010 (YCSB): 0.99", flip: "0.5", with: FEW_ZIPF,
+        },
+        /// `access = "hot_cold"`: share of the places that are hot.
+        hot_units_percent: u64 = 200_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "Rosenblum, Ousterhout, TOCS 1992, use 10 % for 90 %; 20 % for 80 % is assumed",
+            flip: "10", with: FEW_HOT,
+        },
+        /// `access = "hot_cold"`: share of the accesses that go to hot places.
+        hot_accesses_percent: u64 = 800_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "as hot_units_percent", flip: "90", with: FEW_HOT,
+        },
+        /// `access = "zipf"` and `"hot_cold"`: popular places are scattered over the range;
+        /// otherwise they lie at its start, the most popular one first.
+        scatter: bool = true => {
+            kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
+            flip: "false", with: FEW_HOT,
+        },
+        /// `access = "strided"`: distance from the start of a request to that of the next. After
+        /// the end of the range the next lap starts align_kib later than the one before.
+        stride_kib: u64 = 128 => {
+            kind: kib(1), source: DEVICE_BENCHMARK, flip: "256", with: FEW_STRIDED,
+        },
+        /// When requests arrive: `none` is all at time 0, for streams that are not paced by time.
+        arrival: Arrival = Arrival::None => {
+            kind: Kind::Choice(Arrival::WORDS), source: DEVICE_BENCHMARK,
+            flip: "constant", with: &["pattern.requests=500", "stream.pacing=open"],
+        },
+        /// `arrival = "constant"` and `"poisson"`: the mean rate.
+        rate_per_s: u64 = 10_000_000_000 => {
+            kind: Kind::Number {
+                unit: "requests/s", scale: 1_000_000, min: 1, max: 1_000_000_000_000_000,
+            },
+            source: DEVICE_BENCHMARK, flip: "20000", with: FEW_POISSON,
+        },
+    }
+}

@@ -1,0 +1,226 @@
+//! Device benchmarks: requests of chosen operations and sizes at uniform, sequential, skewed or
+//! strided places, all at once or paced by time.
+//!
+//! The stream depends on the keys, the seed and the capacity only, and is the same on every
+//! machine. Each part has its own stream of random numbers ([`SplitMix64::stream`]; purposes 1
+//! arrivals, 2 operations, 3 sizes, 4 places), so that a key of one part leaves the draws of the
+//! others alone. For each request, in this order: its arrival (`arrivals.rs` lists the draws); its
+//! operation, one draw, none for a flush; its size, one draw where sizes differ; its place
+//! (`places.rs`). A flush has neither size nor place.
+
+mod arrivals;
+mod builtin;
+mod keys;
+mod places;
+mod zipf;
+
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+
+pub use self::builtin::{BUILT_IN_PATTERNS, BuiltInPattern};
+pub use self::keys::{Access, Arrival, PatternKeys};
+
+use self::arrivals::Arrivals;
+use self::places::Places;
+use crate::error::WorkloadError;
+use crate::random::SplitMix64;
+use crate::{RequestSource, SourceStats};
+
+/// The sectors of a device whose capacity is not known: 64 GiB, assumed.
+const UNKNOWN_CAPACITY: u64 = 64 << 21;
+
+/// A pattern as a stream of requests.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    left: u64,
+    arrivals: Arrivals,
+    ops: Ops,
+    sizes: Sizes,
+    places: Places,
+    stats: SourceStats,
+}
+
+impl Pattern {
+    /// The requests of these keys and this seed on a device of `capacity_sectors` (none: 64 GiB).
+    pub fn new(
+        keys: &PatternKeys,
+        seed: u64,
+        capacity_sectors: Option<u64>,
+    ) -> Result<Self, WorkloadError> {
+        let sizes = Sizes::new(keys, SplitMix64::stream(seed, 3))?;
+        let (start, length) = range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?;
+        let largest = sizes.largest();
+        let random = SplitMix64::stream(seed, 4);
+        let places = Places::new(keys, start, length, largest, random)
+            .ok_or_else(|| too_narrow(largest, length))?;
+        Ok(Self {
+            left: keys.requests,
+            arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1)),
+            ops: Ops::new(keys, SplitMix64::stream(seed, 2))?,
+            sizes,
+            places,
+            stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
+        })
+    }
+
+    /// How many places requests can start at.
+    pub const fn places(&self) -> u64 {
+        self.places.count()
+    }
+}
+
+impl RequestSource for Pattern {
+    #[inline]
+    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let arrival = self.arrivals.draw().ok_or_else(too_slow)?;
+        self.left -= 1;
+        self.stats.requests += 1;
+        let op = self.ops.draw();
+        let (first_sector, sectors) = if op == RequestOp::Flush {
+            (0, 0)
+        } else {
+            let sectors = self.sizes.draw();
+            (self.places.draw(u64::from(sectors)), sectors)
+        };
+        Ok(Some(Request {
+            arrival: Time::from_ns(arrival),
+            first_sector,
+            sectors,
+            stream: 0,
+            op,
+            flags: Flags::NONE,
+        }))
+    }
+
+    fn stats(&self) -> SourceStats {
+        self.stats
+    }
+}
+
+/// What requests do.
+#[derive(Clone, Debug)]
+struct Ops {
+    /// A draw out of a million below the first is a read, below the second a trim.
+    read_below: u64,
+    trim_below: u64,
+    flush_every: u64,
+    /// Writes since the last flush.
+    writes: u64,
+    random: SplitMix64,
+}
+
+impl Ops {
+    fn new(keys: &PatternKeys, random: SplitMix64) -> Result<Self, WorkloadError> {
+        let trim_below = keys.read_percent + keys.trim_percent;
+        if trim_below > 1_000_000 {
+            return Err(WorkloadError::Key {
+                key: "pattern.trim_percent",
+                what: format!("reads and trims are {} % together", trim_below as f64 / 1e4),
+                fix: "lower pattern.read_percent or pattern.trim_percent to 100 % in all"
+                    .to_owned(),
+            });
+        }
+        let (read_below, flush_every) = (keys.read_percent, keys.flush_every);
+        Ok(Self { read_below, trim_below, flush_every, writes: 0, random })
+    }
+
+    fn draw(&mut self) -> RequestOp {
+        if self.flush_every > 0 && self.writes == self.flush_every {
+            self.writes = 0;
+            return RequestOp::Flush;
+        }
+        let draw = self.random.below(1_000_000);
+        if draw < self.read_below {
+            RequestOp::Read
+        } else if draw < self.trim_below {
+            RequestOp::Trim
+        } else {
+            self.writes += 1;
+            RequestOp::Write
+        }
+    }
+}
+
+/// How long requests are, in sectors.
+#[derive(Clone, Debug)]
+struct Sizes {
+    least: u32,
+    step: u32,
+    /// How many sizes there are.
+    count: u64,
+    random: SplitMix64,
+}
+
+impl Sizes {
+    fn new(keys: &PatternKeys, random: SplitMix64) -> Result<Self, WorkloadError> {
+        let (least, most) = (keys.size_kib, keys.max_size_kib);
+        if most > 0 && most < least {
+            return Err(WorkloadError::Key {
+                key: "pattern.max_size_kib",
+                what: format!("{} KiB is less than the least size", kib(most)),
+                fix: format!("choose pattern.size_kib = {} or more, or 0", kib(least)),
+            });
+        }
+        let count = most.saturating_sub(least) / keys.align_kib + 1;
+        let narrow = |sectors| u32::try_from(sectors).expect("the greatest size fits 32 bits");
+        Ok(Self { least: narrow(least), step: narrow(keys.align_kib), count, random })
+    }
+
+    fn largest(&self) -> u64 {
+        u64::from(self.least) + (self.count - 1) * u64::from(self.step)
+    }
+
+    fn draw(&mut self) -> u32 {
+        if self.count == 1 {
+            return self.least;
+        }
+        let steps = u32::try_from(self.random.below(self.count)).expect("sizes fit 32 bits");
+        self.least + steps * self.step
+    }
+}
+
+/// The start and the length of the range in sectors.
+fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError> {
+    if keys.start_percent + keys.range_percent > 1_000_000 {
+        return Err(WorkloadError::Key {
+            key: "pattern.range_percent",
+            what: format!(
+                "the range ends at {} % of the device",
+                (keys.start_percent + keys.range_percent) as f64 / 1e4
+            ),
+            fix: "lower pattern.start_percent or pattern.range_percent to 100 % in all".to_owned(),
+        });
+    }
+    let at = |ppm: u64| {
+        let sectors = u128::from(capacity) * u128::from(ppm) / 1_000_000;
+        u64::try_from(sectors).expect("a share of the capacity")
+    };
+    let start = at(keys.start_percent) / keys.align_kib * keys.align_kib;
+    Ok((start, at(keys.start_percent + keys.range_percent) - start))
+}
+
+fn kib(sectors: u64) -> f64 {
+    sectors as f64 / 2.0
+}
+
+fn too_narrow(largest: u64, length: u64) -> WorkloadError {
+    WorkloadError::Key {
+        key: "pattern.range_percent",
+        what: format!("the largest request does not fit, {} KiB in {}", kib(largest), kib(length)),
+        fix: "raise it, give the device more capacity, or lower the sizes".to_owned(),
+    }
+}
+
+fn too_slow() -> WorkloadError {
+    WorkloadError::Key {
+        key: "pattern.rate_per_s",
+        what: "the last request arrives past 146 years".to_owned(),
+        fix: "raise the rate or lower pattern.requests".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

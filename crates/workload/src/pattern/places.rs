@@ -1,0 +1,175 @@
+//! Where requests lie. Draws: uniform one; zipf one a try; `hot_cold` two (hot? then which place);
+//! sequential and strided none.
+
+use super::keys::{Access, PatternKeys};
+use super::zipf::Zipf;
+use crate::random::SplitMix64;
+
+/// The places of a range and the way through them.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// The first sector of the range.
+    start: u64,
+    /// Sectors from one place to the next.
+    align: u64,
+    /// Places: multiples of `align` at which the largest request still fits.
+    count: u64,
+    walk: Walk,
+    random: SplitMix64,
+}
+
+/// How the next place is found; distances in places.
+#[derive(Clone, Debug)]
+enum Walk {
+    Uniform,
+    Sequential { next: u64 },
+    Zipf { zipf: Zipf, scatter: Scatter },
+    HotCold { hot: u64, hot_ppm: u64, scatter: Scatter },
+    Strided { next: u64, lap: u64, stride: u64 },
+}
+
+impl Places {
+    /// Places for requests of up to `largest` sectors in the `length` sectors from `start`;
+    /// `None` where none fits.
+    pub(super) fn new(
+        keys: &PatternKeys,
+        start: u64,
+        length: u64,
+        largest: u64,
+        random: SplitMix64,
+    ) -> Option<Self> {
+        let align = keys.align_kib;
+        let count = length.checked_sub(largest)? / align + 1;
+        let scatter = if keys.scatter { Scatter::new(count) } else { Scatter::none(count) };
+        let walk = match keys.access {
+            Access::Uniform => Walk::Uniform,
+            Access::Sequential => Walk::Sequential { next: 0 },
+            Access::Zipf => {
+                Walk::Zipf { zipf: Zipf::new(count, keys.zipf_exponent as f64 / 1e3), scatter }
+            }
+            Access::HotCold => {
+                let hot = u128::from(count) * u128::from(keys.hot_units_percent) / 1_000_000;
+                let hot = u64::try_from(hot).expect("a share of the places");
+                Walk::HotCold { hot, hot_ppm: keys.hot_accesses_percent, scatter }
+            }
+            Access::Strided => {
+                Walk::Strided { next: 0, lap: 0, stride: keys.stride_kib.div_ceil(align) }
+            }
+        };
+        Some(Self { start, align, count, walk, random })
+    }
+
+    /// How many places there are.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first sector of a request of `sectors`.
+    pub(super) fn draw(&mut self, sectors: u64) -> u64 {
+        let count = self.count;
+        let place = match &mut self.walk {
+            Walk::Uniform => self.random.below(count),
+            Walk::Zipf { zipf, scatter } => scatter.place(zipf.draw(&mut self.random)),
+            Walk::HotCold { hot, hot_ppm, scatter } => {
+                let is_hot = self.random.happens(*hot_ppm);
+                let (first, last) = match (is_hot, *hot) {
+                    (true, 1..) => (0, *hot),
+                    (false, hot) if hot < count => (hot, count),
+                    // One kind only: it gets everything.
+                    _ => (0, count),
+                };
+                scatter.place(first + self.random.below(last - first))
+            }
+            Walk::Sequential { next } => {
+                let place = if *next < count { *next } else { 0 };
+                *next = place + sectors.div_ceil(self.align);
+                place
+            }
+            Walk::Strided { next, lap, stride } => {
+                if *next >= count {
+                    *lap = (*lap + 1) % (*stride).min(count);
+                    *next = *lap;
+                }
+                let place = *next;
+                *next = place + *stride;
+                place
+            }
+        };
+        self.start + place * self.align
+    }
+}
+
+/// A permutation of the places that lays neighbours far apart: multiplication by a number near the
+/// golden section of their count and without a common divisor with it.
+#[derive(Clone, Copy, Debug)]
+struct Scatter {
+    factor: u64,
+    count: u64,
+}
+
+impl Scatter {
+    /// Leaves every place where it is.
+    const fn none(count: u64) -> Self {
+        Self { factor: 1, count }
+    }
+
+    fn new(count: u64) -> Self {
+        // 2^64 / golden ratio, as a fraction of 2^64.
+        let near = (u128::from(count) * 0x9e37_79b9_7f4a_7c15) >> 64;
+        let mut factor = u64::try_from(near).expect("below count").max(1);
+        while common_divisor(factor, count) != 1 {
+            factor += 1;
+        }
+        Self { factor, count }
+    }
+
+    fn place(self, rank: u64) -> u64 {
+        if let Some(product) = rank.checked_mul(self.factor) {
+            return product % self.count;
+        }
+        let product = u128::from(rank) * u128::from(self.factor);
+        u64::try_from(product % u128::from(self.count)).expect("below count")
+    }
+}
+
+const fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scattering_is_a_permutation_that_parts_neighbours() {
+        for count in [1, 2, 3, 4, 5, 12, 97, 1_000, 1 << 12] {
+            let scatter = Scatter::new(count);
+            let mut places: Vec<u64> = (0..count).map(|rank| scatter.place(rank)).collect();
+            let near = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < count / 4);
+            assert_eq!(near.count(), 0, "{count}");
+            places.sort_unstable();
+            assert!(places.into_iter().eq(0..count), "{count}");
+        }
+    }
+
+    #[test]
+    fn scattering_goes_beyond_64_bits() {
+        let count = (1 << 40) + 7;
+        let scatter = Scatter::new(count);
+        let expected = u128::from(count - 1) * u128::from(scatter.factor) % u128::from(count);
+        assert_eq!(u128::from(scatter.place(count - 1)), expected);
+        // The last rank and the second add up to a multiple of the count: -f and f.
+        assert_eq!(scatter.place(count - 1) + scatter.place(1), count);
+    }
+
+    #[test]
+    fn common_divisors_are_the_greatest() {
+        assert_eq!(
+            [common_divisor(12, 18), common_divisor(7, 1), common_divisor(35, 64)],
+            [6, 1, 1]
+        );
+    }
+}
