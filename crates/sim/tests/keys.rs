@@ -96,6 +96,8 @@ fn run(settings: &Settings, requests: &[Request]) -> Report {
 fn results(settings: &Settings, requests: &[Request]) -> String {
     let mut report = run(settings, requests);
     report.verdict.initial_state = "";
+    report.verdict.initial_write_amplification = None;
+    report.verdict.initial_error = None;
     report.verdict.unmapped_read_cost = "";
     format!("{report:?}")
 }

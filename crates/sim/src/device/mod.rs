@@ -23,9 +23,9 @@ mod translate;
 
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, Settings};
-use crate::ftl::blocks::Frontier;
 use crate::ftl::line_cache::LineCache;
-use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::page_map::PageMap;
+use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
 use crate::observe::Observer;
 use crate::policy::Policy;
@@ -139,6 +139,7 @@ pub struct Device {
     done: Vec<u32>,
     failed: Option<SimError>,
     totals: Totals,
+    made: initial::device::Made,
 }
 
 impl fmt::Debug for Device {
@@ -213,10 +214,9 @@ impl Device {
             done: Vec::new(),
             failed: None,
             totals: Totals::default(),
+            made: initial::device::Made::default(),
         };
-        if keys.state.initial == InitialState::Full {
-            device.fill();
-        }
+        device.made = initial::device::make(settings, &mut device.map);
         device
     }
 
@@ -229,7 +229,7 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
-        if self.settings.keys.state.initial == InitialState::Full {
+        if self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
         }
         self.checker = Some(checker);
@@ -362,28 +362,6 @@ impl Device {
         let narrow = |number: u64| u32::try_from(number).expect("checked against the capacity");
         let pages = narrow(last.saturating_sub(first));
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
-    }
-
-    /// Writes every exported page and every map page once, in order, in no time.
-    fn fill(&mut self) {
-        for lpn in (0..self.settings.exported_units).map(Lpn::new) {
-            let plane = self.settings.geometry.plane_of_lpn(lpn);
-            self.put(plane, Frontier::HostData(0), Owner::Data(lpn));
-        }
-        for page in (0..self.settings.map_pages).map(MapPage::new) {
-            self.put(self.plane_of_map(page), Frontier::HostMap, Owner::Map(page));
-        }
-        self.map.blocks.end_programs();
-    }
-
-    fn put(&mut self, plane: PlaneId, frontier: Frontier, owner: Owner) {
-        let unit = self.map.blocks.take_unit(plane, frontier);
-        let (ppn, _) = unit.expect("the settings leave room for every unit");
-        let block = self.settings.geometry.unit_in_block(ppn) + 1;
-        if block == self.settings.geometry.units_per_block() {
-            self.map.blocks.programmed(ppn);
-        }
-        self.map.commit(owner, ppn);
     }
 
     /// The plane of a map page: the one that striping gives to its number.
