@@ -27,6 +27,7 @@ pub mod check;
 pub mod config;
 pub mod device;
 pub mod ftl;
+pub mod initial;
 pub mod metrics;
 pub mod observe;
 pub mod policy;

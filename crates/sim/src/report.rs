@@ -249,6 +249,10 @@ impl Wear {
 pub struct Verdict {
     /// What the device held when the run started.
     pub initial_state: &'static str,
+    /// The write amplification that goes with a steady state ...
+    pub initial_write_amplification: Option<f64>,
+    /// ... and its relative error, where it was found by simulating a small pool.
+    pub initial_error: Option<f64>,
     /// Whether garbage collection ran.
     pub gc_ran: bool,
     /// Time the dies were busy / (dies x time of arrivals); above 1 the device cannot keep up.

@@ -117,6 +117,8 @@ fn results(with: &[&str], settings: &Settings, requests: &[Request]) -> String {
     let run = if has_streams(with) { run_streams } else { run };
     let mut report = run(settings, requests);
     report.verdict.initial_state = "";
+    report.verdict.initial_write_amplification = None;
+    report.verdict.initial_error = None;
     report.verdict.unmapped_read_cost = "";
     format!("{report:?}")
 }

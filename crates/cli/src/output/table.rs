@@ -249,9 +249,20 @@ fn verdict(report: &Report) -> String {
     };
     let collection =
         if verdict.gc_ran { "garbage collection ran" } else { "garbage collection did not run" };
+    let state = match (verdict.initial_write_amplification, verdict.initial_error) {
+        (Some(factor), Some(error)) => format!(
+            "{} (write amplification {factor:.2} by a miniature, good to about {:.1} %)",
+            verdict.initial_state,
+            error * 100.0
+        ),
+        (Some(factor), None) => {
+            format!("{} (write amplification {factor:.2} by formula)", verdict.initial_state)
+        }
+        (None, _) => verdict.initial_state.to_string(),
+    };
     let mut text = format!(
-        "verdict: the device starts {}; {collection}; {load}; {queue} (most outstanding: {})",
-        verdict.initial_state, verdict.most_outstanding
+        "verdict: the device starts {state}; {collection}; {load}; {queue} (most outstanding: {})",
+        verdict.most_outstanding
     );
     if verdict.unmapped_reads > 0 {
         let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };

@@ -50,6 +50,7 @@ utilisation.{channels,dies}.{max,mean,min} number?
 verdict.offered_load number?
 verdict.{folded_requests,most_outstanding,unmapped_reads} integer
 verdict.{gc_ran,queue_grew} boolean
+verdict.{initial_error,initial_write_amplification} number?
 verdict.{initial_state,unmapped_read_cost} text
 waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean} number?
 wear.erases_mean number

@@ -112,7 +112,7 @@ impl Settings {
             maps: !resident,
         };
         let most = check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail);
-        Some(Self {
+        let settings = Self {
             keys,
             geometry,
             exported_units: small(exported),
@@ -121,7 +121,11 @@ impl Settings {
             map_pages: small(map_pages),
             frontiers,
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
-        })
+        };
+        if let Err(why) = crate::initial::device::check(&settings) {
+            problems.push(Problem { place: String::new(), what: why.to_string() });
+        }
+        Some(settings)
     }
 }
 

@@ -525,6 +525,12 @@ choice! {
         Fresh = "fresh",
         /// Every exported page was written once, in order.
         Full = "full",
+        /// Every exported unit was written once, in random order.
+        Random = "random",
+        /// Full, then overwritten at random without timing.
+        Aged = "aged",
+        /// As random writes leave it in the long run, made without simulating them.
+        Steady = "steady",
     }
 }
 
@@ -536,6 +542,37 @@ keys! {
             kind: Kind::Choice(InitialState::WORDS),
             source: "Lee et al., IEEE Access 2021: no preconditioning",
             flip: "full", with: &["nand.unmapped_read=zero"],
+        },
+        /// The share of the exported capacity, from its start, that is written.
+        fill_percent: u64 = 1_000_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: all of it, the hardest case for garbage collection",
+            flip: "50", with: &["@full", "nand.unmapped_read=zero"],
+        },
+        /// Writes of `aged`, as a share of the capacity that is written.
+        aged_percent: u64 = 3_000_000 => {
+            kind: Kind::percent(0, 1_000_000_000),
+            source: "assumed: enough for most of the way to steady state under uniform writes",
+            flip: "50", with: &["@full", "state.initial=aged"],
+        },
+        /// The share of the written capacity, from its start, that is hot in `aged` and `steady`.
+        hot_units_percent: u64 = 200_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: a fifth of the units",
+            flip: "10", with: &["@full", "state.initial=aged", "state.hot_writes_percent=90"],
+        },
+        /// The share of the writes of `aged` and `steady` that goes to hot units; equal to
+        /// `hot_units_percent`, writes are uniform.
+        hot_writes_percent: u64 = 200_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: uniform writes",
+            flip: "80", with: &["@full", "state.initial=aged"],
+        },
+        /// Where random numbers of `random`, `aged` and `steady` start.
+        seed: u64 = 1 => {
+            kind: Kind::count("seed", 0, 1 << 32),
+            source: "assumed",
+            flip: "2", with: &["@full", "state.initial=aged"],
         },
     }
 }

@@ -30,9 +30,9 @@ mod usage;
 
 use crate::check::Checker;
 use crate::config::{InitialState, MapStore, Settings};
-use crate::ftl::blocks::Frontier;
 use crate::ftl::line_cache::LineCache;
-use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::page_map::PageMap;
+use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
@@ -157,6 +157,7 @@ pub struct Device {
     measured: Usage,
     /// Whether it was made from a saved one.
     restored: bool,
+    made: initial::device::Made,
 }
 
 impl fmt::Debug for Device {
@@ -236,10 +237,9 @@ impl Device {
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
+            made: initial::device::Made::default(),
         };
-        if keys.state.initial == InitialState::Full {
-            device.fill();
-        }
+        device.made = initial::device::make(settings, &mut device.map);
         device
     }
 
@@ -252,7 +252,7 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         let mut checker = Box::new(Checker::new(&self.settings));
-        if self.restored || self.settings.keys.state.initial == InitialState::Full {
+        if self.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
         }
         self.checker = Some(checker);
@@ -351,28 +351,6 @@ impl Device {
         let narrow = |number: u64| u32::try_from(number).expect("checked against the capacity");
         let pages = narrow(last.saturating_sub(first));
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
-    }
-
-    /// Writes every exported page and every map page once, in order, in no time.
-    fn fill(&mut self) {
-        for lpn in (0..self.settings.exported_units).map(Lpn::new) {
-            let plane = self.settings.geometry.plane_of_lpn(lpn);
-            self.put(plane, Frontier::HostData(0), Owner::Data(lpn));
-        }
-        for page in (0..self.settings.map_pages).map(MapPage::new) {
-            self.put(self.plane_of_map(page), Frontier::HostMap, Owner::Map(page));
-        }
-        self.map.blocks.end_programs();
-    }
-
-    fn put(&mut self, plane: PlaneId, frontier: Frontier, owner: Owner) {
-        let unit = self.map.blocks.take_unit(plane, frontier);
-        let (ppn, _) = unit.expect("the settings leave room for every unit");
-        let block = self.settings.geometry.unit_in_block(ppn) + 1;
-        if block == self.settings.geometry.units_per_block() {
-            self.map.blocks.programmed(ppn);
-        }
-        self.map.commit(owner, ppn);
     }
 
     /// The plane of a map page: the one that striping gives to its number.

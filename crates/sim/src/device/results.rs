@@ -459,6 +459,8 @@ impl Device {
         let capacity = u128::from(span) * at_once as u128;
         Verdict {
             initial_state: keys.state.initial.word(),
+            initial_write_amplification: self.made.write_amplification,
+            initial_error: self.made.error,
             gc_ran: self.totals.gc_jobs > 0,
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),

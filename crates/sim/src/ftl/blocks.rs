@@ -4,6 +4,8 @@
 //! Every vector starts as zeros that the operating system maps on first use, so a fresh device of
 //! any size costs no time. Block numbers are stored plus one where 0 has to mean none.
 
+mod lay;
+
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 

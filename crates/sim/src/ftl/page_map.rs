@@ -3,6 +3,8 @@
 //! Four bytes a unit each way and a bit. The map is committed when a program completes; what the flash copy
 //! of the map holds is a matter of time only, so it is not stored.
 
+mod lay;
+
 use super::blocks::Blocks;
 use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;

@@ -1,0 +1,30 @@
+//! Blocks put straight into a state, for devices that start with a history. Pools must be fresh.
+
+use super::{Blocks, Frontier, OpenBlock};
+use flashyard_core::units::{BlockId, PlaneId};
+
+impl Blocks {
+    /// A block has been filled, later than all others so far, and holds this many valid units.
+    pub(crate) fn lay_full(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
+        self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
+        self.valid[block.index()] = valid;
+        self.full[block.index()] = true;
+        self.link(block);
+    }
+
+    /// A block is open, and its first `valid` units are all that was written.
+    pub(crate) fn lay_open(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
+        let plane = self.geometry.plane_of_block(block);
+        let slot = self.slot(plane, frontier);
+        self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
+        self.valid[block.index()] = valid;
+        self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
+    }
+
+    /// The first `used` blocks of a plane are in use, the others free.
+    pub(crate) fn lay_used(&mut self, plane: PlaneId, used: u32) {
+        let pool = &mut self.pools[plane.index()];
+        pool.next_fresh = used;
+        pool.free_blocks = self.geometry.blocks_per_plane - used;
+    }
+}

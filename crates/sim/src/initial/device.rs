@@ -1,0 +1,282 @@
+//! The initial states of a device: pools as the settings have them, put into its map.
+
+use super::place::{Cursor, Orders, Slots, walk};
+use super::plan::{Plan, Recipe};
+use super::random::Random;
+use super::{Cleaning, Pool, Refusal, miniature};
+use crate::config::{InitialState, MapStore, Settings};
+use crate::ftl::blocks::Frontier;
+use crate::ftl::page_map::{Owner, PageMap};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+use std::ops::Range;
+
+/// What is known of a state that was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Made {
+    /// The write amplification that goes with the state; none where none was looked for.
+    pub write_amplification: Option<f64>,
+    /// How far off it may be, where it was found by simulating a small pool: by how much that of a
+    /// pool of half the size differs.
+    pub error: Option<f64>,
+}
+
+/// Whether the initial state can be made; the reason if not.
+pub fn check(settings: &Settings) -> Result<(), Refusal> {
+    if settings.keys.state.initial != InitialState::Steady {
+        return Ok(());
+    }
+    if settings.keys.map.store != MapStore::Resident {
+        return Err(Refusal(
+            "state.initial: with a map on flash the steady state of map pages depends on the cache \
+             and is not known; set map.store = \"resident\" or state.initial = \"aged\""
+                .to_string(),
+        ));
+    }
+    let pools = Pools::new(settings);
+    let (pool, writes) = (pools.pool(0), pools.writes());
+    let refuse = |why: String| {
+        let remedy = "raise ftl.over_provisioning_percent or lower gc.soft_free_blocks";
+        Err(Refusal(format!("state.initial: no steady state: {why}; {remedy}")))
+    };
+    if pool.logical_units() == 0 {
+        return refuse("nothing is written, see state.fill_percent".to_string());
+    }
+    if !pool.has_room() {
+        return refuse(format!(
+            "{} units do not fit the {} blocks of {} units of a plane that are neither free nor open",
+            pool.logical_units(),
+            pool.full_blocks(),
+            pool.block_units,
+        ));
+    }
+    if Recipe::needs_miniature(&pool, pools.cleaning, writes) {
+        let fits = miniature::check(&pool);
+        return fits.or_else(|Refusal(why)| refuse(why));
+    }
+    Ok(())
+}
+
+/// Puts a fresh device into the initial state of its settings.
+pub fn make(settings: &Settings, map: &mut PageMap) -> Made {
+    let pools = Pools::new(settings);
+    let mut made = Made::default();
+    let state = settings.keys.state.initial;
+    match state {
+        InitialState::Fresh => return made,
+        InitialState::Full | InitialState::Aged => {
+            (0..pools.filled).for_each(|lpn| pools.put(map, Lpn::new(lpn)));
+        }
+        InitialState::Random => walk(0..pools.filled, pools.window(), pools.seed, |lpn| {
+            pools.put(map, Lpn::new(lpn));
+        }),
+        InitialState::Steady => made = pools.construct(map),
+    }
+    for page in (0..settings.map_pages).map(MapPage::new) {
+        let plane = settings.geometry.plane_of_stripe(page.get());
+        put(settings, map, plane, Frontier::HostMap, Owner::Map(page));
+    }
+    if state == InitialState::Aged {
+        pools.age(map);
+    }
+    map.blocks.end_programs();
+    made
+}
+
+/// Programs the next unit of a frontier.
+fn put(settings: &Settings, map: &mut PageMap, plane: PlaneId, frontier: Frontier, owner: Owner) {
+    let taken = map.blocks.take_unit(plane, frontier);
+    let (ppn, _) = taken.expect("the settings leave room for every unit");
+    if settings.geometry.unit_in_block(ppn) + 1 == settings.geometry.units_per_block() {
+        map.blocks.programmed(ppn);
+    }
+    map.commit(owner, ppn);
+}
+
+/// The pools of a device, and how they are written.
+struct Pools<'a> {
+    settings: &'a Settings,
+    cleaning: Cleaning,
+    /// Units that are written, and how many of them are in the first class.
+    filled: u32,
+    hot: u32,
+    seed: u64,
+    /// The plane of each stripe of a round of static striping, and the stripe of each plane.
+    planes: Vec<u32>,
+    stripes: Vec<u32>,
+}
+
+impl<'a> Pools<'a> {
+    fn new(settings: &'a Settings) -> Self {
+        let state = &settings.keys.state;
+        let filled = share(settings.exported_units, state.fill_percent);
+        let uniform = state.hot_units_percent == state.hot_writes_percent;
+        let hot = if uniform { 0 } else { share(filled, state.hot_units_percent) };
+        let geometry = &settings.geometry;
+        let planes: Vec<u32> = (0..geometry.all_planes())
+            .map(|stripe| geometry.plane_of_stripe(stripe).get())
+            .collect();
+        let mut stripes = vec![0; planes.len()];
+        for (stripe, plane) in (0..).zip(&planes) {
+            stripes[*plane as usize] = stripe;
+        }
+        let cleaning = Cleaning::Greedy;
+        Self { settings, cleaning, filled, hot, seed: state.seed, planes, stripes }
+    }
+
+    const fn count(&self) -> u32 {
+        self.settings.geometry.all_planes()
+    }
+
+    #[inline]
+    fn of_lpn(&self, lpn: u32) -> u32 {
+        let stripe = lpn / self.settings.geometry.units_per_page;
+        self.planes[(stripe % self.settings.geometry.all_planes()) as usize]
+    }
+
+    /// Logical neighbours that lie in different pools, or together on a page.
+    const fn window(&self) -> u32 {
+        self.settings.geometry.all_planes() * self.settings.geometry.units_per_page
+    }
+
+    /// How many of the first `count` logical units a pool holds.
+    fn units_of(&self, pool: u32, count: u32) -> u32 {
+        let units = self.settings.geometry.units_per_page;
+        let round = self.window();
+        let first = self.stripes[pool as usize] * units;
+        count / round * units + (count % round).saturating_sub(first).min(units)
+    }
+
+    /// Shares of host writes that go to the first and to the second class.
+    fn writes(&self) -> [f64; 2] {
+        let hot = self.settings.keys.state.hot_writes_percent as f64 / 1e6;
+        if self.hot == 0 {
+            [0.0, 1.0]
+        } else if self.hot == self.filled {
+            [1.0, 0.0]
+        } else {
+            [hot, 1.0 - hot]
+        }
+    }
+
+    fn pool(&self, pool: u32) -> Pool {
+        let hot = self.units_of(pool, self.hot);
+        let soft = self.settings.keys.gc.soft_free_blocks;
+        Pool {
+            blocks: self.settings.geometry.blocks_per_plane,
+            block_units: self.settings.geometry.units_per_block(),
+            program_units: self.settings.geometry.program_units(),
+            units: [hot, self.units_of(pool, self.filled) - hot],
+            soft: u32::try_from(soft).expect("the key's range fits 32 bits"),
+            generations: u32::from(self.settings.frontiers.generations),
+        }
+    }
+
+    fn put(&self, map: &mut PageMap, lpn: Lpn) {
+        let plane = PlaneId::new(self.of_lpn(lpn.get()));
+        put(self.settings, map, plane, Frontier::HostData(0), Owner::Data(lpn));
+        map.lay_sectors(lpn);
+    }
+
+    /// Writes random units, without timing, and collects as the device does.
+    fn age(&self, map: &mut PageMap) {
+        let writes = u128::from(self.filled) * u128::from(self.settings.keys.state.aged_percent);
+        let mut random = Random::new(self.seed, 3);
+        let [hot, _] = self.writes();
+        for _ in 0..writes / 1_000_000 {
+            let is_hot = self.hot > 0 && random.unit() < hot;
+            let unit = if is_hot {
+                random.below(self.hot)
+            } else {
+                self.hot + random.below(self.filled - self.hot)
+            };
+            let plane = PlaneId::new(self.of_lpn(unit));
+            let opens = !map.blocks.has_open_block(plane, Frontier::HostData(0));
+            self.put(map, Lpn::new(unit));
+            if opens {
+                self.collect(map, plane);
+            }
+        }
+    }
+
+    /// Collects garbage until enough blocks are free or no full block has an invalid unit.
+    fn collect(&self, map: &mut PageMap, plane: PlaneId) {
+        while u64::from(map.blocks.free_blocks(plane)) <= self.settings.keys.gc.soft_free_blocks {
+            let Some(victim) = map.blocks.victim(plane) else { return };
+            map.blocks.claim(victim);
+            let mut from = 0;
+            while let Some((unit, _, owner)) = map.next_valid(victim, from) {
+                put(self.settings, map, plane, map.blocks.copy_frontier(victim), owner);
+                from = unit + 1;
+            }
+            map.blocks.erased(victim);
+        }
+    }
+
+    /// Puts every pool into steady state.
+    fn construct(&self, map: &mut PageMap) -> Made {
+        let checked = "the settings were checked for it";
+        let recipe = Recipe::new(&self.pool(0), self.cleaning, self.writes(), self.seed);
+        let recipe = recipe.expect(checked);
+        let slots: Vec<Slots> = (0..self.count())
+            .map(|pool| {
+                let mut random = Random::new(self.seed, 16 + u64::from(pool));
+                let plan = recipe.plan(&self.pool(pool), &mut random).expect(checked);
+                let (slots, numbers) = Slots::new(&plan, &mut random);
+                self.lay_blocks(map, pool, &plan, &numbers);
+                slots
+            })
+            .collect();
+        let orders = Orders::new(self.pool(0).block_units, self.seed);
+        self.lay_units(map, 0, 0..self.hot, &slots, &orders);
+        self.lay_units(map, 1, self.hot..self.filled, &slots, &orders);
+        Made { write_amplification: Some(recipe.write_amplification), error: recipe.error }
+    }
+
+    fn lay_blocks(&self, map: &mut PageMap, pool: u32, plan: &Plan, numbers: &[u32]) {
+        let plane = PlaneId::new(pool);
+        let first = self.settings.geometry.first_block(plane).get();
+        for (number, full) in numbers.iter().zip(&plan.full) {
+            let valid = full.valid[0] + full.valid[1];
+            map.blocks.lay_full(BlockId::new(first + number), frontier(full.generation), valid);
+        }
+        let mut used = u32::try_from(plan.full.len()).expect("blocks have 32 bits");
+        for open in &plan.open {
+            let valid = open.valid[0] + open.valid[1];
+            map.blocks.lay_open(BlockId::new(first + used), frontier(open.generation), valid);
+            used += 1;
+        }
+        map.blocks.lay_used(plane, used);
+    }
+
+    /// Gives the units of a class their places, all pools at a time.
+    fn lay_units(
+        &self,
+        map: &mut PageMap,
+        class: usize,
+        range: Range<u32>,
+        slots: &[Slots],
+        orders: &Orders,
+    ) {
+        let mut cursors = vec![Cursor::default(); slots.len()];
+        let units =
+            self.settings.geometry.blocks_per_plane * self.settings.geometry.units_per_block();
+        walk(range, self.window(), self.seed, |lpn| {
+            let pool = self.of_lpn(lpn);
+            let place = cursors[pool as usize].next(class, &slots[pool as usize], orders);
+            let place = place.expect("plans hold every unit");
+            map.lay(Lpn::new(lpn), Ppn::new(pool * units + place));
+        });
+    }
+}
+
+/// What fills the blocks of a generation.
+fn frontier(generation: u32) -> Frontier {
+    let copies = |more: u32| Frontier::CopiedData(more.to_le_bytes()[0]);
+    generation.checked_sub(1).map_or(Frontier::HostData(0), copies)
+}
+
+/// A share in parts per million of a number.
+fn share(count: u32, ppm: u64) -> u32 {
+    let share = u128::from(count) * u128::from(ppm) / 1_000_000;
+    u32::try_from(share.min(u128::from(count))).expect("at most the number")
+}
