@@ -19,7 +19,7 @@ const WRITE: RequestOp = RequestOp::Write;
 /// tR = 100 us, tPROG = 1000 us, no transfer time, no map cache, 16 dies.
 fn device(keys: &[&str]) -> Settings {
     let base = [
-        "geometry.blocks_per_die=512",
+        "geometry.blocks_per_plane=512",
         "geometry.channels=4",
         "geometry.ways=4",
         "nand.read_us=100",
@@ -260,7 +260,7 @@ fn random_interfaces_keep_every_rule() {
             [
                 "state.initial=full",
                 "geometry.channels=2",
-                "geometry.blocks_per_die=64",
+                "geometry.blocks_per_plane=64",
                 "geometry.pages_per_block=8",
                 "ftl.over_provisioning_percent=100",
                 "map.cache_bytes=256",

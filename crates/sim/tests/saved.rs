@@ -57,7 +57,7 @@ fn random_settings(random: &mut Random) -> Settings {
         "map.entries_per_page=64".to_string(),
         "geometry.channels=2".to_string(),
         "geometry.ways=2".to_string(),
-        "geometry.blocks_per_die=64".to_string(),
+        "geometry.blocks_per_plane=64".to_string(),
         "geometry.pages_per_block=8".to_string(),
         "ftl.over_provisioning_percent=100".to_string(),
     ])
@@ -101,7 +101,7 @@ fn a_restored_device_goes_on_as_if_it_had_not_stopped() {
 fn worked(keys: &[&str]) -> (Settings, Vec<u8>) {
     let base = [
         "state.initial=full",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=100",
         "map.entries_per_page=64",
@@ -187,7 +187,7 @@ fn fresh_space_is_not_stored() {
     let settings = try_settings(&[
         "geometry.channels=8",
         "geometry.ways=8",
-        "geometry.blocks_per_die=4096",
+        "geometry.blocks_per_plane=4096",
         "geometry.pages_per_block=256",
         "geometry.page_bytes=16384",
         "map.store=resident",

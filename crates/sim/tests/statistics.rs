@@ -22,7 +22,7 @@ fn full(keys: &[&str]) -> Settings {
         "state.initial=full",
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=100",
         "channel.ps_per_byte=2500",
@@ -131,7 +131,7 @@ fn bins_add_up_to_the_report() {
 #[test]
 fn free_blocks_are_those_at_the_end_of_each_bin() {
     let settings = settings(&[
-        "geometry.blocks_per_die=512",
+        "geometry.blocks_per_plane=512",
         "geometry.pages_per_block=16",
         "ftl.over_provisioning_percent=30",
         "map.store=resident",
@@ -162,7 +162,7 @@ fn a_series_is_made_only_where_it_is_asked_for() {
 #[test]
 fn utilisation_is_the_share_of_busy_time() {
     let settings = settings(&[
-        "geometry.blocks_per_die=512",
+        "geometry.blocks_per_plane=512",
         "geometry.ways=2",
         "nand.read_us=100",
         "channel.ps_per_byte=15625",

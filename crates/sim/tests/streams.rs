@@ -18,7 +18,7 @@ const WRITE: RequestOp = RequestOp::Write;
 /// tR = 100 us, tPROG = 1000 us, 64 us a page on the channel (4096 B x 15,625 ps), no map cache.
 fn device(keys: &[&str]) -> Settings {
     let base = [
-        "geometry.blocks_per_die=512",
+        "geometry.blocks_per_plane=512",
         "nand.read_us=100",
         "nand.program_us=1000",
         "channel.ps_per_byte=15625",
@@ -34,7 +34,7 @@ fn full(keys: &[&str]) -> Settings {
         "state.initial=full",
         "geometry.channels=2",
         "geometry.ways=2",
-        "geometry.blocks_per_die=64",
+        "geometry.blocks_per_plane=64",
         "geometry.pages_per_block=8",
         "ftl.over_provisioning_percent=100",
         "channel.ps_per_byte=2500",

@@ -21,6 +21,7 @@ energy_pj.{attributed,total,unattributed} integer
 flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
 flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
+flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
 gc.{cached_entries_updated,copies_superseded,jobs} integer
