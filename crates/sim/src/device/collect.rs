@@ -84,7 +84,10 @@ impl Device {
             self.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
             let mut state = Set { source: Some(source), ..Set::VACANT };
             match owner {
-                Owner::Data(lpn) => state.lpn = lpn,
+                Owner::Data(lpn) => {
+                    self.map.prefetch(u64::from(lpn.get()));
+                    state.lpn = lpn;
+                }
                 Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
             }
             let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];

@@ -321,6 +321,10 @@ impl Device {
         if !feed.pull().map_err(RunError::Workload)? {
             return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
         }
+        if let Some(request) = &feed.next {
+            let unit = u64::from(self.settings.geometry.unit_sectors());
+            self.map.prefetch(request.first_sector / unit);
+        }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
         if late && feed.keys.pacing == Pacing::Open {
             return Err(RunError::Sim(SimError::TooLate { order: self.arrived }));

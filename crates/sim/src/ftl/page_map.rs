@@ -65,6 +65,18 @@ impl PageMap {
         self.l2p[lpn.index()].checked_sub(1).map(Ppn::new)
     }
 
+    /// Asks the processor to bring the entry of a logical unit into its cache; numbers beyond the
+    /// device are ignored.
+    pub fn prefetch(&self, lpn: u64) {
+        let index = usize::try_from(lpn).unwrap_or(usize::MAX);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(entry) = self.l2p.get(index) {
+            safe_arch::prefetch_t0(entry);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = index;
+    }
+
     /// Where a map page is.
     pub fn lookup_map(&self, page: MapPage) -> Option<Ppn> {
         self.gtd[page.index()].checked_sub(1).map(Ppn::new)
