@@ -95,7 +95,8 @@ fn devices_that_cannot_exist_are_refused() {
     };
     let line = "map.cache_bytes: 31 is smaller than a line (8 entries of 4 bytes = 32)";
     check(&["map.cache_bytes=31"], line);
-    let units = "geometry: 9448928051200 mapping units are more than 32 bits count (4294967294); make ...";
+    let units =
+        "geometry: 9448928051200 mapping units are more than 32 bits count (4294967294); make ...";
     check(&["geometry.channels=1024", "geometry.ways=1024"], units);
     let room = "geometry.blocks_per_plane: 20 blocks leave no room to write: ...";
     check(&["geometry.blocks_per_plane=20"], room);

@@ -420,7 +420,9 @@ impl Device {
         self.sets.resize(count, Set::VACANT);
         self.positions.ready.resize(count, ABSENT);
         self.positions.deadline.resize(count, ABSENT);
-        self.graph.storage_mut().0.resize(count, Node::VACANT);
+        let (nodes, edges) = self.graph.storage_mut();
+        nodes.resize(count, Node::VACANT);
+        edges.resize(edges.len().max(2 * count), Edge::VACANT);
         for list in
             [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed, &mut self.done]
         {
