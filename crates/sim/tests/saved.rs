@@ -96,7 +96,7 @@ fn streams<'a>(lists: &'a [Vec<Request>], kinds: &[Pacing]) -> Vec<Stream<'a, In
 #[test]
 fn a_restored_device_goes_on_as_if_it_had_not_stopped() {
     let mut collected = 0;
-    for seed in 0..60 {
+    for seed in 0..40 {
         let mut random = Random(seed);
         let settings = random_settings(&mut random);
         let count = random.pick(&[40, 700]);
@@ -117,7 +117,7 @@ fn a_restored_device_goes_on_as_if_it_had_not_stopped() {
         collected += expected.gc.jobs;
         assert_eq!(format!("{found:?}"), format!("{expected:?}"), "seed {seed}");
     }
-    assert!(collected > 10_000, "garbage was collected: {collected}");
+    assert!(collected > 5_000, "garbage was collected: {collected}");
 }
 
 /// A device after some work, and the bytes of it.
@@ -204,19 +204,19 @@ fn damaged_files_are_refused() {
     }
 }
 
-/// What was never written takes next to no bytes: a fresh device of a terabyte fits a megabyte.
+/// What was never written takes next to no bytes: a fresh device of 256 GB fits a megabyte.
 #[test]
 fn fresh_space_is_not_stored() {
     let settings = try_settings(&[
         "geometry.channels=8",
         "geometry.ways=8",
-        "geometry.blocks_per_plane=4096",
+        "geometry.blocks_per_plane=1024",
         "geometry.pages_per_block=256",
         "geometry.page_bytes=16384",
         "map.store=resident",
     ])
     .unwrap();
-    assert!(settings.capacity_sectors() * 512 > 1_000_000_000_000, "a terabyte");
+    assert!(settings.capacity_sectors() * 512 > 256_000_000_000, "256 GB");
     let mut bench = Device::new(&settings);
     let writes = [request(0, RequestOp::Write, 0, 4)];
     let streams = vec![named("a", pacing(Pacing::Closed, 1), &writes)];

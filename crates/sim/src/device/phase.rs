@@ -164,8 +164,8 @@ impl Device {
 
     /// Runs a phase: until its limit or the end of all streams, then until every request is
     /// answered and every job of garbage collection is over. Requests of `streams[k]` carry the
-    /// stream k; those of a stream that is alone keep their own. After an error the device cannot be
-    /// used any more.
+    /// stream k; those of a stream that is alone keep their own. After an error the device cannot
+    /// be used any more.
     pub fn run_phase<E>(
         &mut self,
         phase: &PhaseKeys,

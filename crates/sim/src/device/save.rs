@@ -2,8 +2,8 @@
 //!
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
-//! sections geometry, map and ftl, and the bits of a cell) must agree; all others may differ, so that an experiment can
-//! branch: another policy, another interface, other times.
+//! sections geometry, map and ftl, and the bits of a cell) must agree; all others may differ, so
+//! that an experiment can branch: another policy, another interface, other times.
 
 use super::phase::PhaseReport;
 use super::{Device, Plane};
