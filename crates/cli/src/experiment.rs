@@ -181,6 +181,13 @@ pub(crate) struct PhasePlan {
     pub(crate) streams: Vec<StreamPlan>,
 }
 
+impl PhasePlan {
+    /// Whether it ends though its streams do not.
+    const fn has_limit(&self) -> bool {
+        self.keys.requests > 0 || self.keys.time_ms > 0 || self.keys.stable_percent > 0
+    }
+}
+
 /// The name of a phase that has none of its own.
 pub(crate) fn phase_name(index: usize) -> String {
     format!("phase {}", index + 1)
@@ -272,7 +279,16 @@ impl Experiment {
             let Owner::Stream(phase, stream, "pattern") = owner else { continue };
             let plan = &self.phases[phase].streams[stream];
             let untimed = matches!(plan.keys.pacing, Pacing::Closed | Pacing::Fast);
-            if plan.origin == Origin::Pattern && plan.pattern.arrival != Arrival::None && untimed {
+            if plan.origin != Origin::Pattern {
+                continue;
+            }
+            if plan.pattern.requests == 0 && !self.phases[phase].has_limit() {
+                found.push(format!(
+                    "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
+                     requests, time_ms or stable_percent of the phase"
+                ));
+            }
+            if plan.pattern.arrival != Arrival::None && untimed {
                 let arrival = plan.pattern.arrival.word();
                 let pacing = plan.keys.pacing.word();
                 found.push(format!(

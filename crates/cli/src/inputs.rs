@@ -168,6 +168,9 @@ impl Inputs {
         let stream = stream.ok_or_else(|| {
             wrong(&format!("{}: it has several streams; name one of them", self.workload_name()))
         })?;
+        if stream.origin == Origin::Pattern && stream.pattern.requests == 0 {
+            return Err(wrong("pattern.requests: 0 has no end; set a number"));
+        }
         stream.open(self.seed, capacity_sectors)
     }
 }

@@ -17,6 +17,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod agenda;
 pub mod command;
 pub mod geometry;
 pub mod graph;

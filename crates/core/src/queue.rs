@@ -8,10 +8,14 @@ use crate::heap::{ABSENT, Entry, IndexedHeap};
 use crate::policy::Placement;
 use crate::units::Time;
 
-/// Order among ready commands: queue, key, insertion number.
-pub type ReadyKey = (u8, u64, u64);
-/// Order among commands with a deadline: deadline, queue, insertion number.
-pub type DeadlineKey = (Time, u8, u64);
+/// Order among ready commands: queue, key, insertion number, from the highest bits down.
+pub type ReadyKey = u128;
+/// Order among commands with a deadline: deadline, queue, insertion number, from the highest bits
+/// down.
+pub type DeadlineKey = u128;
+
+/// Bits of an insertion number: 2,000 years of a million insertions a second.
+const NUMBER_BITS: u32 = 56;
 
 /// Where commands stand in the heaps of all dies; one pair of slices serves every queue.
 #[derive(Debug)]
@@ -74,9 +78,14 @@ where
         number: u64,
     ) {
         let Placement { queue, key, deadline } = *placement;
-        self.ready.push(positions.ready.as_mut(), (queue, key, number), command);
+        debug_assert!(number >> NUMBER_BITS == 0, "insertion numbers are used up");
+        let tail = u128::from(number);
+        let ready = (u128::from(queue) << 120) | (u128::from(key) << NUMBER_BITS) | tail;
+        self.ready.push(positions.ready.as_mut(), ready, command);
         if let Some(deadline) = deadline {
-            self.deadlines.push(positions.deadline.as_mut(), (deadline, queue, number), command);
+            let order = (u128::from(queue) << NUMBER_BITS) | tail;
+            let key = (u128::from(deadline.as_ns()) << 64) | order;
+            self.deadlines.push(positions.deadline.as_mut(), key, command);
         }
     }
 
@@ -88,16 +97,22 @@ where
     ) -> Option<Time> {
         self.ready.remove(positions.ready.as_mut(), command);
         let deadlines = positions.deadline.as_mut();
-        (deadlines[command as usize] != ABSENT).then(|| self.deadlines.remove(deadlines, command).0)
+        (deadlines[command as usize] != ABSENT)
+            .then(|| deadline_of(self.deadlines.remove(deadlines, command)))
     }
 
     /// The command to serve next at `now`.
     pub fn peek(&self, now: Time) -> Option<u32> {
         match self.deadlines.peek() {
-            Some(((deadline, _, _), command)) if deadline <= now => Some(command),
+            Some((key, command)) if deadline_of(key) <= now => Some(command),
             _ => self.ready.peek().map(|(_, command)| command),
         }
     }
+}
+
+/// The deadline in a key.
+fn deadline_of(key: DeadlineKey) -> Time {
+    Time::from_ns(u64::try_from(key >> 64).expect("the upper half has 64 bits"))
 }
 
 #[cfg(test)]
@@ -106,10 +121,7 @@ mod tests {
 
     #[test]
     fn expired_commands_come_first_and_equal_keys_in_order() {
-        let mut queue = CommandQueue::new(
-            [Entry::vacant((0, 0, 0)); 4],
-            [Entry::vacant((Time::ZERO, 0, 0)); 4],
-        );
+        let mut queue = CommandQueue::new([Entry::vacant(0); 4], [Entry::vacant(0); 4]);
         let mut positions = Positions { ready: [ABSENT; 4], deadline: [ABSENT; 4] };
         let place = |queue, key, deadline: Option<u64>| Placement {
             queue,

@@ -140,7 +140,7 @@ fn next(state: &mut u64) -> u64 {
     *state ^ (*state >> 29)
 }
 
-type Queue = CommandQueue<Vec<Entry<(u8, u64, u64)>>, Vec<Entry<(Time, u8, u64)>>>;
+type Queue = CommandQueue<Vec<Entry<u128>>, Vec<Entry<u128>>>;
 
 /// A queue of 256 commands with deadlines, and what inserting needs.
 struct Waiting {
@@ -153,8 +153,8 @@ struct Waiting {
 impl Waiting {
     fn new() -> Self {
         let places = DEPTH as usize;
-        let ready = vec![Entry::vacant((0, 0, 0)); places];
-        let deadlines = vec![Entry::vacant((Time::ZERO, 0, 0)); places];
+        let ready = vec![Entry::vacant(0); places];
+        let deadlines = vec![Entry::vacant(0); places];
         let mut waiting = Self {
             queue: CommandQueue::new(ready, deadlines),
             positions: Positions { ready: vec![ABSENT; places], deadline: vec![ABSENT; places] },

@@ -27,6 +27,13 @@ impl CommandPolicy for Policy {
         }
     }
 
+    fn reads_fot(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.reads_fot(),
+            Self::Own(policy) => policy.reads_fot(),
+        }
+    }
+
     fn inherits(&self) -> bool {
         match self {
             Self::BuiltIn(policy) => policy.inherits(),

@@ -58,9 +58,13 @@ fn share(share: &Share) -> String {
 /// The summary of a run.
 pub(crate) fn summary(device: &str, workload: &str, report: &Report) -> String {
     let mut text = format!("device {device}, workload {workload}\n\n");
-    if report.phases.len() > 1 {
+    let measured = report.phases.iter().any(|phase| phase.measured);
+    if report.phases.len() > 1 || !measured {
         text += &phases(report);
         text += "\n";
+    }
+    if !measured {
+        return text + "nothing was measured: set measure = true in a phase\n";
     }
     text += &latencies(report);
     text += "\n";

@@ -38,7 +38,9 @@ fn a_run_that_goes_on_is_one_that_never_stopped() {
     let folder = folder();
     let whole = folder.run(&["run", DEVICE, "both.toml", "--check", "--json"]).json();
     let restore = ["--restore", "written.state", "--check", "--json"];
-    let rest = folder.run(&[&["run", DEVICE, "read.toml"], &restore[..]].concat()).json();
+    let ran = folder.run(&[&["run", DEVICE, "read.toml"], &restore[..]].concat());
+    assert!(ran.stderr.starts_with("40 requests in "), "{}", ran.stderr);
+    let rest = ran.json();
     assert_eq!(int(&rest, "workload.requests"), 70, "measured phases before count");
     let names: Vec<_> = rest["phases"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
     assert_eq!(names, ["saved 1", "phase 1"]);

@@ -261,6 +261,11 @@ fn wrong_patterns_are_refused() {
            others are answered; set the stream's pacing to open or think"],
     );
     refused(
+        "[pattern]\nrequests = 0\n",
+        &["pattern.requests: 0 has no end, and neither has the phase; set a number, or requests, \
+           time_ms or stable_percent of the phase"],
+    );
+    refused(
         "[pattern]\n[generator]\n[trace]\npath = \"x\"\n",
         &["w.toml: [trace], [generator] and [pattern] exclude each other"],
     );
@@ -354,6 +359,34 @@ fn settings_that_reach_nothing_are_refused() {
     check("two.toml", "stream.lag.depth=3", &format!("stream.lag.depth: unknown key; {near}"));
     let near = "did you mean phase.1.requests?";
     check("phases.toml", "phase.4.requests=3", &format!("phase.4.requests: unknown key; {near}"));
+}
+
+#[test]
+fn an_endless_pattern_ends_with_its_phase() {
+    let folder = Folder::new();
+    let endless = ["random-write", "--set", "pattern.requests=0"];
+    for (limit, by) in [("phase.requests=70", "requests"), ("phase.time_ms=30", "time")] {
+        let run = json(&folder, &[&endless[..], &["--set", limit]].concat());
+        assert_eq!(run["phases"][0]["ended_by"], by);
+        assert_eq!(int(&run, "workload.requests") == 70, by == "requests");
+    }
+    let args = [&["trace", "info"], &endless[..]].concat();
+    assert_eq!(folder.run(&args).status, Some(2));
+    folder.write("w.toml", "[pattern]\nrequests = 0\n[phase]\nrequests = 9\n");
+    let ran = folder.run(&["trace", "info", "w.toml"]);
+    let message = "error: pattern.requests: 0 has no end; set a number\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (Some(2), message));
+}
+
+#[test]
+fn a_run_of_which_nothing_is_measured_says_so() {
+    let folder = Folder::new();
+    let few = ["random-write", "--set", "pattern.requests=20", "--set", "phase.measure=false"];
+    let run = json(&folder, &few);
+    assert_eq!(int(&run, "workload.requests"), 0);
+    assert_eq!(int(&run["phases"][0], "requests"), 20);
+    let text = folder.run(&[&["run", DEVICE], &few[..]].concat()).text();
+    assert!(text.ends_with("nothing was measured: set measure = true in a phase\n"), "{text}");
 }
 
 #[test]

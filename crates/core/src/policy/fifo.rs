@@ -13,6 +13,10 @@ impl CommandPolicy for FifoKeys {
         ["FIFO", "-"]
     }
 
+    fn reads_fot(&self) -> bool {
+        false
+    }
+
     fn place(&self, _command: &CommandView, _now: Time) -> Placement {
         Placement::new(0, 0)
     }

@@ -69,6 +69,11 @@ pub trait CommandPolicy {
     /// is the instant of insertion.
     fn place(&self, command: &CommandView, now: Time) -> Placement;
 
+    /// Whether placements follow [`RequestView::fot`]: without observers it is only counted then.
+    fn reads_fot(&self) -> bool {
+        true
+    }
+
     /// Whether placements follow [`CommandView::inherited`]: only then are ranks handed on.
     fn inherits(&self) -> bool {
         false
@@ -218,6 +223,9 @@ macro_rules! registry {
             }
             fn place(&self, command: &CommandView, now: Time) -> Placement {
                 match self { $(Self::$variant(policy) => policy.place(command, now),)+ }
+            }
+            fn reads_fot(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.reads_fot(),)+ }
             }
             fn inherits(&self) -> bool {
                 match self { $(Self::$variant(policy) => policy.inherits(),)+ }

@@ -17,6 +17,10 @@ impl CommandPolicy for RcfKeys {
         ["RCQ", "PCQ"]
     }
 
+    fn reads_fot(&self) -> bool {
+        false
+    }
+
     fn place(&self, command: &CommandView, _now: Time) -> Placement {
         Placement::new(by_op(command.op), 0)
     }

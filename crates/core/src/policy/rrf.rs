@@ -60,6 +60,10 @@ impl CommandPolicy for RrfKeys {
         ["RRQ", "WRQ"]
     }
 
+    fn reads_fot(&self) -> bool {
+        false
+    }
+
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let queue = by_class(request.map_or(Rank::NONE, RequestView::rank));

@@ -25,6 +25,10 @@ impl CommandPolicy for SizeKeys {
         ["RCQ", "PCQ"]
     }
 
+    fn reads_fot(&self) -> bool {
+        false
+    }
+
     fn place(&self, command: &CommandView, _now: Time) -> Placement {
         let queue = by_op(command.op);
         let sorted = queue == 0 || self.sort_programs;

@@ -167,7 +167,7 @@ impl Device {
 
     fn post(&mut self, die: DieId, place: Place, at: Time) {
         let member = 2 * die.get() + u32::from(place == Place::Output);
-        self.events.push(&mut self.event_positions, (at, member), member);
+        self.events.set(member, at);
     }
 
     /// The next event of a die is due: of its array (even) or of its page register (odd).
@@ -250,7 +250,6 @@ impl Device {
             return;
         }
         let left = operation.array_end.since(self.now);
-        self.events.remove(&mut self.event_positions, 2 * die.get());
         self.totals.suspensions += 1;
         if let Some(checker) = &mut self.checker {
             checker.suspended(die, false);

@@ -8,6 +8,9 @@ use flashyard_core::units::Span;
 impl Device {
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
     pub(super) fn count_fot(&mut self, handle: u32, new: &[u32]) {
+        if !self.counts_fot {
+            return;
+        }
         let keys = self.settings.keys.fot;
         let mut sum = Span::ZERO;
         for &set in new {

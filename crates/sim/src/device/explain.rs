@@ -9,7 +9,7 @@ use super::Device;
 use super::state::{Mode, Operation, Place};
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL};
-use flashyard_core::units::{Span, Time};
+use flashyard_core::units::{DieId, Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
 /// programs, erases, collects garbage; for the channel; commands of its own request; of others.
@@ -62,73 +62,122 @@ impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
     pub(super) fn enter(&mut self, set: u32, mode: Mode) {
         self.close_segment(set);
-        let now = self.now;
-        let base = match mode {
-            Mode::Queued | Mode::Suspended => self.die_account(self.current_die(set)),
+        match mode {
+            Mode::Queued | Mode::Suspended => {
+                let busy = self.die_busy(self.current_die(set));
+                self.sets[set as usize].track.base[DIE..BUS].copy_from_slice(&busy);
+            }
             Mode::Waiting => {
                 let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
-                self.sets[set as usize].track.source = wait.source;
-                self.sets[set as usize].track.reason = wait.kind;
-                self.account(wait.source)
+                let base = self.account(wait.source);
+                let track = &mut self.sets[set as usize].track;
+                track.source = wait.source;
+                track.reason = wait.kind;
+                track.base = base;
             }
-            Mode::Slotless | Mode::Running => [0; ACCOUNTS],
-        };
+            Mode::Slotless | Mode::Running => {}
+        }
+        self.rest(set, mode);
+    }
+
+    /// A segment that has spent nothing begins.
+    fn rest(&mut self, set: u32, mode: Mode) {
         let state = &mut self.sets[set as usize];
         state.mode = mode;
-        state.track.since = now;
-        state.track.base = base;
+        state.track.since = self.now;
     }
 
     /// Charges the time since the segment began.
     pub(super) fn close_segment(&mut self, set: u32) {
-        let spent = self.segment(set);
-        self.charge(set, spent);
+        let state = &self.sets[set as usize];
+        if state.track.since == self.now {
+            return;
+        }
+        match state.mode {
+            Mode::Slotless => {
+                let elapsed = self.now.since(state.track.since).as_ns();
+                let track = &mut self.sets[set as usize].track;
+                track.spent[SLOT] += elapsed;
+                track.parts.add(Part::Slot, elapsed);
+            }
+            Mode::Queued | Mode::Suspended => self.charge_queued(set),
+            Mode::Running => {
+                let operation = *self.operation_of(set);
+                self.charge_running(set, &operation);
+            }
+            Mode::Waiting => {
+                let source = self.account(state.track.source);
+                self.charge_waiting(set, &source);
+            }
+        }
     }
 
-    /// The same for a set whose operation has just left its die; no more time passes until the set
-    /// enters its next mode.
+    /// Ends the account of a command whose operation has just left its die.
     pub(super) fn close_with(&mut self, set: u32, operation: &Operation) {
-        let spent = self.running_segment(set, operation);
-        self.charge(set, spent);
-        let now = self.now;
-        let state = &mut self.sets[set as usize];
-        state.mode = Mode::Slotless;
-        state.track.since = now;
+        if self.sets[set as usize].track.since < self.now {
+            self.charge_running(set, operation);
+        }
+        self.rest(set, Mode::Slotless);
     }
 
-    fn charge(&mut self, set: u32, spent: [u64; ACCOUNTS]) {
-        let elapsed = self.now.since(self.sets[set as usize].track.since).as_ns();
-        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
-        if elapsed == 0 {
-            return;
+    /// A command waited in the queue of its die, and is charged with what the die did.
+    fn charge_queued(&mut self, set: u32) {
+        let busy = self.die_busy(self.current_die(set));
+        let track = &mut self.sets[set as usize].track;
+        let mut sum = 0;
+        for (place, now) in busy.into_iter().enumerate() {
+            let ns = now - track.base[DIE + place];
+            track.spent[DIE + place] += ns;
+            track.parts.add(PART_OF[DIE + place], ns);
+            sum += ns;
         }
+        assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set}");
+    }
+
+    /// A command was on its die.
+    fn charge_running(&mut self, set: u32, operation: &Operation) {
+        let state = &self.sets[set as usize];
+        let (all, bus) = self.running_time(state.track.since, operation);
+        let is_data = state.stages[self.graph.node(set).stage as usize].0.is_data();
         let state = &mut self.sets[set as usize];
-        let mut is_map = true;
-        if state.mode == Mode::Running {
-            is_map = !state.stages[self.graph.node(set).stage as usize].0.is_data();
-            state.own += Span::from_ns(elapsed);
-        }
+        state.own += Span::from_ns(all);
         let track = &mut state.track;
-        for (account, &ns) in spent.iter().enumerate() {
-            track.spent[account] += ns;
+        if operation.gc {
+            track.spent[DIE + DIE_GC] += all;
+            return track.parts.add(Part::DieGc, all);
         }
-        if state.mode == Mode::Waiting && track.reason == EdgeKind::Flush {
-            track.parts.add(Part::Flush, elapsed);
-            return;
+        let own = all - bus;
+        track.spent[BUS] += bus;
+        track.spent[OWN] += own;
+        track.parts.add(Part::Bus, bus);
+        if is_data {
+            // A running segment is closed when its command is over or suspended: what it owes the
+            // channel before the array has passed, and what it owes behind it comes in the last.
+            let transfer = std::mem::take(&mut state.channel_ns).min(own);
+            track.parts.add(Part::Transfer, transfer);
+            track.parts.add(Part::Array, own - transfer);
+        } else {
+            track.parts.add(Part::OwnMap, own);
+        }
+    }
+
+    /// A command waited for another set, whose account is `source`.
+    fn charge_waiting(&mut self, set: u32, source: &[u64; ACCOUNTS]) {
+        let spent = self.shared_segment(set, source);
+        let track = &mut self.sets[set as usize].track;
+        let elapsed = self.now.since(track.since).as_ns();
+        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
+        for (sum, ns) in track.spent.iter_mut().zip(&spent) {
+            *sum += ns;
+        }
+        if track.reason == EdgeKind::Flush {
+            return track.parts.add(Part::Flush, elapsed);
         }
         for (part, &ns) in PART_OF.iter().zip(&spent) {
             track.parts.add(*part, ns);
         }
         track.parts.add(Part::Delaying, spent[OTHER]);
-        if is_map {
-            track.parts.add(Part::OwnMap, spent[OWN]);
-        } else {
-            // A running segment is closed when its command is over or suspended: what it owes the
-            // channel before the array has passed, and what it owes behind it comes in the last.
-            let transfer = std::mem::take(&mut state.channel_ns).min(spent[OWN]);
-            track.parts.add(Part::Transfer, transfer);
-            track.parts.add(Part::Array, spent[OWN] - transfer);
-        }
+        track.parts.add(Part::OwnMap, spent[OWN]);
     }
 
     /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only since
@@ -164,17 +213,6 @@ impl Device {
         segment
     }
 
-    /// What the current segment of a set has spent until now.
-    fn segment(&mut self, set: u32) -> [u64; ACCOUNTS] {
-        let state = &self.sets[set as usize];
-        if state.mode == Mode::Waiting {
-            let source = self.account(state.track.source);
-            self.shared_segment(set, &source)
-        } else {
-            self.own_segment(set)
-        }
-    }
-
     /// The current segment of a set that waits for another one, whose account is `source`.
     fn shared_segment(&self, set: u32, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
         let state = &self.sets[set as usize];
@@ -197,35 +235,39 @@ impl Device {
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Queued | Mode::Suspended => {
-                let die = self.die_account(self.current_die(set));
-                for account in DIE..=DIE + DIE_GC {
-                    spent[account] = die[account] - track.base[account];
+                let busy = self.die_busy(self.current_die(set));
+                for (place, now) in busy.into_iter().enumerate() {
+                    spent[DIE + place] = now - track.base[DIE + place];
                 }
             }
             Mode::Running => {
-                let die = &self.dies[self.current_die(set).index()];
-                let operation = match state.place {
-                    Place::Array => &die.array,
-                    Place::Output => &die.output,
-                    Place::Suspended => &die.suspended,
-                };
-                return self.running_segment(set, operation);
+                let operation = self.operation_of(set);
+                let (all, bus) = self.running_time(track.since, operation);
+                if operation.gc {
+                    spent[DIE + DIE_GC] = all;
+                } else {
+                    spent[BUS] = bus;
+                    spent[OWN] = all - bus;
+                }
             }
             Mode::Waiting => unreachable!("a set that waits shares the segment of another"),
         }
         spent
     }
 
-    /// The segment of a command on the die: waiting for the channel before its command and before
-    /// its data, and the rest.
-    fn running_segment(&self, set: u32, operation: &Operation) -> [u64; ACCOUNTS] {
-        let since = self.sets[set as usize].track.since;
-        let mut spent = [0; ACCOUNTS];
-        let all = self.now.since(since).as_ns();
-        if operation.gc {
-            spent[DIE + DIE_GC] = all;
-            return spent;
+    /// The operation that serves the current command of a set.
+    fn operation_of(&self, set: u32) -> &Operation {
+        let die = &self.dies[self.current_die(set).index()];
+        match self.sets[set as usize].place {
+            Place::Array => &die.array,
+            Place::Output => &die.output,
+            Place::Suspended => &die.suspended,
         }
+    }
+
+    /// Time of a command on its die since an instant: all of it, and waiting for the channel before
+    /// its command and before its data.
+    fn running_time(&self, since: Time, operation: &Operation) -> (u64, u64) {
         let overlap = |from: Time, until: Time| {
             let (from, until) = (from.max(since), until.min(self.now));
             if from < until { until.since(from).as_ns() } else { 0 }
@@ -234,18 +276,16 @@ impl Device {
         if operation.out_ns > 0 {
             bus += overlap(operation.array_end, operation.out_from);
         }
-        spent[BUS] = bus;
-        spent[OWN] = all - bus;
-        spent
+        (self.now.since(since).as_ns(), bus)
     }
 
-    fn die_account(&self, die: flashyard_core::units::DieId) -> [u64; ACCOUNTS] {
+    /// The running totals of what a die does, as of now.
+    fn die_busy(&self, die: DieId) -> [u64; BUS - DIE] {
         let die = &self.dies[die.index()];
-        let mut account = [0; ACCOUNTS];
-        account[DIE..=DIE + DIE_GC].copy_from_slice(&die.busy);
+        let mut busy = die.busy;
         if let Some(doing) = die.doing {
-            account[DIE + doing] += self.now.since(die.since).as_ns();
+            busy[doing] += self.now.since(die.since).as_ns();
         }
-        account
+        busy
     }
 }

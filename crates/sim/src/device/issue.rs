@@ -46,8 +46,8 @@ impl Device {
         if queue.is_full() {
             let count = (2 * queue.len()).max(64);
             let (ready, deadlines) = queue.storage_mut();
-            ready.resize(count, Entry::vacant((0, 0, 0)));
-            deadlines.resize(count, Entry::vacant((Time::ZERO, 0, 0)));
+            ready.resize(count, Entry::vacant(0));
+            deadlines.resize(count, Entry::vacant(0));
         }
         queue.insert(&mut self.positions, set, placement, self.next_insertion);
         self.next_insertion += 1;
@@ -58,7 +58,9 @@ impl Device {
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        self.stir(die_id);
+        if !self.dies[die_id.index()].array.is_some() || self.suspends {
+            self.stir(die_id);
+        }
         if !self.observers.is_empty() {
             let event = Queued {
                 at: self.now,

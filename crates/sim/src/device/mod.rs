@@ -39,10 +39,12 @@ use crate::observe::Observer;
 use crate::policy::Policy;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
+use flashyard_core::agenda::{Agenda, Slot};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
-use flashyard_core::heap::{ABSENT, Entry, IndexedHeap};
+use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::host::AnyHostPolicy;
+use flashyard_core::policy::CommandPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
@@ -105,6 +107,10 @@ pub struct Device {
     planes: Vec<Plane>,
     /// Whether one operation may serve several commands.
     gathers: bool,
+    /// Whether programs or erases may be suspended.
+    suspends: bool,
+    /// Whether anybody reads flash operation times.
+    counts_fot: bool,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -112,7 +118,6 @@ pub struct Device {
     channel_free: Vec<Time>,
     /// The next completion of each busy die.
     events: Events,
-    event_positions: Vec<u32>,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
     graph: Graph<Vec<Node>, Vec<Edge>>,
@@ -170,8 +175,8 @@ impl fmt::Debug for Device {
     }
 }
 
-/// Completions by time, then die.
-type Events = IndexedHeap<(Time, u32), Vec<Entry<(Time, u32)>>>;
+/// Due times of arrays (even) and page registers (odd) of dies.
+type Events = Agenda<Vec<Slot>>;
 
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
@@ -185,6 +190,7 @@ impl Device {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
+        let counts_fot = policy.reads_fot();
         let mut device = Self {
             settings: *settings,
             policy,
@@ -197,11 +203,12 @@ impl Device {
             dies: (0..dies).map(|_| Die::new()).collect(),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
+            suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
+            counts_fot,
             next_stripe: 0,
             operations: 0,
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
-            events: IndexedHeap::new(vec![Entry::vacant((Time::ZERO, 0)); 2 * dies]),
-            event_positions: vec![ABSENT; 2 * dies],
+            events: Agenda::new(vec![(Time::ZERO, 0); Events::slots(2 * dies)]),
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),
@@ -246,6 +253,7 @@ impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
+        self.counts_fot = true;
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and

@@ -183,7 +183,7 @@ impl Device {
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
         loop {
-            let event = self.events.peek().map_or(Time::MAX, |((time, _), _)| time);
+            let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
             let now = event.min(self.host.timers.next()).min(run.due).min(again);
             if now == Time::MAX {
@@ -192,8 +192,12 @@ impl Device {
             assert!(now >= self.now, "time runs backwards");
             self.record_until(now);
             self.now = now;
-            while let Some((_, member)) = self.events.peek().filter(|((at, _), _)| *at == now) {
-                self.events.remove(&mut self.event_positions, member);
+            loop {
+                let (at, member) = self.events.first();
+                if at != now {
+                    break;
+                }
+                self.events.set(member, Time::MAX);
                 self.die_event(member);
             }
             self.timers_go_off();

@@ -7,7 +7,6 @@ use crate::config::MultiPlane;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
-use crate::metrics::parts::Parts;
 use crate::metrics::series::Counts;
 use crate::report::{
     EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
@@ -43,9 +42,8 @@ struct Waits {
 /// Everything that is summed up during a run.
 #[derive(Debug)]
 pub(super) struct Totals {
-    /// By operation; the last is all of them.
-    latency: [Histogram; 5],
-    parts: [Parts; 4],
+    /// By operation.
+    latency: [Histogram; 4],
     waits: [Waits; 4],
     sectors: [u64; 4],
     pub(super) work: [Tally; 3],
@@ -96,7 +94,7 @@ saved!(MapTotals { lookups, hits, misses, dirty_evictions, stalls, hazards_ignor
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, parts, waits, sectors, work, attributed, unattributed, map, gc_jobs, gc_valid,
+    latency, waits, sectors, work, attributed, unattributed, map, gc_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
@@ -105,8 +103,7 @@ saved!(Totals {
 impl Default for Totals {
     fn default() -> Self {
         Self {
-            latency: [true, true, false, false, false].map(Histogram::new),
-            parts: [Parts::default(); 4],
+            latency: [true, true, false, false].map(Histogram::new),
             waits: [Waits::default(); 4],
             sectors: [0; 4],
             work: [Tally::default(); 3],
@@ -191,8 +188,6 @@ impl Totals {
         let class = request.request.op as usize;
         let latency = now.since(request.request.arrival).as_ns();
         self.latency[class].record(latency, &request.parts);
-        self.latency[4].record(latency, &request.parts);
-        self.parts[class].merge(&request.parts);
         let waits = &mut self.waits[class];
         waits.count += 1;
         waits.queue_ns += u128::from(queue_wait(request.first_slot, request.request.arrival, now));
@@ -223,7 +218,11 @@ impl Device {
         let first = totals.first_arrival.unwrap_or_default();
         let read_write =
             |make: &dyn Fn(usize) -> Tails| BTreeMap::from([("read", make(0)), ("write", make(1))]);
-        let names = RequestOp::ALL.iter().map(|op| op.name()).chain(["all"]);
+        let mut latency_ns: BTreeMap<_, _> = RequestOp::ALL
+            .iter()
+            .map(|op| (op.name(), LatencyReport::of(&totals.latency[*op as usize])))
+            .collect();
+        latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
         Some(Report {
             workload: WorkloadReport {
@@ -235,13 +234,10 @@ impl Device {
                 first_ns: first.as_ns(),
                 last_ns: totals.last_arrival.as_ns(),
             },
-            latency_ns: names
-                .zip(&totals.latency)
-                .map(|(name, histogram)| (name, LatencyReport::of(histogram)))
-                .collect(),
+            latency_ns,
             latency_parts_ns: BTreeMap::from([
-                ("read", totals.parts[0]),
-                ("write", totals.parts[1]),
+                ("read", totals.latency[0].tail_parts(0)),
+                ("write", totals.latency[1].tail_parts(0)),
             ]),
             latency_parts_tail_ns: read_write(&|class| Tails {
                 p99: totals.latency[class].tail_parts(9_900),

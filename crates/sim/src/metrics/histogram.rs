@@ -56,6 +56,21 @@ impl Histogram {
         self.most = self.most.max(ns);
     }
 
+    /// All values of several histograms, without their parts.
+    pub fn merged(histograms: &[Self]) -> Self {
+        let mut all = Self::new(false);
+        for histogram in histograms {
+            for (sum, count) in all.counts.iter_mut().zip(&histogram.counts) {
+                *sum += count;
+            }
+            all.count += histogram.count;
+            all.sum += histogram.sum;
+            all.least = all.least.min(histogram.least);
+            all.most = all.most.max(histogram.most);
+        }
+        all
+    }
+
     /// How many values were added.
     pub const fn count(&self) -> u64 {
         self.count

@@ -50,9 +50,10 @@ const fn kib(min_sectors: u64) -> Kind {
 keys! {
     /// Keys of `[pattern]`.
     pub struct PatternKeys {
-        /// How many requests there are, flushes included.
+        /// How many requests there are, flushes included. 0: as many as the phase takes, which then
+        /// needs a limit.
         requests: u64 = 1_000_000 => {
-            kind: Kind::count("requests", 1, 1_000_000_000_000),
+            kind: Kind::count("requests", 0, 1_000_000_000_000),
             source: "assumed: a second of a fast device", flip: "501", with: FEW,
         },
         /// Where requests lie. A place is a multiple of align_kib in the range from which the

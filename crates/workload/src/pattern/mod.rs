@@ -54,7 +54,7 @@ impl Pattern {
         let places = Places::new(keys, start, length, largest, random)
             .ok_or_else(|| too_narrow(largest, length))?;
         Ok(Self {
-            left: keys.requests,
+            left: if keys.requests == 0 { u64::MAX } else { keys.requests },
             arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1)),
             ops: Ops::new(keys, SplitMix64::stream(seed, 2))?,
             sizes,

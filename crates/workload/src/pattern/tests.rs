@@ -310,6 +310,17 @@ fn patterns_for_closed_loops_arrive_at_once() {
 }
 
 #[test]
+fn no_number_of_requests_is_no_end() {
+    let mut endless = Pattern::new(&keys(0), 1, Some(1 << 20)).unwrap();
+    let mut finite = Pattern::new(&keys(100), 1, Some(1 << 20)).unwrap();
+    for _ in 0..100 {
+        assert_eq!(endless.next_request().unwrap(), finite.next_request().unwrap());
+    }
+    assert_eq!(finite.next_request().unwrap(), None);
+    assert!(endless.next_request().unwrap().is_some());
+}
+
+#[test]
 fn a_key_of_one_part_leaves_the_others_alone() {
     let base = PatternKeys { read_percent: 500_000, arrival: Arrival::Poisson, ..keys(1_000) };
     let plain = requests(&base, 1, 1 << 30);
