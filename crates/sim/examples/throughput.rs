@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         random =
             random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let lpn = if work.starts_with("random") {
-            u64::try_from(u128::from(random) * u128::from(units) >> 64).expect("below the units")
+            u64::try_from((u128::from(random) * u128::from(units)) >> 64).expect("below the units")
         } else {
             at % units
         };

@@ -51,7 +51,7 @@ impl fmt::Display for RestoreError {
             ),
             Self::Settings { saved, wanted } => write!(
                 f,
-                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map and ftl must agree"
+                "the saved device has other settings: {saved} where this one has {wanted}; sections geometry, map and ftl and the cells of nand must agree"
             ),
             Self::Truncated => f.write_str("the saved device is incomplete"),
             Self::Corrupt => f.write_str("the saved device is damaged"),
@@ -241,6 +241,16 @@ impl Saved for usize {
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         *self = from.count()?;
+        Ok(())
+    }
+}
+
+impl Saved for f64 {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.to_bits().save(to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        *self = Self::from_bits(u64::from_le_bytes(from.array()?));
         Ok(())
     }
 }

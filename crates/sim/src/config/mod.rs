@@ -47,7 +47,7 @@ impl Settings {
     /// Checks the keys as a whole.
     pub fn new(keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
-        let settings = Self::derive(keys, &mut problems);
+        let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),
             _ => Err(ConfigError(problems)),
@@ -64,12 +64,12 @@ impl Settings {
         (bytes * self.keys.channel.ps_per_byte).div_ceil(1_000)
     }
 
-    fn derive(keys: DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+    fn derive(keys: &DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
-        let units_per_page = check_units(&keys, &mut fail);
+        let units_per_page = check_units(keys, &mut fail);
         check_gc(&keys.gc, g.blocks_per_plane, &mut fail);
-        let lines = check_map(&keys, &mut fail);
+        let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
             * u128::from(g.dies_per_way)
@@ -98,7 +98,7 @@ impl Settings {
             program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
             order: keys.ftl.stripe_order,
         };
-        check_combinations(&keys, &geometry, &mut fail);
+        check_combinations(keys, &geometry, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
@@ -111,9 +111,9 @@ impl Settings {
             generations: small(keys.ftl.generations).to_le_bytes()[0],
             maps: !resident,
         };
-        let most = check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail);
+        let most = check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail);
         let settings = Self {
-            keys,
+            keys: *keys,
             geometry,
             exported_units: small(exported),
             map_lines: if resident { 0 } else { map_lines.min(small(runs)) },

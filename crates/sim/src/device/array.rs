@@ -166,28 +166,50 @@ impl Device {
     }
 
     fn post(&mut self, die: DieId, place: Place, at: Time) {
-        let member = 2 * die.get() + u32::from(place == Place::Output);
-        self.events.set(member, at);
+        let unit = &mut self.dies[die.index()];
+        match place {
+            Place::Output => unit.output_due = at,
+            Place::Array | Place::Suspended => unit.array_due = at,
+        }
+        self.events.set(die.get(), unit.array_due.min(unit.output_due));
     }
 
-    /// The next event of a die is due: of its array (even) or of its page register (odd).
-    pub(super) fn die_event(&mut self, member: u32) {
-        let die = DieId::new(member / 2);
-        if member % 2 == 1 {
+    /// A die is due: its array, its page register, or both.
+    pub(super) fn die_event(&mut self, die: DieId) {
+        let now = self.now;
+        let unit = &mut self.dies[die.index()];
+        let array = unit.array_due == now;
+        let output = unit.output_due == now;
+        if array {
+            unit.array_due = Time::MAX;
+            self.array_done(die);
+        }
+        if output {
+            self.dies[die.index()].output_due = Time::MAX;
             let operation = std::mem::replace(&mut self.dies[die.index()].output, Operation::NONE);
             self.operation_over(operation, die);
             if self.dies[die.index()].array.held {
                 self.release(die);
             }
-        } else if self.dies[die.index()].pausing {
-            self.dies[die.index()].pausing = false;
+        }
+        let unit = &self.dies[die.index()];
+        if self.events.due(die.get()) == now {
+            self.events.set(die.get(), unit.array_due.min(unit.output_due));
+        }
+    }
+
+    /// The array of a die is done with its operation, or on its way from a suspended one.
+    fn array_done(&mut self, die: DieId) {
+        let unit = &mut self.dies[die.index()];
+        if unit.pausing {
+            unit.pausing = false;
             self.relabel(die);
             self.stir(die);
-        } else if self.dies[die.index()].array.out_ns == 0 {
-            let operation = std::mem::replace(&mut self.dies[die.index()].array, Operation::NONE);
+        } else if unit.array.out_ns == 0 {
+            let operation = std::mem::replace(&mut unit.array, Operation::NONE);
             self.operation_over(operation, die);
-        } else if self.dies[die.index()].output.is_some() {
-            self.dies[die.index()].array.held = true;
+        } else if unit.output.is_some() {
+            unit.array.held = true;
         } else {
             self.release(die);
         }

@@ -44,7 +44,7 @@ impl Device {
         let die = &mut self.dies[die_id.index()];
         let queue = if in_gc_queue { &mut die.gc } else { &mut die.host };
         if queue.is_full() {
-            let count = (2 * queue.len()).max(16);
+            let count = (2 * queue.len()).max(64);
             let (ready, deadlines) = queue.storage_mut();
             ready.resize(count, Entry::vacant(0));
             deadlines.resize(count, Entry::vacant(0));

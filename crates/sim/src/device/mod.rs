@@ -66,6 +66,9 @@ struct Die {
     array: Operation,
     output: Operation,
     suspended: Operation,
+    /// When the array and the register are due.
+    array_due: Time,
+    output_due: Time,
     /// Whether the array is on its way from the suspended operation.
     pausing: bool,
     /// What time is charged to, and since when.
@@ -175,7 +178,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// Due times of arrays (even) and page registers (odd) of dies.
+/// When each die is due: its array, or its page register.
 type Events = Agenda<Vec<Slot>>;
 
 impl Device {
@@ -208,7 +211,7 @@ impl Device {
             next_stripe: 0,
             operations: 0,
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
-            events: Agenda::new(vec![(Time::ZERO, 0); Events::slots(2 * dies)]),
+            events: Agenda::new(vec![(Time::ZERO, 0); Events::slots(dies)]),
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),
@@ -428,7 +431,9 @@ impl Device {
         self.sets.resize(count, Set::VACANT);
         self.positions.ready.resize(count, ABSENT);
         self.positions.deadline.resize(count, ABSENT);
-        self.graph.storage_mut().0.resize(count, Node::VACANT);
+        let (nodes, edges) = self.graph.storage_mut();
+        nodes.resize(count, Node::VACANT);
+        edges.resize(edges.len().max(2 * count), Edge::VACANT);
         for list in
             [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed, &mut self.done]
         {
@@ -473,6 +478,8 @@ impl Die {
             array: Operation::NONE,
             output: Operation::NONE,
             suspended: Operation::NONE,
+            array_due: Time::MAX,
+            output_due: Time::MAX,
             pausing: false,
             doing: None,
             since: Time::ZERO,

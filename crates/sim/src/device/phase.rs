@@ -11,7 +11,7 @@ use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
-use flashyard_core::units::{Span, Time};
+use flashyard_core::units::{DieId, Span, Time};
 use serde::Serialize;
 
 keys! {
@@ -67,20 +67,19 @@ impl PhaseReport {
     pub(super) fn save(&self, to: &mut Writer<'_>) {
         to.text(&self.name);
         self.measured.save(to);
-        let amplification = self.write_amplification.map(f64::to_bits);
         let ended_by = ENDS.iter().position(|end| *end == self.ended_by);
         [self.index, self.requests, self.makespan_ns].save(to);
-        amplification.save(to);
+        self.write_amplification.save(to);
         ended_by.expect("a reason of the list").save(to);
     }
 
     pub(super) fn restored(from: &mut Reader<'_>) -> Result<Self, RestoreError> {
         let name = from.text()?;
         let (mut measured, mut counts, mut end) = (false, [0u64; 3], 0usize);
-        let mut amplification = None;
+        let mut write_amplification = None;
         measured.load(from)?;
         counts.load(from)?;
-        amplification.load(from)?;
+        write_amplification.load(from)?;
         end.load(from)?;
         Ok(Self {
             index: counts[0],
@@ -88,7 +87,7 @@ impl PhaseReport {
             measured,
             requests: counts[1],
             makespan_ns: counts[2],
-            write_amplification: amplification.map(f64::from_bits),
+            write_amplification,
             ended_by: ENDS.get(end).ok_or(RestoreError::Corrupt)?,
         })
     }
@@ -194,12 +193,11 @@ impl Device {
             self.record_until(now);
             self.now = now;
             loop {
-                let (at, member) = self.events.first();
+                let (at, die) = self.events.first();
                 if at != now {
                     break;
                 }
-                self.events.set(member, Time::MAX);
-                self.die_event(member);
+                self.die_event(DieId::new(die));
             }
             self.timers_go_off();
             if run.due <= now || self.host.stirred {

@@ -2,12 +2,13 @@
 //!
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
-//! sections geometry, map and ftl) must agree; all others may differ, so that an experiment can
-//! branch: another policy, another interface, other times.
+//! sections geometry, map and ftl, and the bits of a cell) must agree; all others may differ, so
+//! that an experiment can branch: another policy, another interface, other times.
 
 use super::phase::PhaseReport;
 use super::{Device, Plane};
 use crate::config::{InitialState, Sections, Settings, show_value};
+use crate::initial::device::Made;
 use crate::metrics::series::Series;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
@@ -18,9 +19,10 @@ const MAGIC: [u8; 8] = *b"FLASHYRD";
 /// Raised when anything that is saved changes.
 const VERSION: u32 = 1;
 
-/// Sections whose keys must agree.
-const SHAPE: [&str; 3] = ["geometry", "map", "ftl"];
+/// Sections whose keys must agree, and single keys.
+const SHAPE: [&str; 5] = ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot"];
 
+saved!(Made { write_amplification, error });
 saved!(Plane { fruitless } skip { job, moved, drawer, programs_wait, writes, queued });
 
 impl Device {
@@ -40,6 +42,7 @@ impl Device {
         }
         self.planes.save(&mut to);
         [u64::from(self.next_stripe), self.operations].save(&mut to);
+        self.made.save(&mut to);
         self.totals.save(&mut to);
         self.measured.save(&mut to);
         self.series.is_some().save(&mut to);
@@ -102,6 +105,7 @@ impl Device {
         counts.load(from)?;
         self.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
         self.operations = counts[1];
+        self.made.load(from)?;
         self.totals.load(from)?;
         self.measured.load(from)?;
         let mut has_series = false;
@@ -126,13 +130,14 @@ impl Device {
 fn shape(settings: &Settings) -> String {
     let mut text = String::new();
     for (section, keys, _) in settings.keys.sections() {
-        if !SHAPE.contains(&section.as_str()) {
-            continue;
-        }
         for key in keys {
+            let path = format!("{section}.{}", key.name);
+            if !SHAPE.contains(&section.as_str()) && !SHAPE.contains(&path.as_str()) {
+                continue;
+            }
             let value = settings.keys.get(&section, key.name).expect("a listed key has a value");
             let value = show_value(&key.kind, value);
-            text += &format!("{section}.{} = {value}\n", key.name);
+            text += &format!("{path} = {value}\n");
         }
     }
     text

@@ -343,7 +343,8 @@ impl Blocks {
         let count = count.expect("a block has no fewer than 0 valid units");
         let plane = self.geometry.plane_of_block(block);
         let pool = &mut self.pools[plane.index()];
-        pool.valid = pool.valid.wrapping_add_signed(change);
+        let all = pool.valid.checked_add_signed(change);
+        pool.valid = all.expect("a plane has no fewer than 0 valid units");
         let listed = self.full[index];
         if listed {
             self.unlink(block);

@@ -39,7 +39,9 @@ pub struct PageMap {
     pub blocks: Blocks,
 }
 
-crate::saved::saved!(PageMap { l2p, gtd, p2l, valid, sectors, blocks } skip { geometry, unit_sectors });
+crate::saved::saved!(PageMap {
+    l2p, gtd, p2l, valid, sectors, blocks,
+} skip { geometry, unit_sectors });
 
 impl PageMap {
     /// The map of a fresh device.

@@ -8,6 +8,7 @@ impl Blocks {
     pub(crate) fn lay_full(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;
+        self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
         self.full[block.index()] = true;
         self.link(block);
     }
@@ -18,6 +19,7 @@ impl Blocks {
         let slot = self.slot(plane, frontier);
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;
+        self.pools[plane.index()].valid += valid;
         self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
     }
 
