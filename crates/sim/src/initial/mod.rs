@@ -64,9 +64,11 @@ impl Pool {
         self.blocks.saturating_sub(self.idle_free() + 1 + self.generations)
     }
 
-    /// Whether its full blocks alone hold all its units.
+    /// Whether its full blocks alone hold all its units and each could still be worth collecting,
+    /// which it is while it lacks what one operation programs.
     pub fn has_room(&self) -> bool {
-        let places = u64::from(self.full_blocks()) * u64::from(self.block_units);
+        let most = (self.block_units + 1).saturating_sub(self.program_units);
+        let places = u64::from(self.full_blocks()) * u64::from(most);
         self.block_units > 1 && u64::from(self.logical_units()) <= places
     }
 
