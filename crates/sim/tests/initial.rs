@@ -296,3 +296,23 @@ fn a_constructed_device_of_small_units_goes_on_as_one_that_was_aged() {
     let off = amplification("state.initial=steady", 1) / expected - 1.0;
     assert!(off.abs() < 0.01, "{expected}, constructed {off:+.4}");
 }
+
+#[test]
+fn a_restored_device_knows_how_its_state_was_made() {
+    let settings = small(&["map.store=resident", "state.initial=steady"]);
+    let report = |device: Device| device.run(|| Ok::<_, Infallible>(None)).expect("nothing to do");
+    let device = Device::new(&settings);
+    let mut bytes = Vec::new();
+    device.save(&mut |part| bytes.extend_from_slice(part));
+    let mut left = &bytes[..];
+    let restored = Device::restore(&settings, &mut |slice| {
+        let count = slice.len().min(left.len());
+        slice[..count].copy_from_slice(&left[..count]);
+        left = &left[count..];
+        count
+    });
+    let before = report(device).verdict.initial_write_amplification;
+    assert!(before.is_some_and(|factor| factor > 1.0));
+    let after = report(restored.expect("it was saved just now")).verdict;
+    assert_eq!(after.initial_write_amplification, before);
+}

@@ -10,6 +10,9 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::counters::Tally;
 
+/// As often fresh as not; the others take longer.
+const STATES: [&str; 8] = ["fresh", "fresh", "fresh", "fresh", "full", "random", "aged", "steady"];
+
 fn random_settings(random: &mut Random) -> Settings {
     let pages_per_block = random.pick(&[4, 8, 16, 64]);
     let reserve = random.pick(&[2, 3, 4]);
@@ -63,10 +66,7 @@ fn random_settings(random: &mut Random) -> Settings {
         format!("policy.command={}", random.pick(&["fifo", "rcf", "size", "rrf", "fot", "drs"])),
         format!("host.policy={}", random.pick(&["fifo", "idle"])),
         format!("nand.unmapped_read={}", random.pick(&["array", "zero"])),
-        format!(
-            "state.initial={}",
-            random.pick(&["fresh", "fresh", "fresh", "full", "random", "aged", "steady"])
-        ),
+        format!("state.initial={}", random.pick(&STATES)),
         format!("energy.standby_mw={}", random.pick(&[0, 3])),
         format!("gc.reserve_blocks={reserve}"),
         format!("gc.hard_free_blocks={hard}"),

@@ -43,7 +43,7 @@ fn random_settings(random: &mut Random) -> Settings {
     settings(&[
         format!("policy.command={}", random.pick(&["fifo", "drs", "rrf", "fot"])),
         format!("host.policy={}", random.pick(&["fifo", "idle"])),
-        format!("state.initial={}", random.pick(&["fresh", "full"])),
+        format!("state.initial={}", random.pick(&["fresh", "full", "aged"])),
         format!("map.store={}", random.pick(&["line_cache", "line_cache", "resident"])),
         format!("map.cache_bytes={}", random.pick(&[64, 512])),
         format!("map.batch_update={}", random.pick(&["true", "false"])),

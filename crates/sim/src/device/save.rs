@@ -8,6 +8,7 @@
 use super::phase::PhaseReport;
 use super::{Device, Plane};
 use crate::config::{InitialState, Sections, Settings, show_value};
+use crate::initial::device::Made;
 use crate::metrics::series::Series;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
@@ -40,6 +41,8 @@ impl Device {
         }
         self.planes.save(&mut to);
         [u64::from(self.next_stripe), self.operations].save(&mut to);
+        let made = [self.made.write_amplification, self.made.error];
+        made.map(|number| number.map(f64::to_bits)).save(&mut to);
         self.totals.save(&mut to);
         self.measured.save(&mut to);
         self.series.is_some().save(&mut to);
@@ -102,6 +105,10 @@ impl Device {
         counts.load(from)?;
         self.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
         self.operations = counts[1];
+        let mut made = [None; 2];
+        made.load(from)?;
+        let [write_amplification, error] = made.map(|bits: Option<u64>| bits.map(f64::from_bits));
+        self.made = Made { write_amplification, error };
         self.totals.load(from)?;
         self.measured.load(from)?;
         let mut has_series = false;
