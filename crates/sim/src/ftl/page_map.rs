@@ -8,7 +8,7 @@ mod lay;
 use super::blocks::Blocks;
 use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, Lpn, MapPage, Ppn};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 
 /// What a physical page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +195,11 @@ impl PageMap {
         for (index, &count) in valid.iter().enumerate() {
             let block = BlockId::from_index(index);
             assert_eq!(self.blocks.valid_units(block), count, "valid pages of {block:?}");
+        }
+        let planes = valid.chunks(self.geometry.blocks_per_plane as usize);
+        for (plane, counts) in (0..).map(PlaneId::new).zip(planes) {
+            let count = counts.iter().sum::<u32>();
+            assert_eq!(self.blocks.valid_of_plane(plane), count, "valid units of {plane:?}");
         }
     }
 }

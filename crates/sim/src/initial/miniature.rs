@@ -270,8 +270,8 @@ pub(super) fn check(pool: &Pool) -> Result<(), Refusal> {
     sizes(pool).map(|_| ())
 }
 
-/// The pool to simulate and the one to compare it with, of half the size or, where that has no room,
-/// of twice the size. Where spare blocks are few the pool is larger than it would have to be.
+/// The pool to simulate and the one to compare it with, of half the size or, where that has no
+/// room, of twice the size. Where spare blocks are few the pool is larger than it would have to be.
 fn sizes(pool: &Pool) -> Result<(Pool, Pool), Refusal> {
     let block_units = pool.block_units.min(BLOCK_UNITS);
     let least = (UNITS / block_units).max(128);

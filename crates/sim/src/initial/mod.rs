@@ -64,9 +64,19 @@ impl Pool {
         self.blocks.saturating_sub(self.idle_free() + 1 + self.generations)
     }
 
-    /// Whether its full blocks alone hold all its units.
+    /// The pool as the formulas see it. Where copies have blocks of their own, the last program of
+    /// each victim's copies is half empty on average: blocks are as if they had fewer units.
+    #[must_use]
+    pub fn dense(&self) -> Self {
+        let waste = if self.generations > 0 { (self.program_units - 1) / 2 } else { 0 };
+        Self { block_units: self.block_units.saturating_sub(waste), ..*self }
+    }
+
+    /// Whether its full blocks alone hold all its units and each could still be worth collecting,
+    /// which it is while it lacks what one operation programs.
     pub fn has_room(&self) -> bool {
-        let places = u64::from(self.full_blocks()) * u64::from(self.block_units);
+        let most = (self.block_units + 1).saturating_sub(self.program_units);
+        let places = u64::from(self.full_blocks()) * u64::from(most);
         self.block_units > 1 && u64::from(self.logical_units()) <= places
     }
 

@@ -86,6 +86,18 @@ impl Recipe {
         writes: [f64; 2],
         seed: u64,
     ) -> Result<Self, Refusal> {
+        let dense = pool.dense();
+        let mut recipe = Self::of_dense(&dense, cleaning, writes, seed)?;
+        recipe.write_amplification *= f64::from(pool.block_units) / f64::from(dense.block_units);
+        Ok(recipe)
+    }
+
+    fn of_dense(
+        pool: &Pool,
+        cleaning: Cleaning,
+        writes: [f64; 2],
+        seed: u64,
+    ) -> Result<Self, Refusal> {
         let places = pool.places_in_use();
         let units = f64::from(pool.units[0]) + f64::from(pool.units[1]);
         if units < 1.0 {
@@ -199,7 +211,7 @@ impl Recipe {
         }
         let open_blocks = u32::try_from(open.len()).expect("a few");
         let blocks = pool.blocks.saturating_sub(pool.idle_free() + open_blocks);
-        let mut full = self.blocks(pool, blocks, random);
+        let mut full = self.blocks(&pool.dense(), blocks, random);
         fit(&mut full, left, pool.block_units, random)?;
         Ok(Plan { full, open })
     }

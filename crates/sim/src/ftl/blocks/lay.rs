@@ -6,9 +6,7 @@ use flashyard_core::units::{BlockId, PlaneId};
 impl Blocks {
     /// A block has been filled, later than all others so far, and holds this many valid units.
     pub(crate) fn lay_full(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
-        self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
-        self.valid[block.index()] = valid;
-        self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
+        self.lay_valid(block, frontier, valid);
         self.full[block.index()] = true;
         self.link(block);
     }
@@ -17,10 +15,14 @@ impl Blocks {
     pub(crate) fn lay_open(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         let plane = self.geometry.plane_of_block(block);
         let slot = self.slot(plane, frontier);
+        self.lay_valid(block, frontier, valid);
+        self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
+    }
+
+    fn lay_valid(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;
-        self.pools[plane.index()].valid += valid;
-        self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
+        self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
     }
 
     /// The first `used` blocks of a plane are in use, the others free.
