@@ -5,8 +5,16 @@
 
 use crate::units::Time;
 
-/// A match of the tournament: a due time and whose it is.
-pub type Slot = (Time, u32);
+/// A match of the tournament: a due time in the upper bits and whose it is in the lower 32.
+pub type Slot = u128;
+
+fn slot(time: Time, resource: u32) -> Slot {
+    (u128::from(time.as_ns()) << 32) | u128::from(resource)
+}
+
+fn time_of(slot: Slot) -> Time {
+    Time::from_ns(u64::try_from(slot >> 32).expect("a time has 64 bits"))
+}
 
 /// Due times of numbered resources.
 #[derive(Debug)]
@@ -26,8 +34,8 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Agenda<S> {
     pub fn new(mut nodes: S) -> Self {
         let leaves = nodes.as_ref().len() / 2;
         assert!(leaves.is_power_of_two(), "the number of leaves is a power of two");
-        for (leaf, slot) in (0..).zip(&mut nodes.as_mut()[leaves..]) {
-            *slot = (Time::MAX, leaf);
+        for (leaf, node) in (0..).zip(&mut nodes.as_mut()[leaves..]) {
+            *node = slot(Time::MAX, leaf);
         }
         for node in (1..leaves).rev() {
             nodes.as_mut()[node] = nodes.as_ref()[2 * node];
@@ -36,20 +44,22 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Agenda<S> {
     }
 
     /// The earliest due time, [`Time::MAX`] for never, and whose it is.
-    pub fn first(&self) -> Slot {
-        self.nodes.as_ref()[1]
+    pub fn first(&self) -> (Time, u32) {
+        let first = self.nodes.as_ref()[1];
+        let resource = u32::try_from(first & u128::from(u32::MAX)).expect("32 bits are left");
+        (time_of(first), resource)
     }
 
     /// When a resource is due.
     pub fn due(&self, resource: u32) -> Time {
-        self.nodes.as_ref()[self.leaves + resource as usize].0
+        time_of(self.nodes.as_ref()[self.leaves + resource as usize])
     }
 
     /// Makes a resource due at `time`; [`Time::MAX`] is never.
     pub fn set(&mut self, resource: u32, time: Time) {
         let nodes = self.nodes.as_mut();
         let mut node = self.leaves + resource as usize;
-        let mut least = (time, resource);
+        let mut least = slot(time, resource);
         nodes[node] = least;
         while node > 1 {
             least = least.min(nodes[node ^ 1]);
@@ -67,7 +77,7 @@ mod tests {
     #[test]
     fn the_first_is_the_earliest_then_the_lowest() {
         for count in [1, 2, 5, 64, 100] {
-            let mut slots = [(Time::ZERO, 0); 256];
+            let mut slots = [0; 256];
             let length = Agenda::<&mut [Slot]>::slots(count);
             let mut agenda = Agenda::new(&mut slots[..length]);
             let mut times = std::vec![Time::MAX; count];

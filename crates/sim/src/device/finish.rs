@@ -1,7 +1,7 @@
 //! Completion: effects of a command, the next command of its set, whoever waited, the request.
 
 use super::Device;
-use super::state::{Mode, Operation, Stage};
+use super::state::{Mode, Operation, Set, Stage};
 use crate::config::Allocation;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
@@ -175,7 +175,7 @@ impl Device {
 
     /// The data of a write is on flash: it counts unless a later change has been committed.
     fn commit_write(&mut self, set: u32) {
-        let state = self.sets[set as usize];
+        let state = &self.sets[set as usize];
         let ppn = state.ppn.expect("a program has a page");
         let number = self.graph.node(set).number;
         if let Some(checker) = &mut self.checker {
@@ -185,7 +185,8 @@ impl Device {
         if state.superseded {
             return;
         }
-        self.map.commit(Owner::Data(state.lpn), ppn);
+        let lpn = state.lpn;
+        self.map.commit(Owner::Data(lpn), ppn);
         self.supersede_earlier(set);
     }
 
@@ -204,44 +205,44 @@ impl Device {
 
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: u32) {
+        let Set { request: handle, charge, trims, changes, .. } = self.sets[set as usize];
+        if handle == NIL {
+            self.graph.remove(set);
+            self.release_charge(charge);
+            return;
+        }
         self.close_segment(set);
-        let state = self.sets[set as usize];
-        let barrier = state.request != NIL && self.pending[state.request as usize].pages == 0;
-        if state.request != NIL && !barrier {
-            if state.trims {
+        if self.pending[handle as usize].pages > 0 {
+            if trims {
                 self.commit_trim(set);
             }
-            if state.changes {
+            if changes {
                 self.unlist_change(set);
             }
             self.drop_slot(set);
             self.unlist_by_lpn(set);
         }
         self.graph.remove(set);
-        self.sets[set as usize].request = NIL;
-        self.sets[set as usize].changes = false;
-        if state.request == NIL {
-            self.release_charge(state.charge);
-            return;
-        }
-        let request = &mut self.pending[state.request as usize];
+        let state = &mut self.sets[set as usize];
+        state.request = NIL;
+        state.changes = false;
+        let request = &mut self.pending[handle as usize];
         request.own += state.own;
         request.unfinished -= 1;
-        let translated = request.translated == request.pages;
-        if request.unfinished == 0 && translated {
+        if request.unfinished == 0 && request.translated == request.pages {
             request.parts = state.track.parts;
-            self.answer(state.request);
+            self.answer(handle);
         }
     }
 
     fn commit_trim(&mut self, set: u32) {
-        let state = self.sets[set as usize];
+        let Set { request, lpn, superseded, .. } = self.sets[set as usize];
         if let Some(checker) = &mut self.checker {
-            let order = self.pending[state.request as usize].order;
-            checker.trimmed(order, state.lpn, self.graph.node(set).number);
+            let order = self.pending[request as usize].order;
+            checker.trimmed(order, lpn, self.graph.node(set).number);
         }
-        if !state.superseded {
-            self.map.trim(state.lpn);
+        if !superseded {
+            self.map.trim(lpn);
             self.supersede_earlier(set);
         }
     }
@@ -258,12 +259,11 @@ impl Device {
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
         self.outstanding -= 1;
-        let request = self.pending[handle as usize];
-        self.totals.answered(&request, now);
-        self.answer_came(handle);
+        self.totals.answered(request, now);
         if let Some(checker) = &mut self.checker {
             checker.answered(request.order);
         }
+        self.answer_came(handle);
         self.release_if_over(handle);
     }
 
@@ -277,7 +277,7 @@ impl Device {
 
     /// Forgets a request once it is answered and nothing is charged to it any more.
     fn release_if_over(&mut self, handle: u32) {
-        let request = self.pending[handle as usize];
+        let request = &self.pending[handle as usize];
         let Some(completion) = request.answered else { return };
         if request.charges > 0 {
             return;

@@ -96,14 +96,14 @@ impl Device {
         let page = ppn.get() / self.settings.geometry.units_per_page;
         let mut at = self.planes[plane.index()].queued[Stage::CopyRead as usize].0;
         while at != NIL {
-            let state = self.sets[at as usize];
-            let source = state.source.expect("a copy has a source");
+            let state = &self.sets[at as usize];
+            let (source, next) = (state.source.expect("a copy has a source"), state.next_queued);
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(at);
                 self.ride(at, Some(source), false, last);
                 self.sets[head as usize].page_units += 1;
             }
-            at = state.next_queued;
+            at = next;
         }
     }
 

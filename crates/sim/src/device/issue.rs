@@ -97,11 +97,11 @@ impl Device {
 
     /// Moves a waiting command whose placement has changed; its deadline does not get later.
     pub(super) fn replace_in_queue(&mut self, set: u32) {
-        let state = self.sets[set as usize];
-        if state.mode != Mode::Queued {
+        if self.sets[set as usize].mode != Mode::Queued {
             return;
         }
         let (mut placement, in_gc_queue) = self.placement(set);
+        let state = &self.sets[set as usize];
         let place = (placement.queue, placement.key, in_gc_queue);
         if place == (state.queue, state.key, state.in_gc_queue) {
             return;

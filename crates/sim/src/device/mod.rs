@@ -211,7 +211,7 @@ impl Device {
             next_stripe: 0,
             operations: 0,
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
-            events: Agenda::new(vec![(Time::ZERO, 0); Events::slots(dies)]),
+            events: Agenda::new(vec![0; Events::slots(dies)]),
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),
