@@ -1,9 +1,9 @@
 //! The shape of the flash array and every conversion between identifiers.
 //!
-//! LPN and PPN count mapping units; a page holds `units_per_page` of them. Dies are numbered channel
-//! first: die `d` sits on channel `d mod channels`. Planes of a die follow one another, and so do
-//! the blocks of a plane. Static striping spreads runs of `units_per_page` logical units over the
-//! planes in one of the 24 orders of channel, way, die and plane.
+//! LPN and PPN count mapping units; a page holds `units_per_page` of them. Dies are numbered
+//! channel first: die `d` sits on channel `d mod channels`. Planes of a die follow one another, and
+//! so do the blocks of a plane. Static striping spreads runs of `units_per_page` logical units over
+//! the planes in one of the 24 orders of channel, way, die and plane.
 
 use crate::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn};
 

@@ -45,8 +45,8 @@ impl Flags {
     /// Flush every earlier write before this request starts.
     pub const PREFLUSH: Self = Self(2);
 
-    /// Of a trim: write zeroes. Units that lie wholly inside the range are forgotten, parts of units
-    /// are written.
+    /// Of a trim: write zeroes. Units that lie wholly inside the range are forgotten, parts of
+    /// units are written.
     pub const ZEROES: Self = Self(4);
 
     /// The bits as a number.

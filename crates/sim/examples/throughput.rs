@@ -7,10 +7,11 @@
 //! ```
 //!
 //! Arguments: what to do (random-read, sequential-read, random-write, fill), the exported capacity
-//! in GiB (64), the number of requests (4,000,000), further settings (`section.key=value`). The device
-//! has 8 channels, 64 dies, pages and mapping units of 4 KiB, NV-DDR3 at 800 MT/s with command and
-//! address phases, a resident map; one closed loop keeps 256 requests outstanding; all statistics
-//! are kept. Reads find a device that was written once in random order, writes one in steady state.
+//! in GiB (64), the number of requests (4,000,000), further settings (`section.key=value`). The
+//! device has 8 channels, 64 dies, pages and mapping units of 4 KiB, NV-DDR3 at 800 MT/s with
+//! command and address phases, a resident map; one closed loop keeps 256 requests outstanding; all
+//! statistics are kept. Reads find a device that was written once in random order, writes one in
+//! steady state.
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
@@ -21,9 +22,6 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
-
-/// Pages of 4 KiB a GiB, over the dies.
-const PAGES_OF_DIE: u64 = (1 << 18) / 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut device = Device::new(&settings);
     let started = began.elapsed();
     let units = u64::from(settings.exported_units);
+    let sectors = settings.geometry.unit_sectors();
     let (mut random, mut at) = (1u64, 0);
     let source = move || {
         random =
@@ -49,8 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let op = if work.ends_with("read") { RequestOp::Read } else { RequestOp::Write };
         let request = Request {
             arrival: Time::ZERO,
-            first_sector: lpn * 8,
-            sectors: 8,
+            first_sector: lpn * u64::from(sectors),
+            sectors,
             stream: 0,
             op,
             flags: Flags::NONE,
@@ -114,8 +113,9 @@ fn settings(work: &str, gib: u64, more: &[String]) -> Result<Settings, Box<dyn E
     }
     // As many blocks as the capacity and the spare space take.
     let spare = keys.ftl.over_provisioning_percent;
-    let pages = u128::from(gib * PAGES_OF_DIE) * u128::from(1_000_000 + spare);
-    let blocks = pages.div_ceil(1_000_000 * u128::from(keys.geometry.pages_per_block));
+    let bytes_of_die = u128::from(gib << 30) / 64 * u128::from(1_000_000 + spare);
+    let block_bytes = u128::from(keys.geometry.pages_per_block * keys.geometry.page_bytes);
+    let blocks = bytes_of_die.div_ceil(1_000_000 * block_bytes);
     keys.geometry.blocks_per_plane = u64::try_from(blocks)?;
     Ok(Settings::new(keys)?)
 }

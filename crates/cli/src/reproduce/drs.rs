@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     let (device, keys) = study.device(args)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
     let loaded = study.load(args.traces.as_deref(), capacity)?;
-    let results = simulate_all(study, keys, &loaded, args.check)?;
+    let results = simulate_all(study, &keys, &loaded, args.check)?;
     let claims = claims::judge(&results);
     if args.json {
         print(&serde_json::to_string_pretty(&object(&results, &claims, args, &device))?)?;
@@ -96,10 +96,10 @@ struct Job {
 }
 
 impl Job {
-    fn new(workload: usize, keys: DeviceKeys, settings: &[(&str, &str)]) -> Result<Self> {
+    fn new(workload: usize, keys: &DeviceKeys, settings: &[(&str, &str)]) -> Result<Self> {
         let settings: Vec<_> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        Ok(Self { settings: settings_of(keys, &settings)?, workload })
+        Ok(Self { settings: settings_of(*keys, &settings)?, workload })
     }
 }
 
@@ -121,7 +121,12 @@ fn run_jobs(
     Ok(reports.into_iter())
 }
 
-fn simulate_all(study: Study, keys: DeviceKeys, loaded: &[Loaded], check: bool) -> Result<Results> {
+fn simulate_all(
+    study: Study,
+    keys: &DeviceKeys,
+    loaded: &[Loaded],
+    check: bool,
+) -> Result<Results> {
     let workloads = || 0..loaded.len();
     let main: Vec<Job> = workloads()
         .flat_map(|workload| study.policies.iter().map(move |policy| (workload, policy)))

@@ -231,8 +231,8 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
     }
 }
 
-/// A plane must keep room for its open blocks and its reserve when everything else is valid. Returns
-/// the valid units that leave it that room.
+/// A plane must keep room for its open blocks and its reserve when everything else is valid.
+/// Returns the valid units that leave it that room.
 fn check_spare(
     keys: &DeviceKeys,
     geometry: &Geometry,

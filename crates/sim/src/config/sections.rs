@@ -458,7 +458,8 @@ keys! {
             flip: "wcdp",
             with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
         },
-        /// Open blocks a plane for host data; a request writes to the one of its stream modulo this.
+        /// Open blocks a plane for host data; a request writes to the one of its stream modulo
+        /// this.
         streams: u64 = 1 => {
             kind: Kind::count("blocks", 1, 16),
             source: "assumed",

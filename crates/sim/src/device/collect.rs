@@ -1,9 +1,9 @@
 //! Garbage collection, on demand, one victim a plane at a time.
 //!
 //! A job copies the valid units of its victim, a program unit at a time (read, program on the same
-//! plane), then erases it. Map entries of moved data are updated in the cache where their line is there;
-//! for the others each map page is read and programmed once after the copies. The erase does not
-//! wait for those, so every plane can always finish a job with one free block.
+//! plane), then erases it. Map entries of moved data are updated in the cache where their line is
+//! there; for the others each map page is read and programmed once after the copies. The erase does
+//! not wait for those, so every plane can always finish a job with one free block.
 
 use super::Device;
 use super::explain::Track;

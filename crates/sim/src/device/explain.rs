@@ -180,8 +180,8 @@ impl Device {
         track.parts.add(Part::OwnMap, spent[OWN]);
     }
 
-    /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only since
-    /// now, and back.
+    /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only
+    /// since now, and back.
     fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
         let mut chain = std::mem::take(&mut self.chain);
         let mut at = set;

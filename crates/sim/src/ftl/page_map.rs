@@ -1,7 +1,7 @@
 //! The map of logical to physical pages and back, for data and for map pages.
 //!
-//! Four bytes a unit each way and a bit. The map is committed when a program completes; what the flash copy
-//! of the map holds is a matter of time only, so it is not stored.
+//! Four bytes a unit each way and a bit. The map is committed when a program completes; what the
+//! flash copy of the map holds is a matter of time only, so it is not stored.
 
 mod lay;
 
