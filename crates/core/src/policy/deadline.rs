@@ -1,16 +1,17 @@
 //! Deadline: commands of reads go before commands of writes, but at most `reads_before_write` of
-//! them pass a write that waits; a command whose request is too old goes before both, the one that is
-//! the longest overdue first.
+//! them pass a write that waits; a command whose request is too old goes before both, the one that
+//! is the longest overdue first.
 //!
 //! Source: the idea is that of Linux's mq-deadline scheduler, which limits how often reads are
-//! preferred to waiting writes (2 batches of 16 requests) and serves what has expired first. Its limits of
-//! 500 ms and 5 s are made for disks; the defaults here are the target latencies of Linux's Kyber
-//! scheduler. Deviations: there are no batches in the order of addresses, which mean nothing on flash;
-//! and each die counts for itself. Expired reads pass waiting writes beyond the limit, until these
-//! have expired too.
+//! preferred to waiting writes (2 batches of 16 requests) and serves what has expired first. Its
+//! limits of 500 ms and 5 s are made for disks; the defaults here are the target latencies of
+//! Linux's Kyber scheduler. Deviations: there are no batches in the order of addresses, which mean
+//! nothing on flash; and each die counts for itself. Expired reads pass waiting writes beyond the
+//! limit, until these have expired too.
 //!
-//! One queue is enough: the key of a read is the number of reads placed on the die before it, that of
-//! a write the same plus the limit, so that exactly so many later reads precede it. O(log n) a command.
+//! One queue is enough: the key of a read is the number of reads placed on the die before it, that
+//! of a write the same plus the limit, so that exactly so many later reads precede it. O(log n) a
+//! command.
 
 use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, due};
 use crate::key::Kind;
@@ -63,9 +64,10 @@ impl CommandPolicy for DeadlineKeys {
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         let request = command.request.as_ref();
         let reads = request.is_some_and(|request| request.is_read);
-        let (limit, passed_by) = match reads {
-            true => (self.read_deadline_us, 0),
-            false => (self.write_deadline_us, self.reads_before_write),
+        let (limit, passed_by) = if reads {
+            (self.read_deadline_us, 0)
+        } else {
+            (self.write_deadline_us, self.reads_before_write)
         };
         let deadline = due(self.deadline_from, limit, request, now);
         Placement { queue: 0, key: command.reads_before + passed_by, deadline }

@@ -5,9 +5,9 @@
 //! Source: the order of the queues of MQSim (Tavakkol et al., FAST 2018) under its scheduling
 //! `PRIORITY_OUT_OF_ORDER`, which is per chip there and per die here. Two deviations: MQSim's last
 //! version queues programs of the map and never takes one from that queue, here they come first as
-//! reads of the map do; and its priority classes of host flows are left out, since streams have their
-//! turns at the host interface. A read of old data for a partial write is a read. Each queue is
-//! served first in, first out, reads of the map before its programs. O(log n) a command.
+//! reads of the map do; and its priority classes of host flows are left out, since streams have
+//! their turns at the host interface. A read of old data for a partial write is a read. Each queue
+//! is served first in, first out, reads of the map before its programs. O(log n) a command.
 //!
 //! Programs starve while reads keep a die busy: [deadline](super::deadline) limits that.
 
