@@ -1,8 +1,8 @@
 //! The queue of commands that wait for one die, in the order a command policy gives them.
 //!
-//! Commands are served by (queue, key, insertion number): queue 0 before queue 1, equal keys first
-//! in first out. A command whose deadline has passed comes before all others, the earliest
-//! deadline first. Source: Lee et al., IEEE Access 2021, Algorithm 1.
+//! Commands are served by (queue, key, insertion number): queue 0 before queue 1 and so on, equal
+//! keys first in first out. A command whose deadline has passed comes before all others, the
+//! earliest deadline first. Source: Lee et al., IEEE Access 2021, Algorithm 1.
 
 use crate::heap::{ABSENT, Entry, IndexedHeap};
 use crate::policy::Placement;

@@ -13,7 +13,7 @@ pub enum Policy {
 }
 
 impl CommandPolicy for Policy {
-    fn queue_names(&self) -> [&'static str; 2] {
+    fn queue_names(&self) -> &'static [&'static str] {
         match self {
             Self::BuiltIn(policy) => policy.queue_names(),
             Self::Own(policy) => policy.queue_names(),
@@ -31,6 +31,13 @@ impl CommandPolicy for Policy {
         match self {
             Self::BuiltIn(policy) => policy.reads_fot(),
             Self::Own(policy) => policy.reads_fot(),
+        }
+    }
+
+    fn queues_before_urgent_gc(&self) -> u8 {
+        match self {
+            Self::BuiltIn(policy) => policy.queues_before_urgent_gc(),
+            Self::Own(policy) => policy.queues_before_urgent_gc(),
         }
     }
 

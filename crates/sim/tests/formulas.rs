@@ -398,7 +398,7 @@ fn waits_with_reads_first_are_those_of_a_priority_queue() {
     let residual = rate * (writes * program.powi(2) + (1.0 - writes) * read.powi(2)) / 2.0;
     let load_of_reads = rate * (1.0 - writes) * read;
     let first = residual / (1.0 - load_of_reads);
-    for policy in ["rcf", "rrf", "fot", "drs"] {
+    for policy in ["rcf", "rrf", "fot", "drs", "priority"] {
         let waits = queue_on_one_die(policy, load, writes, 300_000);
         let of = |op| -> Vec<u64> {
             waits.iter().filter(|(request, _)| request.op == op).map(|(_, wait)| *wait).collect()

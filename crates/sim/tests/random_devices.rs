@@ -5,6 +5,7 @@ mod common;
 
 use common::{Random, record, request, settings, try_record, try_settings};
 use flashyard_core::geometry::StripeOrder;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
@@ -63,7 +64,7 @@ fn random_settings(random: &mut Random) -> Settings {
         format!("fot.shared_delays={}", random.pick(&["per_request", "per_set"])),
         format!("fot.transitive={}", random.pick(&["true", "false"])),
         format!("fot.span={}", random.pick(&["sum", "longest_die"])),
-        format!("policy.command={}", random.pick(&["fifo", "rcf", "size", "rrf", "fot", "drs"])),
+        format!("policy.command={}", random.pick(PolicyName::WORDS)),
         format!("host.policy={}", random.pick(&["fifo", "idle"])),
         format!("nand.unmapped_read={}", random.pick(&["array", "zero"])),
         format!("state.initial={}", random.pick(&STATES)),

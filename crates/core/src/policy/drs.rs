@@ -49,8 +49,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for DrsKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["RRQ", "WRQ"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["RRQ", "WRQ"]
     }
 
     fn inherits(&self) -> bool {

@@ -9,8 +9,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for FifoKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["FIFO", "-"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["FIFO"]
     }
 
     fn reads_fot(&self) -> bool {

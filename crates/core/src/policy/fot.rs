@@ -40,8 +40,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for FotPolicyKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["RRQ", "WRQ"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["RRQ", "WRQ"]
     }
 
     fn place(&self, command: &CommandView, now: Time) -> Placement {

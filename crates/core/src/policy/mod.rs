@@ -1,10 +1,11 @@
 //! Command policies: which of the waiting commands a die takes next. One file each.
 //!
-//! A policy places a command in one of two queues under a key, with a deadline or without; the
-//! [queue](crate::queue) then serves queue 0 before queue 1, equal keys in the order of insertion.
+//! A policy places a command in one of its queues under a key, with a deadline or without; the
+//! [queue](crate::queue) then serves queue 0 before queue 1 and so on, equal keys in the order of
+//! insertion.
 //! To add one, write a file beside these and name it in the `registry!` below.
 
-use crate::command::{Op, Rank};
+use crate::command::{Op, Purpose, Rank};
 use crate::graph::Reach;
 use crate::units::{Span, Time};
 
@@ -35,16 +36,21 @@ impl RequestView {
 pub struct CommandView {
     /// What the array will do.
     pub op: Op,
+    /// What it is done for.
+    pub purpose: Purpose,
     /// The request it belongs to; none for the device's own work.
     pub request: Option<RequestView>,
     /// The best rank of the requests that wait for it, directly or transitively.
     pub inherited: Rank,
+    /// How many commands of reads have been placed on its die since no command of a policy waited
+    /// there.
+    pub reads_before: u64,
 }
 
 /// Where a command waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// 0 or 1; queue 0 is served first.
+    /// One of the policy's queues; queue 0 is served first.
     pub queue: u8,
     /// Order inside the queue, least first; equal keys in the order of insertion.
     pub key: u64,
@@ -62,8 +68,8 @@ impl Placement {
 ///
 /// Every answer MUST depend on the arguments and the settings alone.
 pub trait CommandPolicy {
-    /// The names of queue 0 and queue 1 in logs.
-    fn queue_names(&self) -> [&'static str; 2];
+    /// The names of its queues in logs, queue 0 first. There is at least one, and at most 256.
+    fn queue_names(&self) -> &'static [&'static str];
 
     /// Where a command of a host request, or one that such a request waits for, shall wait; `now`
     /// is the instant of insertion.
@@ -72,6 +78,12 @@ pub trait CommandPolicy {
     /// Whether placements follow [`RequestView::fot`]: without observers it is only counted then.
     fn reads_fot(&self) -> bool {
         true
+    }
+
+    /// How many of the first queues go before garbage collection of a plane that is at its hard
+    /// threshold of free blocks.
+    fn queues_before_urgent_gc(&self) -> u8 {
+        0
     }
 
     /// Whether placements follow [`CommandView::inherited`]: only then are ranks handed on.
@@ -164,7 +176,7 @@ const fn by_class(rank: Rank) -> u8 {
 }
 
 /// `from + limit`; a limit of zero means no deadline.
-fn deadline(
+fn due(
     from: DeadlineFrom,
     limit_ns: u64,
     request: Option<&RequestView>,
@@ -186,7 +198,7 @@ fn by_rank(
     now: Time,
 ) -> Placement {
     let queue = by_class(rank);
-    let deadline = deadline(from, limits_ns[usize::from(queue)], request, now);
+    let deadline = due(from, limits_ns[usize::from(queue)], request, now);
     Placement { queue, key: rank.fot.as_ns(), deadline }
 }
 
@@ -194,7 +206,7 @@ fn by_rank(
 #[cfg(test)]
 mod views {
     use super::{CommandView, RequestView};
-    use crate::command::{Op, Rank};
+    use crate::command::{Op, Purpose, Rank};
     use crate::units::{Span, Time};
 
     /// A command of a request that arrived at 10 us.
@@ -202,7 +214,8 @@ mod views {
         let arrival = Time::from_us(10);
         let fot = Span::from_us(fot_us);
         let request = Some(RequestView { is_read, pages, arrival, fot, order: 3 });
-        CommandView { op, request, inherited: Rank::NONE }
+        let purpose = Purpose::Host;
+        CommandView { op, purpose, request, inherited: Rank::NONE, reads_before: 0 }
     }
 }
 
@@ -218,7 +231,7 @@ macro_rules! registry {
         }
 
         impl CommandPolicy for AnyPolicy {
-            fn queue_names(&self) -> [&'static str; 2] {
+            fn queue_names(&self) -> &'static [&'static str] {
                 match self { $(Self::$variant(policy) => policy.queue_names(),)+ }
             }
             fn place(&self, command: &CommandView, now: Time) -> Placement {
@@ -226,6 +239,9 @@ macro_rules! registry {
             }
             fn reads_fot(&self) -> bool {
                 match self { $(Self::$variant(policy) => policy.reads_fot(),)+ }
+            }
+            fn queues_before_urgent_gc(&self) -> u8 {
+                match self { $(Self::$variant(policy) => policy.queues_before_urgent_gc(),)+ }
             }
             fn inherits(&self) -> bool {
                 match self { $(Self::$variant(policy) => policy.inherits(),)+ }
@@ -240,7 +256,7 @@ macro_rules! registry {
 registry! {
     /// First in, first out.
     Fifo(fifo::FifoKeys) = "fifo",
-    /// Reads before programs, maps and data alike (RCF: read command first).
+    /// Read-first: reads before programs, maps and data alike (RCF: read command first).
     Rcf(rcf::RcfKeys) = "rcf",
     /// Reads before programs, small requests first.
     Size(size::SizeKeys) = "size",
@@ -250,4 +266,8 @@ registry! {
     Fot(fot::FotPolicyKeys) = "fot",
     /// As fot, a command by the most pressing request that needs it (DRS: delay relations).
     Drs(drs::DrsKeys) = "drs",
+    /// The map before urgent garbage collection before reads before programs before the rest.
+    Priority(priority::PriorityKeys) = "priority",
+    /// Reads before writes up to a number of them, and whatever has waited too long before both.
+    Deadline(deadline::DeadlineKeys) = "deadline",
 }

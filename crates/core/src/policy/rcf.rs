@@ -1,5 +1,7 @@
 //! RCF, read command first: every read, of map pages too, goes before every program; each group is
-//! served first in, first out. The baseline of the published comparison.
+//! served first in, first out. The baseline of the published comparison, and what is called
+//! read-first elsewhere: garbage collection comes after the host, whatever its operation, unless
+//! its plane is at its hard threshold. The same on any number of dies, each by itself.
 //!
 //! Source: Lee et al., IEEE Access 2021. Since only the current command of a set waits in a queue,
 //! sets are served round robin. O(log n) a command.
@@ -13,8 +15,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for RcfKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["RCQ", "PCQ"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["RCQ", "PCQ"]
     }
 
     fn reads_fot(&self) -> bool {

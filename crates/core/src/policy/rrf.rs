@@ -5,7 +5,7 @@
 //! `write_deadline_ms` goes first. O(log n) a command.
 
 use super::{
-    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, deadline,
+    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, due,
 };
 use crate::command::Rank;
 use crate::key::Kind;
@@ -56,8 +56,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for RrfKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["RRQ", "WRQ"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["RRQ", "WRQ"]
     }
 
     fn reads_fot(&self) -> bool {
@@ -72,7 +72,7 @@ impl CommandPolicy for RrfKeys {
             (RrfOrder::Arrival, request) => request.map_or(u64::MAX, |request| request.order),
         };
         let limit = [self.read_deadline_ms, self.write_deadline_ms][usize::from(queue)];
-        Placement { queue, key, deadline: deadline(self.deadline_from, limit, request, now) }
+        Placement { queue, key, deadline: due(self.deadline_from, limit, request, now) }
     }
 }
 

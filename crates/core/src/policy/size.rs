@@ -21,8 +21,8 @@ crate::keys! {
 }
 
 impl CommandPolicy for SizeKeys {
-    fn queue_names(&self) -> [&'static str; 2] {
-        ["RCQ", "PCQ"]
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["RCQ", "PCQ"]
     }
 
     fn reads_fot(&self) -> bool {

@@ -11,7 +11,7 @@ use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
-const GC_QUEUES: [&str; 2] = ["GC-RCQ", "GC-PCQ"];
+const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
 
 /// What a command that is about to start gets.
 pub(super) enum Bound {
@@ -41,7 +41,12 @@ impl Device {
     /// Adds a command to a queue of its die.
     fn insert(&mut self, set: u32, placement: &Placement, in_gc_queue: bool, moved: bool) {
         let die_id = self.current_die(set);
+        let request = self.sets[set as usize].request;
+        let of_read = request != NIL && self.pending[request as usize].is_read();
         let die = &mut self.dies[die_id.index()];
+        if !in_gc_queue {
+            die.reads_placed = die.reads_placed() + u64::from(of_read);
+        }
         let queue = if in_gc_queue { &mut die.gc } else { &mut die.host };
         if queue.is_full() {
             let count = (2 * queue.len()).max(64);
@@ -91,7 +96,9 @@ impl Device {
             return (Placement { queue, key: 0, deadline: None }, true);
         }
         let request = (state.request != NIL).then(|| self.pending[state.request as usize].view());
-        let view = CommandView { op, request, inherited };
+        let purpose = self.stage(set).purpose(state.copies_map);
+        let reads_before = self.dies[self.current_die(set).index()].reads_placed();
+        let view = CommandView { op, purpose, request, inherited, reads_before };
         (self.policy.place(&view, self.now), false)
     }
 
@@ -169,7 +176,9 @@ impl Device {
         let queues = &self.dies[die.index()];
         let host = queues.host.peek(self.now);
         let Some(gc) = queues.gc.peek(self.now) else { return host };
-        if host.is_none() || self.is_urgent(self.current_plane(gc)) { Some(gc) } else { host }
+        let Some(command) = host else { return Some(gc) };
+        let first = self.sets[command as usize].queue < self.policy.queues_before_urgent_gc();
+        if !first && self.is_urgent(self.current_plane(gc)) { Some(gc) } else { host }
     }
 
     /// The data of a read has moved to another die: it waits there.

@@ -62,6 +62,8 @@ pub use usage::{Share, Utilisation};
 struct Die {
     host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
     gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
+    /// Commands of reads that were put into `host` until now; stale where that is empty.
+    reads_placed: u64,
     /// What the array does, what leaves from the page register, what is suspended.
     array: Operation,
     output: Operation,
@@ -475,6 +477,7 @@ impl Die {
         Self {
             host: CommandQueue::new(Vec::new(), Vec::new()),
             gc: CommandQueue::new(Vec::new(), Vec::new()),
+            reads_placed: 0,
             array: Operation::NONE,
             output: Operation::NONE,
             suspended: Operation::NONE,
@@ -485,6 +488,11 @@ impl Die {
             since: Time::ZERO,
             busy: [0; 4],
         }
+    }
+
+    /// Commands of reads that were put into `host` since it was empty.
+    const fn reads_placed(&self) -> u64 {
+        if self.host.is_empty() { 0 } else { self.reads_placed }
     }
 }
 

@@ -312,12 +312,16 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn view(&self) -> RequestView {
         RequestView {
-            is_read: self.request.op == RequestOp::Read,
+            is_read: self.is_read(),
             pages: self.pages,
             arrival: self.request.arrival,
             fot: self.fot,
             order: self.order,
         }
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.request.op == RequestOp::Read
     }
 
     /// Whether it changes contents.
