@@ -6,6 +6,13 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("drs-k16", include_str!("../../../devices/drs-k16.toml")),
     ("embedded-2x2", include_str!("../../../devices/embedded-2x2.toml")),
     ("small-full", include_str!("../../../devices/small-full.toml")),
+    ("mqsim-default", include_str!("../../../devices/mqsim-default.toml")),
+    ("emmc-5.1", include_str!("../../../devices/emmc-5.1.toml")),
+    ("ufs-3.1", include_str!("../../../devices/ufs-3.1.toml")),
+    ("sata-mlc", include_str!("../../../devices/sata-mlc.toml")),
+    ("nvme-tlc", include_str!("../../../devices/nvme-tlc.toml")),
+    ("nvme-enterprise", include_str!("../../../devices/nvme-enterprise.toml")),
+    ("nvme-qlc", include_str!("../../../devices/nvme-qlc.toml")),
 ];
 
 /// The device where none is named.

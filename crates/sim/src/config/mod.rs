@@ -6,6 +6,7 @@
 mod file;
 mod interface;
 mod metrics;
+mod onfi;
 mod sections;
 
 pub use file::{
@@ -14,6 +15,7 @@ pub use file::{
 };
 pub use interface::*;
 pub use metrics::*;
+pub use onfi::*;
 pub use sections::*;
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
@@ -45,8 +47,9 @@ pub struct Settings {
 
 impl Settings {
     /// Checks the keys as a whole.
-    pub fn new(keys: DeviceKeys) -> Result<Self, ConfigError> {
+    pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
+        keys.channel = keys.channel.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),

@@ -2,6 +2,7 @@
 
 use super::interface::InterfaceKeys;
 use super::metrics::MetricsKeys;
+use super::onfi::OnfiInterface;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -202,13 +203,19 @@ keys! {
 keys! {
     /// Keys of `[channel]`.
     pub struct ChannelKeys {
-        /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: no transfer time.
+        /// The interface by name: it gives each of the other keys that is 0.
+        interface: OnfiInterface = OnfiInterface::None => {
+            kind: Kind::Choice(OnfiInterface::WORDS),
+            source: "ONFI 4.2 and 5.0, timing modes: docs/DEVICES.md; Lee et al., IEEE Access 2021: no transfer time",
+            flip: "nv-ddr2-333", with: &[],
+        },
+        /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: as `interface`.
         ps_per_byte: u64 = 0 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "Lee et al., IEEE Access 2021: no transfer time",
             flip: "2500", with: &[],
         },
-        /// Command and address of an operation on the channel; 0: none.
+        /// Command and address of an operation on the channel. 0: as `interface`.
         command_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "Lee et al., IEEE Access 2021: no transfer time",

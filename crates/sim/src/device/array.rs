@@ -215,14 +215,13 @@ impl Device {
         }
     }
 
-    /// What the array has sensed goes to the page register and on to the channel.
+    /// What the array has sensed goes to the page register and on to the channel. With cache read
+    /// the command that senses on goes first, and the data follow while the array works.
     fn release(&mut self, die: DieId) {
         let unit = &mut self.dies[die.index()];
         let mut operation = std::mem::replace(&mut unit.array, Operation::NONE);
-        let start = self.channel_free_at(die);
-        let end = self.reserve_channel(die, start, operation.out_ns);
-        operation.out_from = start;
         operation.held = false;
+        unit.output = operation;
         if let Some(checker) = &mut self.checker {
             checker.released(die);
         }
@@ -232,12 +231,15 @@ impl Device {
             state.place = Place::Output;
             at = state.rider;
         }
-        self.dies[die.index()].output = operation;
-        self.relabel(die);
-        self.post(die, Place::Output, end);
         if self.settings.keys.nand.cache_read {
+            self.dispatch(die);
             self.stir(die);
         }
+        let start = self.channel_free_at(die);
+        let end = self.reserve_channel(die, start, operation.out_ns);
+        self.dies[die.index()].output.out_from = start;
+        self.relabel(die);
+        self.post(die, Place::Output, end);
     }
 
     /// Whether a die can take a command that does this.

@@ -143,7 +143,7 @@ impl Device {
         }
     }
 
-    fn dispatch(&mut self, die: DieId) {
+    pub(super) fn dispatch(&mut self, die: DieId) {
         while self.failed.is_none() {
             if self.dies[die.index()].array.is_some() {
                 return self.suspend_for_read(die);
