@@ -10,12 +10,15 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::counters::Tally;
 
-fn random_settings(random: &mut Random) -> Settings {
+/// A device; `buffered` is whether it shall have a write buffer.
+fn random_settings(random: &mut Random, buffered: bool) -> Settings {
     let pages_per_block = random.pick(&[4, 8, 16, 64]);
     let reserve = random.pick(&[2, 3, 4]);
     let hard = reserve + random.below(3);
     let soft = hard + random.below(4);
     let store = random.pick(&["line_cache", "line_cache", "line_cache", "resident"]);
+    let store = if buffered { "resident" } else { store };
+    let buffer = random.pick(&[0, 16_384, 16_384, 65_536, 1_000_000, 1_u64 << 40]);
     let states = ["fresh", "fresh", "fresh", "full", "random", "aged", "steady"];
     let states = if store == "resident" { &states[..] } else { &states[..6] };
     let mut keys = vec![
@@ -65,6 +68,14 @@ fn random_settings(random: &mut Random) -> Settings {
         format!("nand.unmapped_read={}", random.pick(&["array", "zero"])),
         format!("state.initial={}", random.pick(states)),
         format!("energy.standby_mw={}", random.pick(&[0, 3])),
+        format!("buffer.bytes={}", if buffered { buffer } else { 0 }),
+        format!("buffer.acknowledge={}", random.pick(&["buffer", "buffer", "program"])),
+        format!("buffer.access_ns={}", random.pick(&[0, 41, 30_000])),
+        format!("buffer.ps_per_byte={}", random.pick(&[0, 78, 10_000])),
+        format!("buffer.high_percent={}", random.pick(&[30, 80, 100])),
+        format!("buffer.low_percent={}", random.pick(&[0, 30])),
+        format!("buffer.flush_when_idle={}", random.pick(&["false", "true"])),
+        format!("buffer.recency={}", random.pick(&["reads_and_writes", "writes"])),
         format!("gc.reserve_blocks={reserve}"),
         format!("gc.hard_free_blocks={hard}"),
         format!("gc.soft_free_blocks={soft}"),
@@ -88,7 +99,7 @@ fn random_settings(random: &mut Random) -> Settings {
         ["gc.copyback", "queue.slots_scope", "leave no room"].iter().any(|part| why.contains(part)),
         "{why}"
     );
-    random_settings(random)
+    random_settings(random, buffered)
 }
 
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
@@ -122,6 +133,9 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
             if op == RequestOp::Write && random.below(20) == 0 {
                 request.flags = Flags::PREFLUSH;
             }
+            if op == RequestOp::Write && random.below(30) == 0 {
+                request.flags = request.flags.with(Flags::FUA);
+            }
             if op == RequestOp::Trim && random.below(3) == 0 {
                 request.flags = Flags::ZEROES;
             }
@@ -134,9 +148,9 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
 #[test]
 fn random_devices_keep_every_rule() {
     let mut collected = 0;
-    for seed in 0..400 {
+    for seed in 0..600 {
         let mut random = Random(seed);
-        let settings = random_settings(&mut random);
+        let settings = random_settings(&mut random, seed % 3 == 0);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {

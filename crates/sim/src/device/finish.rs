@@ -169,6 +169,7 @@ impl Device {
             | Stage::OldRead
             | Stage::CopyRead
             | Stage::RewriteRead
+            | Stage::Buffer
             | Stage::Barrier => {}
         }
     }
@@ -179,7 +180,8 @@ impl Device {
         let ppn = state.ppn.expect("a program has a page");
         let number = self.graph.node(set).number;
         if let Some(checker) = &mut self.checker {
-            let order = self.pending[state.request as usize].order;
+            let writer = state.request;
+            let order = (writer != NIL).then(|| self.pending[writer as usize].order);
             checker.programmed(order, ppn, state.lpn, number);
         }
         if state.superseded {
@@ -206,6 +208,9 @@ impl Device {
     pub(super) fn complete_set(&mut self, set: u32) {
         self.close_segment(set);
         let state = self.sets[set as usize];
+        if state.buffered != NIL {
+            self.flush_over(set);
+        }
         let barrier = state.request != NIL && self.pending[state.request as usize].pages == 0;
         if state.request != NIL && !barrier {
             if state.trims {
@@ -243,6 +248,7 @@ impl Device {
         if !state.superseded {
             self.map.trim(state.lpn);
             self.supersede_earlier(set);
+            self.drop_buffered(state.lpn, self.graph.node(set).number);
         }
     }
 

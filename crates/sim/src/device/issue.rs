@@ -7,8 +7,8 @@ use crate::observe::{CommandName, Queued};
 use flashyard_core::command::Op;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::heap::Entry;
-use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
+use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: [&str; 2] = ["GC-RCQ", "GC-PCQ"];
@@ -86,6 +86,18 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.is_urgent(self.current_plane(set));
+        if state.buffered != NIL && state.request == NIL {
+            // As a write of one unit that came when it was flushed.
+            let request = RequestView {
+                is_read: false,
+                pages: 1,
+                arrival: state.enqueued,
+                fot: node.spans.iter().fold(Span::ZERO, |sum, &span| sum + span),
+                order: node.number,
+            };
+            let view = CommandView { op, request: Some(request), inherited };
+            return (self.policy.place(&view, self.now), false);
+        }
         if state.request == NIL && !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
@@ -231,11 +243,11 @@ impl Device {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
-        let (request, charge) = (state.request, state.charge);
+        let (request, charge, buffered) = (state.request, state.charge, state.buffered);
         let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Bound::NoRoom;
         };
-        if request != NIL {
+        if request != NIL || buffered != NIL {
             self.planes[plane.index()].fruitless = 0;
         }
         if opened {

@@ -9,6 +9,7 @@ impl Blocks {
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;
         self.full[block.index()] = true;
+        self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
         self.link(block);
     }
 
@@ -18,6 +19,7 @@ impl Blocks {
         let slot = self.slot(plane, frontier);
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;
+        self.pools[plane.index()].valid += valid;
         self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
     }
 
