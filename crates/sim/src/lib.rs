@@ -23,6 +23,7 @@
 //!
 //! No I/O, no clock, no threads, no globals: a run depends on its settings and its requests alone.
 
+pub mod buffer;
 pub mod check;
 pub mod config;
 pub mod device;

@@ -30,6 +30,8 @@ pub struct Report {
     pub flash: FlashReport,
     /// The map and its cache.
     pub map: MapReport,
+    /// The write buffer.
+    pub buffer: BufferReport,
     /// Garbage collection.
     pub gc: GcReport,
     /// Energy.
@@ -189,6 +191,31 @@ pub struct MapReport {
     pub commands_moved: u64,
     /// Picks of the host policy that the device replaced by an earlier conflicting request.
     pub hazard_picks: u64,
+}
+
+/// The write buffer; zeros where there is none.
+#[derive(Clone, Debug, Serialize)]
+pub struct BufferReport {
+    /// Mapping units that fit.
+    pub units: u64,
+    /// Page accesses of reads that it served ...
+    pub read_hits: u64,
+    /// ... and those that it did not.
+    pub read_misses: u64,
+    /// Page accesses of writes that replaced what a line held ...
+    pub write_hits: u64,
+    /// ... and those that took another line.
+    pub write_misses: u64,
+    /// Page accesses of writes that waited for a line.
+    pub stalls: u64,
+    /// Units that became dirty.
+    pub dirtied_units: u64,
+    /// Dirty units whose program began.
+    pub flushed_units: u64,
+    /// Dirty units that were trimmed.
+    pub trimmed_units: u64,
+    /// Dirty units at the end.
+    pub dirty_at_end: u64,
 }
 
 /// Garbage collection.

@@ -10,79 +10,90 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
 use flashyard_sim::metrics::counters::Tally;
+use std::collections::BTreeMap;
 
-/// As often fresh as not; the others take longer.
-const STATES: [&str; 8] = ["fresh", "fresh", "fresh", "fresh", "full", "random", "aged", "steady"];
+/// Keys and the values that are drawn for them, each as likely as another.
+const DRAWS: &[(&str, &[&str])] = &[
+    ("geometry.channels", &["1", "1", "2", "3"]),
+    ("geometry.ways", &["1", "1", "2", "3"]),
+    ("geometry.dies_per_way", &["1", "1", "1", "2"]),
+    ("geometry.planes", &["1", "1", "2", "4"]),
+    ("geometry.blocks_per_plane", &["24", "40", "80"]),
+    ("geometry.pages_per_block", &["4", "8", "16", "64"]),
+    ("geometry.page_bytes", &["4096", "4096", "8192", "16384"]),
+    ("ftl.mapping_unit_bytes", &["0", "4096"]),
+    ("ftl.stripe_order", StripeOrder::WORDS),
+    ("ftl.allocation", &["static", "static", "dynamic"]),
+    ("ftl.streams", &["1", "1", "3"]),
+    ("ftl.generations", &["0", "1", "1", "2"]),
+    ("ftl.partial_write", &["ignore", "ignore", "read_modify_write", "bitmap"]),
+    ("nand.bits_per_cell", &["1", "1", "2", "4"]),
+    ("nand.one_shot", &["false", "true"]),
+    ("nand.read_2_us", &["0", "90"]),
+    ("nand.program_2_us", &["0", "1500"]),
+    ("nand.spread_percent", &["0", "0", "30"]),
+    ("nand.multi_plane", &["none", "same_page", "any"]),
+    ("nand.cache_read", &["false", "true"]),
+    ("nand.program_suspends", &["0", "0", "3"]),
+    ("nand.erase_suspends", &["0", "0", "3"]),
+    ("nand.unmapped_read", &["array", "zero"]),
+    ("channel.ps_per_byte", &["0", "0", "2500", "100000"]),
+    ("channel.command_ns", &["0", "0", "300"]),
+    ("gc.copyback", &["false", "false", "true"]),
+    ("map.store", &["line_cache", "line_cache", "line_cache", "resident"]),
+    ("map.entries_per_line", &["1", "2", "8"]),
+    ("map.entries_per_page", &["16", "64", "0"]),
+    ("map.batch_update", &["true", "false"]),
+    ("map.hazards", &["order", "order", "ignore"]),
+    ("map.cache_bytes", &["32", "64", "256"]),
+    ("queue.depth", &["1", "2", "8", "64"]),
+    ("queue.slots_scope", &["device", "die"]),
+    ("queue.admission", &["request", "page", "atomic"]),
+    ("queue.delayed_sets_hold_slot", &["true", "false"]),
+    ("queue.data_order", &["none", "lpn"]),
+    ("fot.shared_delays", &["per_request", "per_set"]),
+    ("fot.transitive", &["true", "false"]),
+    ("fot.span", &["sum", "longest_die"]),
+    ("policy.command", PolicyName::WORDS),
+    ("host.policy", &["fifo", "idle"]),
+    ("state.initial", &["fresh", "fresh", "fresh", "full", "random", "aged", "steady"]),
+    ("energy.standby_mw", &["0", "3"]),
+];
 
-fn random_settings(random: &mut Random) -> Settings {
-    let pages_per_block = random.pick(&[4, 8, 16, 64]);
+/// The same for devices with a write buffer, instead of what is drawn above.
+const BUFFER_DRAWS: &[(&str, &[&str])] = &[
+    ("map.store", &["resident"]),
+    ("buffer.bytes", &["0", "16384", "16384", "65536", "1000000", "1099511627776"]),
+    ("buffer.acknowledge", &["buffer", "buffer", "program"]),
+    ("buffer.access_ns", &["0", "41", "30000"]),
+    ("buffer.ps_per_byte", &["0", "78", "10000"]),
+    ("buffer.high_percent", &["30", "80", "100"]),
+    ("buffer.low_percent", &["0", "30"]),
+    ("buffer.flush_when_idle", &["false", "true"]),
+    ("buffer.recency", &["reads_and_writes", "writes"]),
+];
+
+/// A device; `buffered` is whether it shall have a write buffer.
+fn random_settings(random: &mut Random, buffered: bool) -> Settings {
+    let mut draws: BTreeMap<&str, String> =
+        DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())).collect();
+    if buffered {
+        draws.extend(
+            BUFFER_DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())),
+        );
+    }
+    // No steady state is known of a map on flash.
+    if draws["map.store"] == "line_cache" && draws["state.initial"] == "steady" {
+        draws.insert("state.initial", "aged".to_string());
+    }
     let reserve = random.pick(&[2, 3, 4]);
     let hard = reserve + random.below(3);
-    let soft = hard + random.below(4);
-    let mut keys = vec![
-        format!("geometry.channels={}", random.pick(&[1, 1, 2, 3])),
-        format!("geometry.ways={}", random.pick(&[1, 1, 2, 3])),
-        format!("geometry.dies_per_way={}", random.pick(&[1, 1, 1, 2])),
-        format!("geometry.planes={}", random.pick(&[1, 1, 2, 4])),
-        format!("geometry.pages_per_block={pages_per_block}"),
-        format!("geometry.page_bytes={}", random.pick(&[4_096, 4_096, 8_192, 16_384])),
-        format!("ftl.mapping_unit_bytes={}", random.pick(&[0, 4_096])),
-        format!("ftl.stripe_order={}", random.pick(StripeOrder::WORDS)),
-        format!("ftl.allocation={}", random.pick(&["static", "static", "dynamic"])),
-        format!("ftl.streams={}", random.pick(&[1, 1, 3])),
-        format!("ftl.generations={}", random.pick(&[0, 1, 1, 2])),
-        format!(
-            "ftl.partial_write={}",
-            random.pick(&["ignore", "ignore", "read_modify_write", "bitmap"])
-        ),
-        format!("nand.bits_per_cell={}", random.pick(&[1, 1, 2, 4])),
-        format!("nand.one_shot={}", random.pick(&["false", "true"])),
-        format!("nand.read_2_us={}", random.pick(&[0, 90])),
-        format!("nand.program_2_us={}", random.pick(&[0, 1_500])),
-        format!("nand.spread_percent={}", random.pick(&[0, 0, 30])),
-        format!("nand.multi_plane={}", random.pick(&["none", "same_page", "any"])),
-        format!("nand.cache_read={}", random.pick(&["false", "true"])),
-        format!("nand.program_suspends={}", random.pick(&[0, 0, 3])),
-        format!("nand.erase_suspends={}", random.pick(&[0, 0, 3])),
-        format!("channel.command_ns={}", random.pick(&[0, 0, 300])),
-        format!("gc.copyback={}", random.pick(&["false", "false", "true"])),
-        format!("channel.ps_per_byte={}", random.pick(&[0, 0, 2_500, 100_000])),
-        format!(
-            "map.store={}",
-            random.pick(&["line_cache", "line_cache", "line_cache", "resident"])
-        ),
-        format!("map.entries_per_line={}", random.pick(&[1, 2, 8])),
-        format!("map.entries_per_page={}", random.pick(&[16, 64, 0])),
-        format!("map.batch_update={}", random.pick(&["true", "false"])),
-        format!("map.hazards={}", random.pick(&["order", "order", "ignore"])),
-        format!("map.cache_bytes={}", random.pick(&[32, 64, 256])),
-        format!("queue.depth={}", random.pick(&[1, 2, 8, 64])),
-        format!("queue.slots_scope={}", random.pick(&["device", "die"])),
-        format!("queue.admission={}", random.pick(&["request", "page", "atomic"])),
-        format!("queue.delayed_sets_hold_slot={}", random.pick(&["true", "false"])),
-        format!("queue.data_order={}", random.pick(&["none", "lpn"])),
-        format!("fot.shared_delays={}", random.pick(&["per_request", "per_set"])),
-        format!("fot.transitive={}", random.pick(&["true", "false"])),
-        format!("fot.span={}", random.pick(&["sum", "longest_die"])),
-        format!("policy.command={}", random.pick(PolicyName::WORDS)),
-        format!("host.policy={}", random.pick(&["fifo", "idle"])),
-        format!("nand.unmapped_read={}", random.pick(&["array", "zero"])),
-        format!("state.initial={}", random.pick(&STATES)),
-        format!("energy.standby_mw={}", random.pick(&[0, 3])),
-        format!("gc.reserve_blocks={reserve}"),
-        format!("gc.hard_free_blocks={hard}"),
-        format!("gc.soft_free_blocks={soft}"),
-    ];
-    // No steady state is known of a map on flash.
-    if keys.contains(&"map.store=line_cache".to_string()) {
-        keys.iter_mut().filter(|key| *key == "state.initial=steady").for_each(|key| {
-            *key = "state.initial=aged".to_string();
-        });
-    }
+    draws.insert("gc.reserve_blocks", reserve.to_string());
+    draws.insert("gc.hard_free_blocks", hard.to_string());
+    draws.insert("gc.soft_free_blocks", (hard + random.below(4)).to_string());
+    let keys: Vec<String> = draws.iter().map(|(key, value)| format!("{key}={value}")).collect();
     // The smallest spare space that the settings accept, or a little more.
     let spare = random.pick(&[1.0, 1.3]);
-    let blocks = random.pick(&[24, 40, 80]);
-    keys.push(format!("geometry.blocks_per_plane={blocks}"));
     let mut why = String::new();
     for percent in 10..900 {
         let percent = (f64::from(percent) * spare).round();
@@ -93,11 +104,11 @@ fn random_settings(random: &mut Random) -> Settings {
             Err(error) => why = error,
         }
     }
-    // Parts that do not go together are drawn again.
-    // So are blocks that hold one program only: no spare space is enough for them.
+    // Parts that do not go together are drawn again, and so are blocks that hold one program only:
+    // no spare space is enough for them.
     let known = ["gc.copyback", "queue.slots_scope", "leave no room"];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
-    random_settings(random)
+    random_settings(random, buffered)
 }
 
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
@@ -107,7 +118,7 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
     let gap = random.pick(&[1, 50, 2_000, 50_000]);
     let longest = random.pick(&[1, 3, 20]);
     let mut now = 0;
-    (0..200 + random.below(1_500))
+    (0..150 + random.below(900))
         .map(|_| {
             if random.below(4) == 0 {
                 now += random.below(gap);
@@ -131,6 +142,9 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
             if op == RequestOp::Write && random.below(20) == 0 {
                 request.flags = Flags::PREFLUSH;
             }
+            if op == RequestOp::Write && random.below(30) == 0 {
+                request.flags = request.flags.with(Flags::FUA);
+            }
             if op == RequestOp::Trim && random.below(3) == 0 {
                 request.flags = Flags::ZEROES;
             }
@@ -143,9 +157,9 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
 #[test]
 fn random_devices_keep_every_rule() {
     let mut collected = 0;
-    for seed in 0..400 {
+    for seed in 0..300 {
         let mut random = Random(seed);
-        let settings = random_settings(&mut random);
+        let settings = random_settings(&mut random, seed % 3 == 0);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {
@@ -159,7 +173,7 @@ fn random_devices_keep_every_rule() {
         assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
         collected += report.gc.jobs;
     }
-    assert!(collected > 10_000, "garbage collection ran {collected} times");
+    assert!(collected > 3_000, "garbage collection ran {collected} times");
 }
 
 /// A full device with the least spare space that is accepted: writes go on for ever, on one die and

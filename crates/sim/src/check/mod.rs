@@ -4,6 +4,8 @@
 //! the first broken rule. Each change of a page has a version, its place in the order of
 //! translation; version 0 is the initial contents.
 
+mod buffer;
+
 use crate::config::Settings;
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
@@ -27,6 +29,10 @@ struct Asked {
     acknowledged: Vec<u64>,
     /// What it has changed, with versions.
     changed: Vec<(Lpn, u64)>,
+    /// Whether it is answered only when its changes are on flash.
+    durable: bool,
+    /// What must be on flash before it starts, or is answered.
+    volatile: Vec<(Lpn, u64)>,
     /// Its place in the order in which requests came to the device, from 1; 0 until it has.
     entry: u64,
 }
@@ -56,6 +62,8 @@ pub struct Checker {
     /// Host reads on their way, by request and page.
     reading: BTreeMap<(u64, u32), Reading>,
     asked: BTreeMap<u64, Asked>,
+    /// The write buffer's side of this account.
+    buffer: buffer::BufferAccount,
     entered: u64,
     last_time: Time,
 }
@@ -80,6 +88,7 @@ impl Checker {
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
+            buffer: buffer::BufferAccount::default(),
             entered: 0,
             last_time: Time::ZERO,
         }
@@ -101,7 +110,14 @@ impl Checker {
     pub fn arrived(&mut self, order: u64, first: Lpn, pages: u32) {
         let start = first.index();
         let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
-        let asked = Asked { first, acknowledged, changed: Vec::new(), entry: 0 };
+        let asked = Asked {
+            first,
+            acknowledged,
+            changed: Vec::new(),
+            durable: false,
+            volatile: Vec::new(),
+            entry: 0,
+        };
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
     }
 
@@ -118,6 +134,7 @@ impl Checker {
     pub fn translated(&mut self, order: u64, lpn: Lpn, changes: bool) {
         let entry = self.asked[&order].entry;
         assert!(entry > 0, "request {order} has not come to the device");
+        self.starts(order);
         let latest = &mut self.latest[lpn.index()];
         assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
@@ -233,36 +250,48 @@ impl Checker {
 
     /// A host read has returned what its unit held when it started.
     pub fn read_over(&mut self, order: u64, page: u32) {
-        let reading = self.reading.remove(&(order, page)).expect("a read was started");
+        let reading = self.reading.remove(&(order, page));
         let asked = &self.asked[&order];
-        assert_eq!(reading.lpn.get(), asked.first.get() + page, "a read of another page");
+        let lpn = Lpn::new(asked.first.get() + page);
+        let flash = reading.map(|reading| {
+            assert_eq!(reading.lpn, lpn, "a read of another page");
+            reading.version
+        });
+        let version = flash.max(self.buffer.reading.remove(&(order, page)));
+        let version = version.expect("a read was started");
         let known = asked.acknowledged[page as usize];
         assert!(
-            reading.version >= known,
-            "request {order} read version {} of {:?}, but {known} had been acknowledged when it arrived",
-            reading.version,
-            reading.lpn
+            version >= known,
+            "request {order} read version {version} of {lpn:?}, but {known} had been acknowledged when it arrived"
         );
     }
 
-    /// Host data is on flash. `number` is its place in the order of translation.
-    pub fn programmed(&mut self, order: u64, ppn: Ppn, lpn: Lpn, number: u64) {
+    /// Host data is on flash. `number` is its place in the order of translation; `order` names the
+    /// request, none where the write buffer was flushed.
+    pub fn programmed(&mut self, order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64) {
         self.contents[ppn.index()] = number + 1;
         self.change(order, lpn, number + 1, ppn.get() + 1);
     }
 
     /// A page has been trimmed.
     pub fn trimmed(&mut self, order: u64, lpn: Lpn, number: u64) {
-        self.change(order, lpn, number + 1, 0);
+        self.change(Some(order), lpn, number + 1, 0);
     }
 
-    fn change(&mut self, order: u64, lpn: Lpn, version: u64, place: u32) {
-        let asked = self.asked.get_mut(&order).expect("only an unanswered request changes pages");
-        asked.changed.push((lpn, version));
+    fn change(&mut self, order: Option<u64>, lpn: Lpn, version: u64, place: u32) {
+        if let Some(order) = order {
+            self.note(order, lpn, version);
+        }
         if version > self.newest[lpn.index()] {
             self.newest[lpn.index()] = version;
             self.place[lpn.index()] = place;
         }
+    }
+
+    /// A request has changed a page.
+    fn note(&mut self, order: u64, lpn: Lpn, version: u64) {
+        let asked = self.asked.get_mut(&order).expect("only an unanswered request changes pages");
+        asked.changed.push((lpn, version));
     }
 
     /// A copy has been programmed; `data` is its logical page, none for a map page.
@@ -290,6 +319,7 @@ impl Checker {
     pub fn answered(&mut self, order: u64) {
         let asked = self.asked.remove(&order);
         let asked = asked.unwrap_or_else(|| panic!("request {order} was answered twice"));
+        self.is_on_flash(order, &asked);
         for (lpn, version) in asked.changed {
             let known = &mut self.acknowledged[lpn.index()];
             *known = (*known).max(version);
@@ -299,6 +329,7 @@ impl Checker {
     /// The run is over: every request is answered, both maps agree, and no page that the map names
     /// was erased.
     pub fn finish(&self, map: &PageMap) {
+        self.keeps_acknowledged();
         assert!(self.asked.is_empty(), "requests are unanswered: {:?}", self.asked.keys());
         for (index, &place) in self.place.iter().enumerate() {
             let lpn = Lpn::from_index(index);

@@ -3,12 +3,14 @@
 //! Three stages: text, [`DeviceKeys`] (every key, each in its range), [`Settings`] (the whole
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
+mod buffer;
 mod file;
 mod interface;
 mod metrics;
 mod onfi;
 mod sections;
 
+pub use buffer::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
@@ -43,6 +45,8 @@ pub struct Settings {
     pub frontiers: Frontiers,
     /// Valid units that a plane can hold and still collect garbage.
     pub plane_valid_units: u32,
+    /// Lines of the write buffer; 0 for none.
+    pub buffer_units: u32,
 }
 
 impl Settings {
@@ -102,6 +106,7 @@ impl Settings {
             order: keys.ftl.stripe_order,
         };
         check_combinations(keys, &geometry, &mut fail);
+        check_buffer(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
@@ -124,6 +129,8 @@ impl Settings {
             map_pages: small(map_pages),
             frontiers,
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
+            // More lines than the host has units are never used.
+            buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
         };
         if let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
@@ -146,6 +153,31 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
         fail(
             "queue.slots_scope: slots are counted over dies, but with ftl.allocation = \"dynamic\" \
              the die of a write is not known before it has a slot"
+                .to_string(),
+        );
+    }
+}
+
+/// A write buffer holds a unit at least, and flushes to a map that is at hand.
+fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let BufferKeys { bytes, high_percent, low_percent, .. } = keys.buffer;
+    if low_percent > high_percent {
+        fail(
+            "buffer.low_percent: it is above buffer.high_percent; flushing would end before it begins"
+                .to_string(),
+        );
+    }
+    if bytes == 0 {
+        return;
+    }
+    let unit = unit_bytes(keys);
+    if bytes < unit {
+        fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
+    }
+    if keys.map.store == MapStore::LineCache {
+        fail(
+            "buffer.bytes: units are flushed by whole program units at once, for which the map must \
+             be in memory; set map.store = \"resident\", or buffer.bytes = 0"
                 .to_string(),
         );
     }
@@ -266,7 +298,8 @@ fn check_spare(
             keys.geometry.blocks_per_plane, keys.gc.reserve_blocks
         ));
     }
-    keys.geometry.blocks_per_plane.saturating_sub(spare).saturating_mul(dense)
+    let most = (keys.geometry.blocks_per_plane + 1).saturating_sub(spare).saturating_mul(dense);
+    most.saturating_sub(1)
 }
 
 #[cfg(test)]

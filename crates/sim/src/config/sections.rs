@@ -1,5 +1,6 @@
 //! The sections of a device file and their keys.
 
+use super::buffer::BufferKeys;
 use super::interface::InterfaceKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
@@ -668,6 +669,8 @@ device_keys! {
     host: HostChoice,
     /// Submission queues and the link to the host.
     interface: InterfaceKeys,
+    /// The write buffer in DRAM.
+    buffer: BufferKeys,
     /// The translation layer.
     ftl: FtlKeys,
     /// Garbage collection.

@@ -18,6 +18,15 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
 impl Device {
     /// Translates requests and gives slots until something is short.
     pub(super) fn admit(&mut self) {
+        if self.buffer.is_none() {
+            return self.admit_requests();
+        }
+        self.grant_lines();
+        self.admit_requests();
+        self.drain_buffer();
+    }
+
+    fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
         loop {
             self.give_slots();
@@ -90,6 +99,10 @@ impl Device {
     /// Whether the translation of a request may begin, or go on.
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
+        let request = &self.pending[handle as usize];
+        if request.preflush_since.is_none() && request.request.flags.has(Flags::PREFLUSH) {
+            self.flush_all();
+        }
         let request = &mut self.pending[handle as usize];
         if request.translated > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
@@ -150,6 +163,9 @@ impl Device {
             ..Set::VACANT
         };
         let flush = request.op == RequestOp::Flush;
+        if flush {
+            self.flush_all();
+        }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);
         let mut change = if flush { self.oldest_change } else { NIL };
@@ -262,6 +278,8 @@ impl Device {
             self.enter(set, Mode::Waiting);
         } else if self.is_over(set) {
             self.complete_set(set);
+        } else if self.stage(set) == Stage::Buffer {
+            self.use_buffer(set);
         } else {
             self.enqueue(set);
         }
@@ -314,6 +332,9 @@ impl HostView for View<'_> {
         let last = pending.pages.min(planes * stripe);
         (0..last).all(|page| {
             let lpn = Lpn::new(pending.first.get() + page);
+            if device.is_buffered(pending.request.op, pending.request.flags, lpn) {
+                return true;
+            }
             let place = device.map.lookup(lpn);
             let plane = match place {
                 Some(ppn) if dynamic => device.settings.geometry.plane_of(ppn),

@@ -75,7 +75,7 @@ impl Device {
                 track.reason = wait.kind;
                 track.base = base;
             }
-            Mode::Slotless | Mode::Running => {}
+            Mode::Slotless | Mode::Buffered | Mode::Running => {}
         }
         self.rest(set, mode);
     }
@@ -99,6 +99,12 @@ impl Device {
                 let track = &mut self.sets[set as usize].track;
                 track.spent[SLOT] += elapsed;
                 track.parts.add(Part::Slot, elapsed);
+            }
+            Mode::Buffered => {
+                let elapsed = self.now.since(state.track.since).as_ns();
+                let track = &mut self.sets[set as usize].track;
+                track.spent[OWN] += elapsed;
+                track.parts.add(Part::Buffer, elapsed);
             }
             Mode::Queued | Mode::Suspended => self.charge_queued(set),
             Mode::Running => {
@@ -234,6 +240,7 @@ impl Device {
         let mut spent = [0; ACCOUNTS];
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
+            Mode::Buffered => spent[OWN] = self.now.since(track.since).as_ns(),
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
                 for (place, now) in busy.into_iter().enumerate() {

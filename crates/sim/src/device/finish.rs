@@ -169,6 +169,7 @@ impl Device {
             | Stage::OldRead
             | Stage::CopyRead
             | Stage::RewriteRead
+            | Stage::Buffer
             | Stage::Barrier => {}
         }
     }
@@ -179,7 +180,8 @@ impl Device {
         let ppn = state.ppn.expect("a program has a page");
         let number = self.graph.node(set).number;
         if let Some(checker) = &mut self.checker {
-            let order = self.pending[state.request as usize].order;
+            let writer = state.request;
+            let order = (writer != NIL).then(|| self.pending[writer as usize].order);
             checker.programmed(order, ppn, state.lpn, number);
         }
         if state.superseded {
@@ -206,6 +208,9 @@ impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: u32) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set as usize];
+        if self.sets[set as usize].buffered != NIL {
+            self.flush_over(set);
+        }
         if handle == NIL {
             self.graph.remove(set);
             self.release_charge(charge);
@@ -244,6 +249,7 @@ impl Device {
         if !superseded {
             self.map.trim(lpn);
             self.supersede_earlier(set);
+            self.drop_buffered(lpn, self.graph.node(set).number);
         }
     }
 

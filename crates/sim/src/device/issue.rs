@@ -2,13 +2,14 @@
 
 use super::Device;
 use super::state::{Mode, Stage};
+use crate::config::Allocation;
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
 use flashyard_core::command::Op;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::heap::Entry;
-use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
+use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
@@ -91,11 +92,23 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.is_urgent(self.current_plane(set));
-        if state.request == NIL && !pressed {
+        let request = if state.request != NIL {
+            Some(self.pending[state.request as usize].view())
+        } else if state.buffered != NIL {
+            // As a write of one unit that came when it was flushed.
+            Some(RequestView {
+                is_read: false,
+                pages: 1,
+                arrival: state.enqueued,
+                fot: node.spans.iter().fold(Span::ZERO, |sum, &span| sum + span),
+                order: node.number,
+            })
+        } else if !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
-        }
-        let request = (state.request != NIL).then(|| self.pending[state.request as usize].view());
+        } else {
+            None
+        };
         let purpose = self.stage(set).purpose(state.copies_map);
         let reads_before = self.dies[self.current_die(set).index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
@@ -181,7 +194,8 @@ impl Device {
         if !first && self.is_urgent(self.current_plane(gc)) { Some(gc) } else { host }
     }
 
-    /// The data of a read has moved to another die: it waits there.
+    /// A command waits for another plane: the data of a read has moved there, or a write found its
+    /// own plane full.
     fn follow(&mut self, set: u32, plane: PlaneId) {
         self.take_from_queue(set);
         self.close_and_rest(set);
@@ -240,11 +254,11 @@ impl Device {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
-        let (request, charge) = (state.request, state.charge);
+        let (request, charge, buffered) = (state.request, state.charge, state.buffered);
         let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Bound::NoRoom;
         };
-        if request != NIL {
+        if request != NIL || buffered != NIL {
             self.planes[plane.index()].fruitless = 0;
         }
         if opened {
@@ -258,10 +272,20 @@ impl Device {
     }
 
     /// A program without room waits for the erase that garbage collection of its plane works
-    /// towards.
+    /// towards, or goes to another plane where this one has more valid data than it can collect.
     fn wait_for_room(&mut self, set: u32) {
         assert!(self.stage(set) != Stage::CopyProgram, "a copy always has room on its plane");
         let plane = self.current_plane(set);
+        let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
+        let full = self.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units;
+        if dynamic && full && self.stage(set) == Stage::Program {
+            let other = self.least_busy_plane();
+            if other != plane {
+                self.planes[plane.index()].writes -= 1;
+                self.planes[other.index()].writes += 1;
+                return self.follow(set, other);
+            }
+        }
         self.take_from_queue(set);
         self.collect(plane, self.sets[set as usize].charge);
         let Some(job) = &self.planes[plane.index()].job else {

@@ -12,6 +12,7 @@
 
 mod admit;
 mod array;
+mod buffer;
 mod collect;
 mod delays;
 mod error;
@@ -29,7 +30,7 @@ mod translate;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{InitialState, MapStore, Settings};
+use crate::config::{Acknowledge, InitialState, MapStore, Settings};
 use crate::ftl::line_cache::LineCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
@@ -108,6 +109,7 @@ pub struct Device {
     now: Time,
     map: PageMap,
     cache: Option<LineCache>,
+    buffer: Option<Box<buffer::Staging>>,
     dies: Vec<Die>,
     planes: Vec<Plane>,
     /// Whether one operation may serve several commands.
@@ -205,6 +207,7 @@ impl Device {
             now: Time::ZERO,
             map: PageMap::new(settings),
             cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            buffer: buffer::Staging::new(settings),
             dies: (0..dies).map(|_| Die::new()).collect(),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
@@ -267,6 +270,7 @@ impl Device {
         let mut checker = Box::new(Checker::new(&self.settings));
         if self.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
+            checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
         self.checker = Some(checker);
     }
@@ -327,6 +331,11 @@ impl Device {
         self.totals.arrival(&pending, self.outstanding);
         if let Some(checker) = &mut self.checker {
             checker.arrived(order, first, pages);
+            if self.buffer.is_some() {
+                let durable = self.settings.keys.buffer.acknowledge == Acknowledge::Program
+                    || request.flags.has(Flags::FUA);
+                checker.asks(order, request, durable);
+            }
         }
         self.outstanding += 1;
         let handle = if self.free_pending == NIL {
@@ -396,6 +405,13 @@ impl Device {
 
     /// Adds a set with these commands to the graph.
     fn new_set(&mut self, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+        let number = self.next_set;
+        self.next_set += 1;
+        self.numbered_set(number, state, stages)
+    }
+
+    /// The same with this place in the order of changes, instead of the next one.
+    fn numbered_set(&mut self, number: u64, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         let mut spans = [Span::ZERO; flashyard_core::graph::STAGES];
         let mut state = state;
         for (place, &(stage, plane)) in stages.iter().enumerate() {
@@ -405,8 +421,6 @@ impl Device {
         if !self.graph.has_node() {
             self.grow_sets();
         }
-        let number = self.next_set;
-        self.next_set += 1;
         let set = self.graph.insert(number, state.request, &spans[..stages.len()]);
         self.sets[set as usize] = state;
         set
@@ -415,7 +429,7 @@ impl Device {
     /// The nominal duration of a command: array and channel, without waiting, on a page of the
     /// first type, one unit of a read.
     fn span_of(&self, stage: Stage) -> Span {
-        if stage == Stage::Barrier {
+        if matches!(stage, Stage::Barrier | Stage::Buffer) {
             return Span::ZERO;
         }
         let channel = self.settings.keys.channel.command_ns + self.data_ns(stage.op(), 1);

@@ -9,8 +9,8 @@ use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
-    Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails,
+    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
@@ -28,6 +28,19 @@ pub(super) struct MapTotals {
     pub(super) dirty_evictions: u64,
     pub(super) stalls: u64,
     pub(super) hazards_ignored: u64,
+}
+
+/// What the write buffer did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BufferTotals {
+    pub(super) read_hits: u64,
+    pub(super) read_misses: u64,
+    pub(super) write_hits: u64,
+    pub(super) write_misses: u64,
+    pub(super) dirtied_units: u64,
+    pub(super) flushed_units: u64,
+    pub(super) trimmed_units: u64,
+    pub(super) stalls: u64,
 }
 
 /// Sums of the waiting times that the published comparison uses.
@@ -50,6 +63,7 @@ pub(super) struct Totals {
     pub(super) attributed: Tally,
     pub(super) unattributed: Tally,
     pub(super) map: MapTotals,
+    pub(super) buffer: BufferTotals,
     pub(super) gc_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
@@ -91,10 +105,20 @@ struct Spans {
 }
 
 saved!(MapTotals { lookups, hits, misses, dirty_evictions, stalls, hazards_ignored });
+saved!(BufferTotals {
+    read_hits,
+    read_misses,
+    write_hits,
+    write_misses,
+    dirtied_units,
+    flushed_units,
+    trimmed_units,
+    stalls,
+});
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, gc_jobs, gc_valid,
+    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
@@ -110,6 +134,7 @@ impl Default for Totals {
             attributed: Tally::default(),
             unattributed: Tally::default(),
             map: MapTotals::default(),
+            buffer: BufferTotals::default(),
             gc_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
@@ -247,6 +272,7 @@ impl Device {
             throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
+            buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
                 valid_pages_copied: totals.gc_valid,
@@ -383,6 +409,23 @@ impl Device {
             data_hazards_ignored: self.totals.data_hazards_ignored,
             commands_moved: self.totals.rekeys,
             hazard_picks: self.totals.hazard_picks,
+        }
+    }
+
+    fn buffer_report(&self) -> BufferReport {
+        let totals = &self.totals.buffer;
+        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        BufferReport {
+            units: lines.map_or(0, |lines| lines.units().into()),
+            read_hits: totals.read_hits,
+            read_misses: totals.read_misses,
+            write_hits: totals.write_hits,
+            write_misses: totals.write_misses,
+            stalls: totals.stalls,
+            dirtied_units: totals.dirtied_units,
+            flushed_units: totals.flushed_units,
+            trimmed_units: totals.trimmed_units,
+            dirty_at_end: lines.map_or(0, |lines| lines.dirty().into()),
         }
     }
 

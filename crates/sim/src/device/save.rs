@@ -7,6 +7,7 @@
 
 use super::phase::PhaseReport;
 use super::{Device, Plane};
+use crate::buffer::Line;
 use crate::config::{InitialState, Sections, Settings, show_value};
 use crate::initial::device::Made;
 use crate::metrics::series::Series;
@@ -17,7 +18,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 5] = ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot"];
@@ -40,6 +41,7 @@ impl Device {
         if let Some(cache) = &self.cache {
             cache.save(&mut to);
         }
+        self.save_buffer(&mut to);
         self.planes.save(&mut to);
         [u64::from(self.next_stripe), self.operations].save(&mut to);
         self.made.save(&mut to);
@@ -90,6 +92,54 @@ impl Device {
         Ok(device)
     }
 
+    /// Dirty and clean lines, each the least recently used one first. A device without a buffer
+    /// holds none.
+    fn save_buffer(&self, to: &mut Writer<'_>) {
+        let Some(buffer) = &self.buffer else {
+            return [0u64; 4].save(to);
+        };
+        let lines = &buffer.lines;
+        let counts = [lines.dirty_lines().count(), lines.clean_lines().count()];
+        [counts[0] as u64, counts[1] as u64].save(to);
+        [u64::from(buffer.draining), u64::from(lines.turn)].save(to);
+        for line in lines.dirty_lines().chain(lines.clean_lines()) {
+            line.save(to);
+        }
+    }
+
+    /// The buffer may have another size, if all dirty lines fit; of the clean ones those that were
+    /// used last stay.
+    fn load_buffer(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let mut counts = [0u64; 4];
+        counts.load(from)?;
+        let [dirty, clean, draining, turn] = counts;
+        let units = u64::from(self.settings.buffer_units);
+        if dirty > units {
+            return Err(RestoreError::Settings {
+                saved: format!("{dirty} dirty units in its write buffer"),
+                wanted: format!("a write buffer of {units} (buffer.bytes)"),
+            });
+        }
+        let dropped = clean.saturating_sub(units - dirty);
+        for at in 0..dirty.saturating_add(clean) {
+            let mut line = Line::VACANT;
+            line.load(from)?;
+            if line.is_dirty() != (at < dirty) || line.lpn.get() >= self.settings.exported_units {
+                return Err(RestoreError::Corrupt);
+            }
+            let kept = at < dirty || at >= dirty + dropped;
+            let group = self.group_of(line.lpn, line.stream);
+            if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
+                buffer.lines.restore(&line, group);
+            }
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.draining = draining == 1;
+            buffer.lines.turn = u32::try_from(turn).map_err(|_| RestoreError::Corrupt)?;
+        }
+        Ok(())
+    }
+
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         self.restored = true;
         self.now.load(from)?;
@@ -100,6 +150,7 @@ impl Device {
         if let Some(cache) = &mut self.cache {
             cache.load(from)?;
         }
+        self.load_buffer(from)?;
         self.planes.load(from)?;
         let mut counts = [0u64; 2];
         counts.load(from)?;

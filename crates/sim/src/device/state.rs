@@ -33,6 +33,8 @@ pub(super) enum Stage {
     RewriteRead,
     /// Program it.
     RewriteProgram,
+    /// Put a unit into the write buffer, or get it from there.
+    Buffer,
     /// Of a flush, or of an access that needs no command: nothing to do once nothing is left to
     /// wait for.
     Barrier,
@@ -42,7 +44,7 @@ pub(super) enum Stage {
 pub(super) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
-    /// What the array does; none for a barrier.
+    /// What the array does; nothing for the buffer and a barrier.
     pub(super) const fn op(self) -> Op {
         match self {
             Self::EvictRead
@@ -55,7 +57,7 @@ impl Stage {
                 Op::Program
             }
             Self::Erase => Op::Erase,
-            Self::Barrier => unreachable!(),
+            Self::Buffer | Self::Barrier => unreachable!(),
         }
     }
 
@@ -64,7 +66,9 @@ impl Stage {
         match self {
             Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
             Self::Fetch => Purpose::MapFetch,
-            Self::OldRead | Self::Read | Self::Program | Self::Barrier => Purpose::Host,
+            Self::OldRead | Self::Read | Self::Program | Self::Buffer | Self::Barrier => {
+                Purpose::Host
+            }
             Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
@@ -85,6 +89,7 @@ impl Stage {
             Self::Erase => "GE",
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
+            Self::Buffer => "B",
             Self::Barrier => "F",
         }
     }
@@ -107,6 +112,8 @@ pub(super) enum Mode {
     Slotless,
     /// Waiting for another set.
     Waiting,
+    /// In the write buffer, or waiting for a line of it.
+    Buffered,
     /// In the queue of its die.
     Queued,
     /// On the die.
@@ -205,6 +212,8 @@ pub(super) struct Set {
     pub(super) superseded: bool,
     /// The frontier of host data that it writes to.
     pub(super) stream: u8,
+    /// The line of the write buffer whose contents it programs.
+    pub(super) buffered: u32,
     /// Whether it copies a map page.
     pub(super) copies_map: bool,
     /// Whether it is in the index by LPN, and its neighbours in the bucket.
@@ -257,6 +266,7 @@ impl Set {
         trims: false,
         superseded: false,
         stream: 0,
+        buffered: NIL,
         copies_map: false,
         listed: false,
         prev_of_lpn: NIL,

@@ -5,13 +5,15 @@ use flashyard_core::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What happens when a timer goes off. The number is the handle of a request.
+/// What happens when a timer goes off. The number is the handle of a request or of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// A request, with its data where it writes, has come over the link.
     Enter(u32),
     /// An answer, with its data where the request reads, has.
     Answer(u32),
+    /// A unit has been put into the write buffer or got from there.
+    Buffer(u32),
 }
 
 /// Timers that have not gone off.

@@ -16,7 +16,7 @@ use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 pub(super) const MAP_WRITE: u8 = 1;
 
 /// The commands of a set that is being put together, and what its stages wait for.
-struct Plan {
+pub(super) struct Plan {
     stages: [(Stage, PlaneId); STAGES],
     count: u8,
     waits: [(u8, u32, u8, EdgeKind); 6],
@@ -37,14 +37,14 @@ impl Plan {
         }
     }
 
-    fn push(&mut self, stage: Stage, plane: PlaneId) {
+    pub(super) fn push(&mut self, stage: Stage, plane: PlaneId) {
         self.stages[self.count as usize] = (stage, plane);
         self.count += 1;
     }
 
     /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
     /// one source the later stage counts.
-    fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
+    pub(super) fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
         let count = self.count;
         let known =
             self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
@@ -161,7 +161,7 @@ impl Device {
     }
 
     /// The sectors of a unit that a request covers, counted inside the unit.
-    fn covered(&self, request: &Request, lpn: Lpn) -> std::ops::Range<u64> {
+    pub(super) fn covered(&self, request: &Request, lpn: Lpn) -> std::ops::Range<u64> {
         let unit = u64::from(self.settings.geometry.unit_sectors());
         let first = u64::from(lpn.get()) * unit;
         let end = request.first_sector + u64::from(request.sectors);
@@ -176,13 +176,16 @@ impl Device {
 
     fn plan_data(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
         match op {
+            RequestOp::Read | RequestOp::Write if self.buffer.is_some() => {
+                self.plan_buffered(plan, handle, op, lpn);
+            }
             RequestOp::Read => self.plan_read(plan, lpn),
             RequestOp::Write => self.plan_write(plan, handle, lpn),
             RequestOp::Trim | RequestOp::Flush => {}
         }
     }
 
-    fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+    pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
         let place = self.map.lookup(lpn);
         let earlier = self.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
@@ -195,13 +198,13 @@ impl Device {
         plan.push(Stage::Read, self.plane_of_data(lpn, place));
     }
 
-    fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+    pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
         let request = self.pending[handle as usize].request;
         let earlier = self.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
             let place = self.map.lookup(lpn);
-            let old = place.is_some() || earlier.is_some();
+            let old = (place.is_some() || earlier.is_some()) && !self.holds_whole(lpn);
             let needed = match partial {
                 PartialWrite::Bitmap => self.map.cover(lpn, self.covered(&request, lpn)),
                 _ => self.is_partial(&request, lpn),
@@ -251,7 +254,7 @@ impl Device {
     /// The plane with the fewest unfinished host programs, in the order of striping from the one
     /// after the last choice on; planes that hold all the data they can, then those without room
     /// for host data come last.
-    fn least_busy_plane(&mut self) -> PlaneId {
+    pub(super) fn least_busy_plane(&mut self) -> PlaneId {
         let geometry = self.settings.geometry;
         let count = geometry.all_planes();
         let reserve = self.settings.keys.gc.reserve_blocks;
@@ -335,7 +338,7 @@ impl Device {
     }
 
     /// Adds a set to the live changes, the latest at the end.
-    fn list_change(&mut self, set: u32) {
+    pub(super) fn list_change(&mut self, set: u32) {
         let earlier = std::mem::replace(&mut self.latest_change, set);
         self.sets[set as usize].earlier_change = earlier;
         self.sets[set as usize].later_change = NIL;

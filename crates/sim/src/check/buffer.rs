@@ -1,0 +1,92 @@
+//! The checker's account of the write buffer: what it holds, and what must be on flash when.
+
+use super::{Asked, Checker};
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Lpn;
+use std::collections::BTreeMap;
+
+/// What is known of the write buffer.
+#[derive(Debug, Default)]
+pub(super) struct BufferAccount {
+    /// The version of each unit in the buffer.
+    held: BTreeMap<Lpn, u64>,
+    /// What reads on their way got from it, by request and page.
+    pub(super) reading: BTreeMap<(u64, u32), u64>,
+}
+
+impl Checker {
+    /// Takes over what a restored buffer holds: units and the numbers of their changes.
+    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, u64)>) {
+        self.buffer.held = lines.map(|(lpn, number)| (lpn, number + 1)).collect();
+    }
+
+    /// What a request that has arrived asks of the buffer; `durable` is whether its changes are on
+    /// flash when it is answered.
+    pub fn asks(&mut self, order: u64, request: &Request, durable: bool) {
+        let barrier = request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH);
+        let known = |lpn: &Lpn| self.acknowledged[lpn.index()];
+        let held = self.buffer.held.keys().filter(|_| barrier);
+        let held = held.filter(|lpn| known(lpn) > self.newest[lpn.index()]);
+        let volatile = held.map(|lpn| (*lpn, known(lpn))).collect();
+        let asked = self.asked.get_mut(&order).expect("it has arrived");
+        asked.durable = durable && request.op == RequestOp::Write;
+        asked.volatile = volatile;
+    }
+
+    /// The first page access of a request has been translated.
+    pub(super) fn starts(&mut self, order: u64) {
+        let asked = self.asked.get_mut(&order).expect("it has arrived");
+        let volatile = std::mem::take(&mut asked.volatile);
+        self.are_on_flash(order, &volatile);
+    }
+
+    /// A request is answered.
+    pub(super) fn is_on_flash(&self, order: u64, asked: &Asked) {
+        self.are_on_flash(order, &asked.volatile);
+        if asked.durable {
+            self.are_on_flash(order, &asked.changed);
+        }
+    }
+
+    fn are_on_flash(&self, order: u64, changes: &[(Lpn, u64)]) {
+        for &(lpn, version) in changes {
+            let newest = self.newest[lpn.index()];
+            assert!(newest >= version, "request {order}: {version} of {lpn:?} is not on flash");
+        }
+    }
+
+    /// A write has put its unit into the buffer, in place of `evicted` if that is one.
+    pub fn buffered(&mut self, order: u64, lpn: Lpn, number: u64, evicted: Option<Lpn>) {
+        if let Some(evicted) = evicted {
+            let version = self.buffer.held.remove(&evicted).expect("it was there");
+            let newest = self.newest[evicted.index()];
+            assert!(newest >= version, "version {version} of {evicted:?} was lost");
+        }
+        let old = self.buffer.held.insert(lpn, number + 1);
+        assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
+        self.note(order, lpn, number + 1);
+    }
+
+    /// The buffer forgets a unit that was trimmed.
+    pub fn unbuffered(&mut self, lpn: Lpn) {
+        let version = self.buffer.held.remove(&lpn).expect("it was there");
+        assert!(self.newest[lpn.index()] >= version, "version {version} of {lpn:?} was lost");
+    }
+
+    /// A read gets a version of a unit from the buffer, where it is `held` unless its write is
+    /// about to put it there.
+    pub fn buffer_read(&mut self, access: (u64, u32), lpn: Lpn, number: u64, held: bool) {
+        if held {
+            assert_eq!(self.buffer.held.get(&lpn), Some(&(number + 1)), "{lpn:?} in the buffer");
+        }
+        self.buffer.reading.insert(access, number + 1);
+    }
+
+    /// The run is over: what was acknowledged is on flash or in the buffer.
+    pub(super) fn keeps_acknowledged(&self) {
+        for (index, &known) in self.acknowledged.iter().enumerate() {
+            let held = self.buffer.held.get(&Lpn::from_index(index)).copied().unwrap_or(0);
+            assert!(self.newest[index].max(held) >= known, "unit {index} lost version {known}");
+        }
+    }
+}

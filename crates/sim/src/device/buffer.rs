@@ -1,0 +1,490 @@
+//! The life of the write buffer: puts and gets, waits for a line, flushes.
+//!
+//! A page access of the host begins with [`Stage::Buffer`] where the buffer serves it. A write puts
+//! its unit there as soon as a line is free, in the order of slots; answered from the buffer it is
+//! over then, else its own program follows. A flush is a set of the device's own: it carries the
+//! contents of a line as of its start and, in the order of changes, the number of the write that
+//! they came from, so every rule for changes holds for it. Flushes of a group of lines begin
+//! together, so that their programs fill a program unit.
+
+use super::Device;
+use super::explain::Track;
+use super::state::{Mode, Set, Stage};
+use super::timers::Timer;
+use super::translate::Plan;
+use crate::buffer::Lines;
+use crate::config::{
+    Acknowledge, Allocation, BufferKeys, DataOrder, PartialWrite, Recency, Settings,
+};
+use crate::metrics::parts::Parts;
+use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Program units that a plane may have under way from the buffer: one in the array and one that
+/// waits for it.
+const WINDOW: u32 = 2;
+
+/// The write buffer of a device.
+#[derive(Debug)]
+pub(super) struct Staging {
+    keys: BufferKeys,
+    pub(super) lines: Lines,
+    /// Writes that wait for a line.
+    waiting: VecDeque<u32>,
+    /// When the port has nothing left to carry.
+    port_free: Time,
+    /// Dirty lines at which flushing begins, and at which it ends.
+    high: u32,
+    low: u32,
+    pub(super) draining: bool,
+    /// Flushes that begin together; empty between uses.
+    together: Vec<u32>,
+}
+
+impl Staging {
+    /// The buffer that the settings ask for.
+    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
+        let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
+        let units = settings.buffer_units;
+        if units == 0 {
+            return None;
+        }
+        let share = |ppm: u64| u64::from(units) * ppm;
+        let narrow = |lines: u64| u32::try_from(lines).expect("at most all lines");
+        let high = narrow(share(keys.high_percent).div_ceil(1_000_000)).max(1);
+        let streams = u32::from(settings.frontiers.streams);
+        let whole = geometry.program_units();
+        let (groups, window) = match settings.keys.ftl.allocation {
+            Allocation::Static => (geometry.all_planes() * streams, WINDOW * whole),
+            Allocation::Dynamic => (streams, WINDOW * whole * geometry.all_planes()),
+        };
+        Some(Box::new(Self {
+            keys,
+            lines: Lines::new(units, groups, whole, window),
+            waiting: VecDeque::new(),
+            port_free: Time::ZERO,
+            high,
+            low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
+            draining: false,
+            together: Vec::new(),
+        }))
+    }
+
+    /// Every unit that it holds, and the place of its contents in the order of changes.
+    pub(super) fn all_lines(&self) -> impl Iterator<Item = (Lpn, u64)> {
+        let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
+        lines.map(|line| (line.lpn, line.version))
+    }
+
+    /// Takes the port for a unit from `now` on; returns when it is put or got.
+    fn access(&mut self, bytes: u64, now: Time) -> Time {
+        let ns = (bytes * self.keys.ps_per_byte).div_ceil(1_000);
+        self.port_free = self.port_free.max(now) + Span::from_ns(ns);
+        self.port_free + Span::from_ns(self.keys.access_ns)
+    }
+}
+
+impl Device {
+    /// The commands of a read or write of a page where there is a buffer.
+    pub(super) fn plan_buffered(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+        if op == RequestOp::Read {
+            return self.plan_buffered_read(plan, handle, lpn);
+        }
+        plan.push(Stage::Buffer, self.settings.geometry.plane_of_lpn(lpn));
+        let request = self.pending[handle as usize].request;
+        if self.is_durable(request.flags) {
+            self.plan_write(plan, handle, lpn);
+        } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+            let covered = self.covered(&request, lpn);
+            self.map.cover(lpn, covered);
+        }
+    }
+
+    /// Whether a write with these flags is answered only when its program is over.
+    pub(super) fn is_durable(&self, flags: Flags) -> bool {
+        self.settings.keys.buffer.acknowledge == Acknowledge::Program || flags.has(Flags::FUA)
+    }
+
+    /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
+    /// line.
+    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+        let plane = self.settings.geometry.plane_of_lpn(lpn);
+        let access =
+            (self.pending[handle as usize].order, self.pending[handle as usize].translated);
+        let held = self.staging().lines.find(lpn);
+        let earlier = self.live_change_of(lpn, u64::MAX).filter(|&write| self.is_unput(write));
+        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
+        if let Some(write) = earlier.filter(|_| held.is_none() || ordered) {
+            let version = self.graph.node(write).number;
+            plan.wait(write, 0, EdgeKind::Order);
+            plan.push(Stage::Buffer, plane);
+            self.totals.buffer.read_hits += 1;
+            if let Some(checker) = &mut self.checker {
+                checker.buffer_read(access, lpn, version, false);
+            }
+            return;
+        }
+        let Some(line) = held else {
+            self.totals.buffer.read_misses += 1;
+            return self.plan_read(plan, lpn);
+        };
+        let request = self.pending[handle as usize].request;
+        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
+        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
+        let version = found.version;
+        if self.staging().keys.recency == Recency::ReadsAndWrites {
+            self.staging_mut().lines.touch(line);
+        }
+        // What was never written needs no array.
+        let whole = enough || self.map.lookup(lpn).is_none();
+        if let Some(checker) = &mut self.checker {
+            checker.buffer_read(access, lpn, version, true);
+        }
+        if whole {
+            self.totals.buffer.read_hits += 1;
+            plan.push(Stage::Buffer, plane);
+        } else {
+            self.totals.buffer.read_misses += 1;
+            self.plan_read(plan, lpn);
+        }
+    }
+
+    /// Whether a set is a write that is not in the buffer yet.
+    fn is_unput(&self, set: u32) -> bool {
+        let state = &self.sets[set as usize];
+        self.graph.node(set).stage == 0 && state.stages[0].0 == Stage::Buffer && !state.trims
+    }
+
+    /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
+    pub(super) fn is_buffered(&self, op: RequestOp, flags: Flags, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| match op {
+            RequestOp::Read => buffer.lines.find(lpn).is_some(),
+            RequestOp::Write => !self.is_durable(flags),
+            RequestOp::Trim | RequestOp::Flush => false,
+        })
+    }
+
+    /// The current command of a set is an access to the buffer: it begins, or waits for a line.
+    pub(super) fn use_buffer(&mut self, set: u32) {
+        if !self.sets[set as usize].slotted {
+            self.take_slot(set);
+        }
+        self.enter(set, Mode::Buffered);
+        if self.sets[set as usize].changes && !self.put(set, false) {
+            self.totals.buffer.stalls += 1;
+            self.staging_mut().waiting.push_back(set);
+            return;
+        }
+        self.access_buffer(set);
+    }
+
+    fn access_buffer(&mut self, set: u32) {
+        let bytes = u64::from(self.settings.geometry.unit_bytes());
+        let now = self.now;
+        let over = self.staging_mut().access(bytes, now);
+        if over > now {
+            self.host.timers.set(over, Timer::Buffer(set));
+        } else {
+            self.access_over(set);
+        }
+    }
+
+    /// A unit has been put or got.
+    pub(super) fn access_over(&mut self, set: u32) {
+        self.close_and_rest(set);
+        let state = &self.sets[set as usize];
+        if !state.changes
+            && let Some(checker) = &mut self.checker
+        {
+            checker.read_over(self.pending[state.request as usize].order, state.page);
+        }
+        let passed = &mut self.passed;
+        self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.activate(set);
+    }
+
+    /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
+    fn put(&mut self, set: u32, granted: bool) -> bool {
+        let Set { lpn, superseded, stream, request, .. } = self.sets[set as usize];
+        if superseded {
+            // A later trim has forgotten the unit already.
+            return true;
+        }
+        let number = self.graph.node(set).number;
+        let covered = self.kept_range(request, lpn);
+        let group = self.group_of(lpn, stream);
+        let writer = (request, self.pending[request as usize].order);
+        let through = self.graph.node(set).stages > 1;
+        let held = self.staging().lines.find(lpn);
+        let first = granted || self.staging().waiting.is_empty();
+        // What waits is put in order; a write that finds its unit may pass writes of others.
+        let overtakes = || self.live_change_of(lpn, number).is_some_and(|set| self.is_unput(set));
+        let room = match held {
+            Some(_) => first || !overtakes(),
+            None => first && self.staging().lines.has_room(),
+        };
+        if !room {
+            return false;
+        }
+        let buffer = self.staging_mut();
+        let (line, evicted) = held.map_or_else(|| buffer.lines.insert(lpn), |line| (line, None));
+        let state = buffer.lines.line_mut(line);
+        (state.version, state.writer, state.stream) = (number, writer, stream);
+        (state.from, state.until) = match held {
+            Some(_) => merged(state.from..state.until, &covered),
+            None => (covered.start, covered.end),
+        };
+        let clean = !state.is_dirty();
+        if !through {
+            buffer.lines.soil(line, group);
+        }
+        self.totals.buffer.write_hits += u64::from(held.is_some());
+        self.totals.buffer.write_misses += u64::from(held.is_none());
+        self.totals.buffer.dirtied_units += u64::from(clean);
+        if let Some(checker) = &mut self.checker {
+            checker.buffered(writer.1, lpn, number, evicted);
+        }
+        if through {
+            self.write_through(set, line, group);
+        }
+        true
+    }
+
+    /// The program of a write carries its own unit, and others fill its program unit.
+    fn write_through(&mut self, set: u32, line: u32, group: u32) {
+        self.begin_flush(set, line, group);
+        let plane = self.sets[set as usize].stages[self.graph.node(set).stages as usize - 1].1;
+        let others = self.settings.geometry.program_units() - 1;
+        self.flush_group(group, others, Some((set, plane)));
+    }
+
+    /// A set begins to carry the contents of a line to flash.
+    fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
+        let sectors = self.unit_range();
+        self.sets[set as usize].buffered = line;
+        self.totals.buffer.flushed_units += 1;
+        let buffer = self.staging_mut();
+        let state = buffer.lines.line_mut(line);
+        // What it lacks is read for the program.
+        (state.from, state.until) = (sectors.start, sectors.end);
+        buffer.lines.take_off(line, group);
+    }
+
+    /// Begins to flush the `count` least recently used dirty units of a group, behind the write
+    /// `first` and on its plane, if there is one.
+    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) {
+        let mut together = std::mem::take(&mut self.staging_mut().together);
+        let mut plane = first.map(|(_, plane)| plane);
+        together.extend(first.map(|(set, _)| set));
+        for _ in 0..count {
+            let Some(line) = self.staging().lines.oldest_of(group) else { break };
+            let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
+            if self.settings.keys.ftl.allocation == Allocation::Dynamic {
+                self.planes[plane.index()].writes += 1;
+            }
+            together.push(self.new_flush(line, group, plane));
+        }
+        self.start_together(&together);
+        for &set in &together[usize::from(first.is_some())..] {
+            self.activate(set);
+        }
+        together.clear();
+        self.staging_mut().together = together;
+    }
+
+    /// The programs of sets begin when all of them can.
+    fn start_together(&mut self, sets: &[u32]) {
+        for &reader in sets {
+            let stages =
+                &self.sets[reader as usize].stages[..self.graph.node(reader).stages as usize];
+            let Some(read) = (0u8..).zip(stages).find(|(_, stage)| stage.0 == Stage::OldRead)
+            else {
+                continue;
+            };
+            let wait = Wait { source: reader, stage: read.0, kind: EdgeKind::Order };
+            for &other in sets.iter().filter(|other| **other != reader) {
+                self.connect(wait, other, self.graph.node(other).stages - 1);
+            }
+        }
+    }
+
+    /// Makes the set that programs the contents of a line.
+    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
+        let state = *self.staging().lines.line(line);
+        let (handle, order) = state.writer;
+        let known = handle != NIL && self.pending[handle as usize].order == order;
+        let charge = if known { handle } else { NIL };
+        if known {
+            self.pending[handle as usize].charges += 1;
+        }
+        let set = Set {
+            charge,
+            lpn: state.lpn,
+            changes: true,
+            stream: state.stream,
+            mode: Mode::Slotless,
+            track: Track::starting(self.now, Parts::default()),
+            ..Set::VACANT
+        };
+        let program = (Stage::Program, plane);
+        let set = match self.plane_of_rest(line) {
+            Some(old) => self.numbered_set(state.version, set, &[(Stage::OldRead, old), program]),
+            None => self.numbered_set(state.version, set, &[program]),
+        };
+        self.list_by_lpn(set);
+        self.list_change(set);
+        self.begin_flush(set, line, group);
+        set
+    }
+
+    /// Where the sectors of a unit are that its line lacks; none where it lacks none.
+    fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
+        let state = *self.staging().lines.line(line);
+        let place = self.map.lookup(state.lpn)?;
+        let (held, all) = (state.from..state.until, self.unit_range());
+        let lacks = held != all
+            && match self.settings.keys.ftl.partial_write {
+                PartialWrite::Ignore => false,
+                PartialWrite::ReadModifyWrite => true,
+                PartialWrite::Bitmap => {
+                    self.map.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
+                }
+            };
+        self.totals.partial_writes_read += u64::from(lacks);
+        lacks.then(|| self.settings.geometry.plane_of(place))
+    }
+
+    /// The plane that a group of lines is flushed to.
+    fn plane_of_flush(&mut self, line: u32) -> PlaneId {
+        match self.settings.keys.ftl.allocation {
+            Allocation::Static => {
+                self.settings.geometry.plane_of_lpn(self.staging().lines.line(line).lpn)
+            }
+            Allocation::Dynamic => self.least_busy_plane(),
+        }
+    }
+
+    /// The lines that a unit is programmed with: of its plane and frontier.
+    pub(super) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
+        let streams = self.settings.frontiers.streams;
+        let plane = match self.settings.keys.ftl.allocation {
+            Allocation::Static => self.settings.geometry.plane_of_lpn(lpn).get(),
+            Allocation::Dynamic => 0,
+        };
+        plane * u32::from(streams) + u32::from(stream % streams)
+    }
+
+    /// The sectors of a whole unit.
+    fn unit_range(&self) -> Range<u16> {
+        0..u16::try_from(self.settings.geometry.unit_sectors()).expect("a unit is at most 1 MiB")
+    }
+
+    /// Whether the buffer holds all sectors of a unit.
+    pub(super) fn holds_whole(&self, lpn: Lpn) -> bool {
+        let Some(buffer) = &self.buffer else { return false };
+        buffer.lines.find(lpn).is_some_and(|line| {
+            let line = buffer.lines.line(line);
+            (line.from..line.until) == self.unit_range()
+        })
+    }
+
+    /// The sectors that the buffer keeps of a write: where nobody asks, the whole unit.
+    fn kept_range(&self, handle: u32, lpn: Lpn) -> Range<u16> {
+        if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
+            return self.unit_range();
+        }
+        let covered = self.covered(&self.pending[handle as usize].request, lpn);
+        let narrow = |sector: u64| u16::try_from(sector).expect("a unit is at most 1 MiB");
+        narrow(covered.start)..narrow(covered.end)
+    }
+
+    /// A set that carried a unit to flash is complete.
+    pub(super) fn flush_over(&mut self, set: u32) {
+        let Set { lpn, stream, buffered, request, .. } = self.sets[set as usize];
+        let group = self.group_of(lpn, stream);
+        self.staging_mut().lines.land(buffered, group);
+        self.sets[set as usize].buffered = NIL;
+        if request == NIL {
+            self.unlist_change(set);
+            self.unlist_by_lpn(set);
+        }
+    }
+
+    /// A unit was trimmed by the change `number`.
+    pub(super) fn drop_buffered(&mut self, lpn: Lpn, number: u64) {
+        let Some(buffer) = &mut self.buffer else { return };
+        let Some(line) = buffer.lines.find(lpn) else { return };
+        if buffer.lines.line(line).version > number {
+            return;
+        }
+        self.totals.buffer.trimmed_units += u64::from(buffer.lines.line(line).is_dirty());
+        buffer.lines.remove(line);
+        if let Some(checker) = &mut self.checker {
+            checker.unbuffered(lpn);
+        }
+    }
+
+    /// Begins to flush every dirty unit.
+    pub(super) fn flush_all(&mut self) {
+        let whole = self.settings.geometry.program_units();
+        while let Some(buffer) = &self.buffer
+            && let Some(line) = buffer.lines.oldest()
+        {
+            let group = buffer.lines.line(line).group();
+            self.flush_group(group, whole, None);
+        }
+    }
+
+    /// Writes that wait for a line get what is free.
+    pub(super) fn grant_lines(&mut self) {
+        while let Some(buffer) = &self.buffer
+            && let Some(&set) = buffer.waiting.front()
+            && self.put(set, true)
+        {
+            self.staging_mut().waiting.pop_front();
+            self.access_buffer(set);
+        }
+        self.wake_passed();
+    }
+
+    /// Flushes, as far as the marks ask for it and planes are free.
+    pub(super) fn drain_buffer(&mut self) {
+        let idle = self.settings.keys.buffer.flush_when_idle && self.outstanding == 0;
+        let whole = self.settings.geometry.program_units();
+        while let Some(buffer) = &mut self.buffer {
+            let dirty = buffer.lines.dirty();
+            buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
+            if !buffer.draining && !idle {
+                break;
+            }
+            let mut group = buffer.lines.pick();
+            if group.is_none() && !buffer.waiting.is_empty() && buffer.lines.flights() == 0 {
+                // No program would be full, but a write waits.
+                let oldest = buffer.lines.oldest();
+                group = oldest.map(|line| buffer.lines.line(line).group());
+            }
+            let Some(group) = group else { break };
+            self.flush_group(group, whole, None);
+        }
+    }
+
+    fn staging(&self) -> &Staging {
+        self.buffer.as_ref().expect("there is a buffer")
+    }
+
+    fn staging_mut(&mut self) -> &mut Staging {
+        self.buffer.as_mut().expect("there is a buffer")
+    }
+}
+
+/// The sectors that a line holds after a write: one range, the longer one of two that do not touch.
+fn merged(held: Range<u16>, new: &Range<u16>) -> (u16, u16) {
+    if held.start <= new.end && new.start <= held.end {
+        return (held.start.min(new.start), held.end.max(new.end));
+    }
+    let longer = if new.len() > held.len() { new.clone() } else { held };
+    (longer.start, longer.end)
+}
