@@ -4,6 +4,8 @@
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits.
+//!
+//! `cargo xtask golden --update`: writes the regression table of the command policies anew.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -13,7 +15,22 @@ use flashyard_sim::device::Device;
 use flashyard_sim::observe::{CommandDone, CommandName, Observer, Queued, RequestDone};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
+use std::path::Path;
+use std::process::Command;
 use std::rc::Rc;
+
+/// Where the results of the command policies are, below the root of the repository.
+const TABLE: &str = "crates/cli/tests/golden/policies.txt";
+
+/// Has the test that compares the table of the command policies write it anew.
+pub(crate) fn update(root: &Path) -> Result<String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["test", "--package", "flashyard", "--test", "policies"]);
+    let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
+    let status = status.context("cannot run cargo")?;
+    ensure!(status.success(), "the table was not written: {status}");
+    Ok(format!("{TABLE} is written; review every line that differs"))
+}
 
 /// Runs every case of every file; an error names the first difference.
 pub(crate) fn run(files: &[String]) -> Result<String> {

@@ -21,6 +21,7 @@ Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
+  golden --update write the regression table of the command policies anew, for review
 
 Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
 
@@ -69,6 +70,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["ci"] => Ok(ci::run(&root())?),
         ["tidy"] => Ok(tidy::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
+        ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
         ["ci" | "tidy", extra, ..] => usage(format!("{}: unexpected argument {extra}", words[0])),
         [task, ..] => usage(format!("there is no task {task}")),

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::statistics::check_mean;
 use common::{Random, Recorded, record, request, settings};
 use flashyard_core::command::Op;
 use flashyard_core::request::{Request, RequestOp};
@@ -346,22 +347,6 @@ fn queue_on_one_die(policy: &str, load: f64, writes: f64, count: usize) -> Vec<(
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "hours at most")]
 fn whole(ns: f64) -> u64 {
     ns as u64
-}
-
-/// The mean of correlated waits against a formula: the standard error comes from the means of 100
-/// batches, each much longer than the queue's memory. A right simulator is 4 standard errors off
-/// for one seed in 16,000; the seed is fixed. The standard error must be small to mean something.
-#[track_caller]
-fn check_mean(what: &str, waits: &[u64], expected_ns: f64) {
-    let batch = waits.len() / 100;
-    let mean = |waits: &[u64]| waits.iter().sum::<u64>() as f64 / waits.len() as f64;
-    let means: Vec<f64> = waits.chunks_exact(batch).map(mean).collect();
-    let centre = means.iter().sum::<f64>() / 100.0;
-    let variance = means.iter().map(|mean| (mean - centre).powi(2)).sum::<f64>() / 99.0;
-    let error = (variance / 100.0).sqrt();
-    assert!(error < 0.02 * expected_ns, "{what}: the standard error {error} tells nothing");
-    let off = (centre - expected_ns) / error;
-    assert!(off.abs() < 4.0, "{what}: {centre} ns, {expected_ns} expected, {off} errors off");
 }
 
 /// First come, first served: every wait follows from the one before (Lindley), exactly, and the

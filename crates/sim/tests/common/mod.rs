@@ -7,6 +7,7 @@
 )]
 
 pub mod phases;
+pub mod statistics;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
