@@ -170,8 +170,7 @@ fn programs_saturate_array_or_bus() {
         for (channels, dies) in [(1, 1), (1, 2), (2, 3), (1, 8)] {
             for (planes, bits) in [(1, 1), (2, 1), (1, 3), (2, 3)] {
                 let (multi_plane, one_shot) = (planes > 1, bits > 1);
-                let shape =
-                    Shape { channels, dies, planes, bits, one_shot, multi_plane, ..PLAIN };
+                let shape = Shape { channels, dies, planes, bits, one_shot, multi_plane, ..PLAIN };
                 check(&shape, interface, WRITE);
             }
         }
