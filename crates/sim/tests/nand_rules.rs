@@ -69,6 +69,18 @@ impl Operation {
     fn pages(&self) -> BTreeSet<u64> {
         self.units.iter().map(|unit| unit / 4).collect()
     }
+
+    /// T: of the slowest page.
+    fn array_ns(&self) -> u64 {
+        match self.op {
+            Op::Read => {
+                let types = self.pages().into_iter().map(|page| page % 12 % 3);
+                types.map(|kind| R[usize::try_from(kind).unwrap()]).max().expect("a page")
+            }
+            Op::Program => PROGRAM,
+            Op::Erase => ERASE,
+        }
+    }
 }
 
 /// What the log says, by die, in the order of starts.
@@ -114,18 +126,6 @@ impl Log {
 
     fn all(&self) -> impl Iterator<Item = &Operation> {
         self.dies.values().flatten()
-    }
-
-    /// T: of the slowest page.
-    fn array_ns(&self, operation: &Operation) -> u64 {
-        match operation.op {
-            Op::Read => {
-                let types = operation.pages().into_iter().map(|page| page % 12 % 3);
-                types.map(|kind| R[usize::try_from(kind).unwrap()]).max().expect("a page")
-            }
-            Op::Program => PROGRAM,
-            Op::Erase => ERASE,
-        }
     }
 
     /// o: the units read; all units of the word line of each plane programmed.
@@ -186,7 +186,7 @@ fn a_channel_carries_one_thing_at_a_time() {
 fn an_operation_takes_the_sum_of_its_phases() {
     let log = Log::of_busy(&device(&["geometry.channels=2", "channel.command_ns=275"]));
     for operation in log.all() {
-        let sum = C + log.data_ns(operation) + log.array_ns(operation);
+        let sum = C + log.data_ns(operation) + operation.array_ns();
         assert_eq!(operation.end - operation.start, sum, "{operation:?}");
     }
     let widest = log.all().map(|operation| operation.pages().len()).max();
@@ -210,7 +210,7 @@ fn cache_read_overlaps_sensing_and_data_only() {
                 assert!(next.start >= before.end, "{next:?} during {before:?}");
                 continue;
             }
-            let sensed = before.start + C + log.array_ns(before);
+            let sensed = before.start + C + before.array_ns();
             assert!(next.start >= sensed, "{next:?} while {before:?} is sensed");
             // The data of one page follow those of the other.
             assert!(next.end - log.data_ns(next) >= before.end, "{next:?} overtakes {before:?}");
@@ -261,7 +261,7 @@ fn suspensions_cost_what_they_cost_and_are_limited() {
                 extra += read.end - read.start;
                 free = read.end;
             }
-            let sum = C + log.data_ns(operation) + log.array_ns(operation) + extra;
+            let sum = C + log.data_ns(operation) + operation.array_ns() + extra;
             assert_eq!(operation.end - operation.start, sum, "{operation:?} with {inside:?}");
             let name = if operation.op == Op::Erase { "erase" } else { "program" };
             most.entry(name).and_modify(|most| *most = pauses.max(*most));
