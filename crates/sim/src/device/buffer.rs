@@ -204,6 +204,8 @@ impl Device {
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.activate(set);
+        // At once: their accounts read that of this set, whose place is free now.
+        self.wake_passed();
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
@@ -447,7 +449,6 @@ impl Device {
             self.staging_mut().waiting.pop_front();
             self.access_buffer(set);
         }
-        self.wake_passed();
     }
 
     /// Flushes, as far as the marks ask for it and planes are free.

@@ -251,10 +251,7 @@ impl Device {
             match timer {
                 Timer::Enter(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
-                Timer::Buffer(set) => {
-                    self.access_over(set);
-                    self.wake_passed();
-                }
+                Timer::Buffer(set) => self.access_over(set),
             }
         }
     }
