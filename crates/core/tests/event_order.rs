@@ -22,7 +22,7 @@ impl Random {
 fn events_happen_in_the_order_of_a_sorted_list() {
     for resources in [1u32, 3, 64, 129] {
         let mut random = Random(resources.into());
-        let mut slots = [(Time::ZERO, 0); 512];
+        let mut slots: [Slot; 512] = [0; 512];
         let length = Agenda::<&mut [Slot]>::slots(resources as usize);
         let mut agenda = Agenda::new(&mut slots[..length]);
         let mut list: Vec<(Time, u32)> = Vec::new();

@@ -171,6 +171,9 @@ fn random_devices_keep_every_rule() {
         let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
         assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
         assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
+        let buffer = &report.buffer;
+        let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
+        assert_eq!(buffer.dirtied_units, gone, "seed {seed}: what is dirtied");
         collected += report.gc.jobs;
     }
     assert!(collected > 3_000, "garbage collection ran {collected} times");
