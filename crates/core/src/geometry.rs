@@ -180,7 +180,12 @@ impl Geometry {
 
     /// The die that a plane belongs to.
     pub const fn die_of_plane(&self, plane: PlaneId) -> DieId {
-        DieId::new(plane.get() / self.planes)
+        // Most devices are simulated with one plane; a division costs more than the question.
+        if self.planes == 1 {
+            DieId::new(plane.get())
+        } else {
+            DieId::new(plane.get() / self.planes)
+        }
     }
 
     /// The first plane of a die; the die's others follow it.

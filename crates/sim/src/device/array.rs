@@ -148,14 +148,14 @@ impl Device {
 
     /// The first instant at which the channel of a die has nothing left to carry.
     fn channel_free_at(&self, die: DieId) -> Time {
-        self.channel_free[self.settings.geometry.channel_of(die).index()].max(self.now)
+        self.channel_free[self.dies[die.index()].channel.index()].max(self.now)
     }
 
     /// Takes the channel of a die from `start` on; returns when it is over.
     fn reserve_channel(&mut self, die: DieId, start: Time, ns: u64) -> Time {
         let end = start + Span::from_ns(ns);
         if ns > 0 {
-            let channel = self.settings.geometry.channel_of(die);
+            let channel = self.dies[die.index()].channel;
             self.channel_free[channel.index()] = end;
             self.carried_ns[channel.index()] += ns;
             if let Some(checker) = &mut self.checker {

@@ -158,8 +158,15 @@ impl Device {
 
     pub(super) fn dispatch(&mut self, die: DieId) {
         while self.failed.is_none() {
-            if self.dies[die.index()].array.is_some() {
-                return self.suspend_for_read(die);
+            let unit = &self.dies[die.index()];
+            if unit.array.is_some() {
+                if self.suspends {
+                    self.suspend_for_read(die);
+                }
+                return;
+            }
+            if unit.output.is_some() && !self.settings.keys.nand.cache_read {
+                return;
             }
             let next = self.next_command(die);
             let reads = next.is_some_and(|set| self.stage(set).op() == Op::Read);
@@ -226,6 +233,9 @@ impl Device {
         match self.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set);
+                if self.settings.keys.ftl.allocation == Allocation::Static {
+                    return Bound::Page(target);
+                }
                 match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
                     Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                         Bound::Elsewhere(plane)

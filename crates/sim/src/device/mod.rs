@@ -48,7 +48,7 @@ use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
+use flashyard_core::units::{ChannelId, DieId, Lpn, MapPage, PlaneId, Span, Time};
 use host::Host;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
@@ -61,6 +61,7 @@ pub use usage::{Share, Utilisation};
 /// A die: its queues and what it is doing.
 #[derive(Debug)]
 struct Die {
+    channel: ChannelId,
     host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
     gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
     /// Commands of reads that were put into `host` until now; stale where that is empty.
@@ -122,6 +123,8 @@ pub struct Device {
     next_stripe: u32,
     /// Operations with a random time so far.
     operations: u64,
+    /// The plane of each stripe of a round of striping.
+    stripes: Vec<PlaneId>,
     channel_free: Vec<Time>,
     /// The next completion of each busy die.
     events: Events,
@@ -208,12 +211,15 @@ impl Device {
             map: PageMap::new(settings),
             cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
             buffer: buffer::Staging::new(settings),
-            dies: (0..dies).map(|_| Die::new()).collect(),
+            dies: (0..dies)
+                .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
+                .collect(),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             next_stripe: 0,
+            stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
             channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
             events: Agenda::new(vec![0; Events::slots(dies)]),
@@ -375,6 +381,12 @@ impl Device {
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
     }
 
+    /// The plane that static striping gives to a logical unit.
+    fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
+        let stripe = lpn.get() / self.settings.geometry.units_per_page;
+        self.stripes[stripe as usize % self.stripes.len()]
+    }
+
     /// The plane of a map page: the one that striping gives to its number.
     const fn plane_of_map(&self, page: MapPage) -> PlaneId {
         self.settings.geometry.plane_of_stripe(page.get())
@@ -487,8 +499,9 @@ impl Device {
 }
 
 impl Die {
-    fn new() -> Self {
+    fn new(channel: ChannelId) -> Self {
         Self {
+            channel,
             host: CommandQueue::new(Vec::new(), Vec::new()),
             gc: CommandQueue::new(Vec::new(), Vec::new()),
             reads_placed: 0,

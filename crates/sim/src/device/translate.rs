@@ -234,17 +234,16 @@ impl Device {
 
     /// Where a unit is read: where its data is, or else where striping would put it.
     fn plane_of_data(&self, lpn: Lpn, place: Option<Ppn>) -> PlaneId {
-        let geometry = &self.settings.geometry;
         match (self.settings.keys.ftl.allocation, place) {
-            (Allocation::Dynamic, Some(ppn)) => geometry.plane_of(ppn),
-            _ => geometry.plane_of_lpn(lpn),
+            (Allocation::Dynamic, Some(ppn)) => self.settings.geometry.plane_of(ppn),
+            _ => self.plane_of_lpn(lpn),
         }
     }
 
     /// The plane that the data of a write goes to.
     fn plane_for_write(&mut self, lpn: Lpn) -> PlaneId {
         let plane = match self.settings.keys.ftl.allocation {
-            Allocation::Static => return self.settings.geometry.plane_of_lpn(lpn),
+            Allocation::Static => return self.plane_of_lpn(lpn),
             Allocation::Dynamic => self.least_busy_plane(),
         };
         self.planes[plane.index()].writes += 1;
