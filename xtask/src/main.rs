@@ -6,6 +6,7 @@ mod ci;
     reason = "its page lists the keys of JSON files by their bare names"
 )]
 mod golden;
+mod instructions;
 mod tidy;
 
 use std::io::Write;
@@ -22,6 +23,8 @@ Tasks:
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
   golden --update write the regression table of the command policies anew, for review
+  instructions    count the instructions of the throughput example (valgrind) and compare them with
+                  the baseline file; --update writes it
 
 Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
 
@@ -69,10 +72,14 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         _ if words.contains(&"--help") || words.contains(&"-h") => Ok(HELP.to_owned()),
         ["ci"] => Ok(ci::run(&root())?),
         ["tidy"] => Ok(tidy::run(&root())?),
+        ["instructions"] => Ok(instructions::run(&root(), false)?),
+        ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy", extra, ..] => usage(format!("{}: unexpected argument {extra}", words[0])),
+        ["ci" | "tidy" | "instructions", extra, ..] => {
+            usage(format!("{}: unexpected argument {extra}", words[0]))
+        }
         [task, ..] => usage(format!("there is no task {task}")),
     }
 }

@@ -16,7 +16,7 @@ use common::phases::{Bench, latency, pacing, stream};
 use common::{record, settings};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{ChannelArbitration, Settings};
 use flashyard_sim::stream::Pacing;
 
 const READ: RequestOp = RequestOp::Read;
@@ -125,14 +125,15 @@ fn steady_ns(shape: &Shape, settings: &Settings, op: RequestOp, rounds: u64) -> 
 }
 
 /// The closed form: time of one operation on each of the D dies of a channel.
-fn expected_ns(shape: &Shape, op: RequestOp, c: u64, ps: u64) -> u64 {
+fn expected_ns(shape: &Shape, in_order: bool, op: RequestOp, c: u64, ps: u64) -> u64 {
     let o = shape.operation_pages(op) * shape.page_ns(ps);
     let bus = shape.dies * (c + o);
     match (op, shape.cache_read) {
         (WRITE, _) => bus.max(c + o + P),
         (_, true) => bus.max(c + R.max(o)),
-        (_, false) if c == 0 => bus.max(R + o),
-        (_, false) => bus.max(c + R + shape.dies * o),
+        // In the order of need a command waits behind the data of all other dies.
+        (_, false) if c > 0 && in_order => bus.max(c + R + shape.dies * o),
+        (_, false) => bus.max(c + R + o),
     }
 }
 
@@ -141,10 +142,13 @@ fn check(shape: &Shape, interface: (&str, u64, u64), op: RequestOp) {
     const ROUNDS: u64 = 12;
     let (name, c, ps) = interface;
     let initial = if op == READ { "state.initial=full" } else { "state.initial=fresh" };
-    let settings = shape.settings(name, &[initial]);
-    let found = steady_ns(shape, &settings, op, ROUNDS);
-    let expected = ROUNDS * expected_ns(shape, op, c, ps);
-    assert_eq!(found, expected, "{op:?} over {name} of {shape:?}");
+    for order in ChannelArbitration::WORDS {
+        let arbitration = format!("channel.arbitration={order}");
+        let settings = shape.settings(name, &[initial, &arbitration]);
+        let found = steady_ns(shape, &settings, op, ROUNDS);
+        let expected = ROUNDS * expected_ns(shape, *order == "in_order", op, c, ps);
+        assert_eq!(found, expected, "{op:?} over {name}, {order}, of {shape:?}");
+    }
 }
 
 /// From one die, bound by the array, to eight, bound by the bus; one page, two planes, four; with and

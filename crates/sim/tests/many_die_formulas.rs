@@ -287,18 +287,24 @@ fn the_most_loaded_die_decides() {
 
 // A channel that many dies share.
 
-/// Reads on more dies than the channel can serve, all there from the start. Phases take the channel
-/// in the order of need: the next command of a die whose data has left waits behind the data of all
-/// the others. So the dies go in step, and each round takes one command, tR and the data of all.
+/// Reads on more dies than the channel can serve, all there from the start. Where phases take the
+/// channel in the order of need, the next command of a die whose data has left waits behind the data
+/// of all the others: the dies go in step, and each round takes one command, tR and the data of all.
+/// Where commands go first, the channel never rests behind the first tR.
 #[test]
-fn dies_of_a_crowded_channel_go_in_step() {
+fn a_crowded_channel_idles_or_not_by_its_arbitration() {
     for ways in [8, 12] {
-        let settings = device(1, ways, &["nand.unmapped_read=array"]);
-        let requests: Vec<_> = (0..40 * ways).map(|lpn| request(0, READ, lpn, 1)).collect();
-        let (report, _) = record(&settings, &[], &requests);
         assert!(ways * DATA > READ_NS && ways * COMMAND < DATA, "crowded, and not by commands");
-        let makespan = 40 * (COMMAND + SENSE + ways * DATA);
-        assert_eq!(report.throughput.makespan_ns, makespan, "{ways} ways");
+        let pages = 40 * ways;
+        let in_step = 40 * (COMMAND + SENSE + ways * DATA);
+        let never_idle = COMMAND + SENSE + pages * DATA + (pages - ways) * COMMAND;
+        for (order, makespan) in [("in_order", in_step), ("commands_first", never_idle)] {
+            let arbitration = format!("channel.arbitration={order}");
+            let settings = device(1, ways, &["nand.unmapped_read=array", &arbitration]);
+            let requests: Vec<_> = (0..pages).map(|lpn| request(0, READ, lpn, 1)).collect();
+            let (report, _) = record(&settings, &[], &requests);
+            assert_eq!(report.throughput.makespan_ns, makespan, "{ways} ways, {order}");
+        }
     }
 }
 

@@ -201,6 +201,16 @@ keys! {
     }
 }
 
+choice! {
+    /// Who takes a channel next.
+    pub enum ChannelArbitration {
+        /// Commands and addresses before data; equals in the order of need.
+        CommandsFirst = "commands_first",
+        /// Whoever needed it first.
+        InOrder = "in_order",
+    }
+}
+
 keys! {
     /// Keys of `[channel]`.
     pub struct ChannelKeys {
@@ -221,6 +231,13 @@ keys! {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "Lee et al., IEEE Access 2021: no transfer time",
             flip: "300", with: &[],
+        },
+        /// Who takes a channel next. Programs bring their command and data together, as data.
+        arbitration: ChannelArbitration = ChannelArbitration::CommandsFirst => {
+            kind: Kind::Choice(ChannelArbitration::WORDS),
+            source: "assumed; shortest first keeps arrays busy",
+            flip: "in_order",
+            with: &["geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
     }
 }

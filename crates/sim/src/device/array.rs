@@ -3,9 +3,10 @@
 //!
 //! An operation begins with its command and address on the channel, behind which a program's data
 //! follows; then the array works; then a read's data leaves from the page register. Each phase
-//! takes the channel in the order of need. Without `nand.cache_read` a die takes no command before
+//! waits for the channel. Without `nand.cache_read` a die takes no command before
 //! its register is empty; with it, it may sense on meanwhile, and what it has sensed waits for the
-//! register. One event a phase at which something can be decided.
+//! register. One event a phase at which something can be decided; who gets the channel is decided in
+//! `channel`.
 
 use super::Device;
 use super::explain::DIE_GC;
@@ -37,8 +38,6 @@ impl Device {
         self.time_operation(die, stage);
         self.check_pages(set);
         self.relabel(die);
-        let end = self.dies[die.index()].array.array_end;
-        self.post(die, Place::Array, end);
     }
 
     /// A set's command is on the die: the first of its page, or one more unit of it.
@@ -60,7 +59,6 @@ impl Device {
 
     /// Plans the phases of the operation that has just been put together.
     fn time_operation(&mut self, die: DieId, stage: Stage) {
-        let now = self.now;
         let leader = self.dies[die.index()].array.leader;
         let op = stage.op();
         let on_die = self.settings.keys.gc.copyback && stage.is_copy();
@@ -78,12 +76,9 @@ impl Device {
         let command_ns = self.settings.keys.channel.command_ns;
         let lead_ns = command_ns + if op == Op::Program { data_ns } else { 0 };
         let out_ns = if op == Op::Read { data_ns } else { 0 };
-        let lead_from = if lead_ns > 0 { self.channel_free_at(die) } else { now };
-        let lead_until = self.reserve_channel(die, lead_from, lead_ns);
         let operation = &mut self.dies[die.index()].array;
-        operation.lead_from = lead_from;
+        operation.lead_ns = lead_ns;
         operation.array = array;
-        operation.array_end = lead_until + array;
         operation.out_ns = out_ns;
         let mut at = leader;
         while at != NIL {
@@ -91,6 +86,7 @@ impl Device {
             state.channel_ns = lead_ns + out_ns;
             at = state.rider;
         }
+        self.want_channel(die, op == Op::Program, Place::Array);
     }
 
     /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
@@ -146,26 +142,7 @@ impl Device {
         typical + Span::from_ns(extra)
     }
 
-    /// The first instant at which the channel of a die has nothing left to carry.
-    fn channel_free_at(&self, die: DieId) -> Time {
-        self.channel_free[self.dies[die.index()].channel.index()].max(self.now)
-    }
-
-    /// Takes the channel of a die from `start` on; returns when it is over.
-    fn reserve_channel(&mut self, die: DieId, start: Time, ns: u64) -> Time {
-        let end = start + Span::from_ns(ns);
-        if ns > 0 {
-            let channel = self.dies[die.index()].channel;
-            self.channel_free[channel.index()] = end;
-            self.carried_ns[channel.index()] += ns;
-            if let Some(checker) = &mut self.checker {
-                checker.transferred(channel, start, end);
-            }
-        }
-        end
-    }
-
-    fn post(&mut self, die: DieId, place: Place, at: Time) {
+    pub(super) fn post(&mut self, die: DieId, place: Place, at: Time) {
         let unit = &mut self.dies[die.index()];
         match place {
             Place::Output => unit.output_due = at,
@@ -235,11 +212,8 @@ impl Device {
             self.dispatch(die);
             self.stir(die);
         }
-        let start = self.channel_free_at(die);
-        let end = self.reserve_channel(die, start, operation.out_ns);
-        self.dies[die.index()].output.out_from = start;
         self.relabel(die);
-        self.post(die, Place::Output, end);
+        self.want_channel(die, true, Place::Output);
     }
 
     /// Whether a die can take a command that does this.

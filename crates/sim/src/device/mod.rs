@@ -13,6 +13,7 @@
 mod admit;
 mod array;
 mod buffer;
+mod channel;
 mod collect;
 mod delays;
 mod error;
@@ -38,6 +39,7 @@ use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
 use crate::policy::Policy;
+use channel::Channel;
 use collect::Job;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::agenda::{Agenda, Slot};
@@ -125,7 +127,7 @@ pub struct Device {
     operations: u64,
     /// The plane of each stripe of a round of striping.
     stripes: Vec<PlaneId>,
-    channel_free: Vec<Time>,
+    channels: Vec<Channel>,
     /// The next completion of each busy die.
     events: Events,
     /// Dies that may be able to take a command, a bit each.
@@ -185,7 +187,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// When each die is due: its array, or its page register.
+/// When each die is due, its array or its page register, and behind them each channel.
 type Events = Agenda<Vec<Slot>>;
 
 impl Device {
@@ -221,8 +223,10 @@ impl Device {
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
-            channel_free: vec![Time::ZERO; settings.geometry.channels as usize],
-            events: Agenda::new(vec![0; Events::slots(dies)]),
+            channels: (0..geometry.channels)
+                .map(|_| Channel::new(dies / geometry.channels as usize))
+                .collect(),
+            events: Agenda::new(vec![0; Events::slots(dies + geometry.channels as usize)]),
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
             sets: Vec::new(),

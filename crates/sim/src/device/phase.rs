@@ -11,7 +11,7 @@ use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use serde::Serialize;
 
 keys! {
@@ -192,12 +192,13 @@ impl Device {
             assert!(now >= self.now, "time runs backwards");
             self.record_until(now);
             self.now = now;
+            let dies = self.settings.geometry.dies();
             loop {
-                let (at, die) = self.events.first();
-                if at != now {
+                let (at, number) = self.events.first();
+                if at != now || number >= dies {
                     break;
                 }
-                self.die_event(DieId::new(die));
+                self.die_event(DieId::new(number));
             }
             self.timers_go_off();
             if run.due <= now || self.host.stirred {
@@ -205,6 +206,14 @@ impl Device {
             }
             self.admit();
             self.dispatch_stirred();
+            // Channels choose last, among all that this instant brought.
+            loop {
+                let (at, number) = self.events.first();
+                if at != now || number < dies {
+                    break;
+                }
+                self.channel_event(ChannelId::new(number - dies));
+            }
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));
             }

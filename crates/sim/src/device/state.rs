@@ -147,6 +147,8 @@ pub(super) struct Operation {
     pub(super) lead_from: Time,
     pub(super) array_end: Time,
     pub(super) out_from: Time,
+    /// Time of its command and its data in on the channel.
+    pub(super) lead_ns: u64,
     /// Time in the array, without interruptions.
     pub(super) array: Span,
     /// Time of its data out on the channel.
@@ -165,9 +167,10 @@ impl Operation {
         op: Op::Read,
         gc: false,
         began: Time::ZERO,
-        lead_from: Time::ZERO,
-        array_end: Time::ZERO,
+        lead_from: Time::MAX,
+        array_end: Time::MAX,
         out_from: Time::MAX,
+        lead_ns: 0,
         array: Span::ZERO,
         out_ns: 0,
         held: false,

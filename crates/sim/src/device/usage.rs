@@ -84,12 +84,10 @@ impl Device {
             let current = if running { self.now.since(die.since).as_ns() } else { 0 };
             die.busy.iter().sum::<u64>() + current
         });
-        // A channel is reserved without gaps from now on.
-        let channels = self
-            .carried_ns
-            .iter()
-            .zip(&self.channel_free)
-            .map(|(carried, free)| carried - free.as_ns().saturating_sub(self.now.as_ns()));
+        // What a channel carries now is counted as it begins.
+        let channels = self.carried_ns.iter().zip(&self.channels).map(|(carried, channel)| {
+            carried - channel.free.as_ns().saturating_sub(self.now.as_ns())
+        });
         Usage { dies: dies.collect(), channels: channels.collect() }
     }
 }
