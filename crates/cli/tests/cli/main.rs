@@ -5,6 +5,7 @@ mod contract;
 mod determinism;
 mod keys;
 mod logs;
+mod presets;
 mod right_input;
 mod saved;
 mod support;
