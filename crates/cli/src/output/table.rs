@@ -198,6 +198,18 @@ fn figures(report: &Report) -> String {
             percent(energy.unattributed as f64, energy.total as f64)
         ),
     ];
+    let buffer = &report.buffer;
+    if buffer.units > 0 {
+        lines.push(format!(
+            "buffer       {} of {} reads and {} of {} writes hit, {} waited for a line, {} units dirty",
+            buffer.read_hits,
+            buffer.read_hits + buffer.read_misses,
+            buffer.write_hits,
+            buffer.write_hits + buffer.write_misses,
+            buffer.stalls,
+            buffer.dirty_at_end
+        ));
+    }
     if let Some(waits) = &report.waits_ns {
         let all = &waits["all"];
         let mean = |value: Option<f64>| value.map_or_else(|| "-".to_string(), us);

@@ -115,7 +115,9 @@ impl Device {
         let access =
             (self.pending[handle as usize].order, self.pending[handle as usize].translated);
         let held = self.staging().lines.find(lpn);
-        let earlier = self.live_change_of(lpn, u64::MAX).filter(|&write| self.is_unput(write));
+        let earlier = self
+            .live_change_of(lpn, u64::MAX)
+            .filter(|&write| self.is_unput(write) && !self.sets[write as usize].superseded);
         let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
         if let Some(write) = earlier.filter(|_| held.is_none() || ordered) {
             let version = self.graph.node(write).number;
