@@ -442,15 +442,18 @@ impl Device {
         }
     }
 
-    /// Writes that wait for a line get what is free.
-    pub(super) fn grant_lines(&mut self) {
+    /// Writes that wait for a line get what is free. Returns whether one did.
+    pub(super) fn grant_lines(&mut self) -> bool {
+        let mut granted = false;
         while let Some(buffer) = &self.buffer
             && let Some(&set) = buffer.waiting.front()
             && self.put(set, true)
         {
             self.staging_mut().waiting.pop_front();
             self.access_buffer(set);
+            granted = true;
         }
+        granted
     }
 
     /// Flushes, as far as the marks ask for it and planes are free.
