@@ -178,6 +178,26 @@ fn a_trimmed_unit_is_never_programmed() {
     conserves(&report);
 }
 
+/// One of two lines is in flight, the other one is dirty and trimmed while a write waits.
+#[test]
+fn a_trim_frees_a_line_for_a_write_that_waits() {
+    let keys = [
+        "buffer.bytes=8192",
+        "buffer.high_percent=100",
+        "buffer.access_ns=0",
+        "buffer.ps_per_byte=0",
+    ];
+    let requests = [
+        write(0, 1),
+        Request { flags: Flags::FUA, ..write(0, 2) },
+        write(100, 3),
+        request(200, RequestOp::Trim, 1, 1),
+    ];
+    let (report, run) = record(&buffered(&keys), &[], &requests);
+    assert_eq!((report.buffer.units, report.buffer.stalls), (2, 1));
+    assert_eq!(latency(&run.requests[2]), 100_000, "long before the program is over");
+}
+
 /// A preflush waits for what was acknowledged before, not for itself.
 #[test]
 fn a_preflush_programs_what_was_acknowledged_before() {

@@ -198,6 +198,7 @@ fn figures(report: &Report) -> String {
             percent(energy.unattributed as f64, energy.total as f64)
         ),
     ];
+    lines.extend(buffer(report));
     if let Some(waits) = &report.waits_ns {
         let all = &waits["all"];
         let mean = |value: Option<f64>| value.map_or_else(|| "-".to_string(), us);
@@ -209,6 +210,22 @@ fn figures(report: &Report) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// What the write buffer did, if there is one.
+fn buffer(report: &Report) -> Option<String> {
+    let buffer = &report.buffer;
+    (buffer.units > 0).then(|| {
+        format!(
+            "buffer       {} of {} reads and {} of {} writes hit, {} waited for a line, {} units dirty",
+            buffer.read_hits,
+            buffer.read_hits + buffer.read_misses,
+            buffer.write_hits,
+            buffer.write_hits + buffer.write_misses,
+            buffer.stalls,
+            buffer.dirty_at_end
+        )
+    })
 }
 
 fn parts(report: &Report) -> String {

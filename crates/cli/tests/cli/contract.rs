@@ -15,6 +15,8 @@ const SCHEMA_VERSION: u64 = 1;
 /// Every field besides those of `device`: its path and type. `{a,b}` stands for each of a and b;
 /// `?` allows null.
 const FIELDS: &str = "\
+buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
+buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
 energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
 energy_pj.{attributed,total,unattributed} integer

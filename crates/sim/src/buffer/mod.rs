@@ -1,12 +1,12 @@
 //! Lines of the write buffer: which logical units DRAM holds, which of them flash lacks, and in
 //! which order they were used.
 //!
-//! A line holds one mapping unit. It is **dirty** while flash lacks its contents and nobody programs
-//! them, **in flight** while programs of them are under way, **clean** otherwise; it can be dirty
-//! and in flight, when it was overwritten meanwhile. Dirty lines are in one list of all and in one of
-//! those that are programmed together, clean lines in a list of their own, each with the least
-//! recently used first. Lines live in a slab and are found by buckets of chains; memory is touched
-//! when it is first used.
+//! A line holds one mapping unit. It is **dirty** while flash lacks its contents and nobody
+//! programs them, **in flight** while programs of them are under way, **clean** otherwise; it
+//! can be dirty and in flight, when it was overwritten meanwhile. Dirty lines are in one list
+//! of all and in one of those that are programmed together, clean lines in a list of their own,
+//! each with the least recently used first. Lines live in a slab and are found by buckets of
+//! chains; memory is touched when it is first used.
 
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,22 @@ impl Model {
         self.units.last_mut().unwrap()
     }
 
+    /// A program of a line is over; `lpn` is its unit if that is still there.
+    fn land(&mut self, line: u32, group: u32, lpn: Option<u32>) {
+        let Some(lpn) = lpn else {
+            let ghost = self.ghosts.iter().position(|ghost| *ghost == (line, group));
+            self.ghosts.remove(ghost.unwrap());
+            return;
+        };
+        let at = self.find(lpn).unwrap();
+        let flights = &mut self.units[at].flights;
+        let flight = flights.iter().position(|flight| *flight == group);
+        flights.remove(flight.unwrap());
+        if flights.is_empty() && !self.units[at].dirty {
+            self.last(at);
+        }
+    }
+
     fn dirty(&self, group: Option<u32>) -> Vec<u32> {
         let member = |unit: &&Unit| unit.dirty && group.is_none_or(|group| unit.group == group);
         self.units.iter().filter(member).map(|unit| unit.lpn).collect()
@@ -136,21 +152,7 @@ fn lines_agree_with_a_plain_list() {
                 (5, _) if !flying.is_empty() => {
                     let (line, group, lpn) = flying.remove(below(flying.len()));
                     lines.land(line, group);
-                    match lpn {
-                        None => {
-                            let ghost = model.ghosts.iter().position(|g| *g == (line, group));
-                            model.ghosts.remove(ghost.unwrap());
-                        }
-                        Some(lpn) => {
-                            let at = model.find(lpn).unwrap();
-                            let flights = &mut model.units[at].flights;
-                            let flight = flights.iter().position(|flight| *flight == group);
-                            flights.remove(flight.unwrap());
-                            if flights.is_empty() && !model.units[at].dirty {
-                                model.last(at);
-                            }
-                        }
-                    }
+                    model.land(line, group, lpn);
                 }
                 _ => {}
             }

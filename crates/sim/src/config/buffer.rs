@@ -44,8 +44,8 @@ keys! {
             source: "JEDEC DDR3-1600 11-11-11: tRP + tRCD + tCL of 13.75 ns each",
             flip: "1000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time of a byte of a unit on the one port of the buffer; rounded up to a nanosecond once a
-        /// unit.
+        /// Time of a byte of a unit on the one port of the buffer; rounded up to a nanosecond once
+        /// a unit.
         ps_per_byte: u64 = 78 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "JEDEC DDR3-1600: 12.8 GB/s on 64 bits",

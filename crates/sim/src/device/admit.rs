@@ -23,6 +23,10 @@ impl Device {
         }
         self.grant_lines();
         self.admit_requests();
+        // A trim may have freed a line, and a write its slot.
+        while self.grant_lines() {
+            self.admit_requests();
+        }
         self.drain_buffer();
     }
 

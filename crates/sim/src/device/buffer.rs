@@ -115,7 +115,9 @@ impl Device {
         let access =
             (self.pending[handle as usize].order, self.pending[handle as usize].translated);
         let held = self.staging().lines.find(lpn);
-        let earlier = self.live_change_of(lpn, u64::MAX).filter(|&write| self.is_unput(write));
+        let earlier = self
+            .live_change_of(lpn, u64::MAX)
+            .filter(|&write| self.is_unput(write) && !self.sets[write as usize].superseded);
         let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
         if let Some(write) = earlier.filter(|_| held.is_none() || ordered) {
             let version = self.graph.node(write).number;
@@ -440,15 +442,18 @@ impl Device {
         }
     }
 
-    /// Writes that wait for a line get what is free.
-    pub(super) fn grant_lines(&mut self) {
+    /// Writes that wait for a line get what is free. Returns whether one did.
+    pub(super) fn grant_lines(&mut self) -> bool {
+        let mut granted = false;
         while let Some(buffer) = &self.buffer
             && let Some(&set) = buffer.waiting.front()
             && self.put(set, true)
         {
             self.staging_mut().waiting.pop_front();
             self.access_buffer(set);
+            granted = true;
         }
+        granted
     }
 
     /// Flushes, as far as the marks ask for it and planes are free.
