@@ -299,8 +299,7 @@ impl Device {
         self.take_from_queue(set);
         self.collect(plane, self.sets[set as usize].charge);
         let Some(job) = &self.planes[plane.index()].job else {
-            let die = self.settings.geometry.die_of_plane(plane);
-            self.failed = Some(super::SimError::NoRoom { die: die.get() });
+            self.failed = Some(self.no_room(plane));
             return;
         };
         let wait = Wait { source: job.eraser, stage: 0, kind: EdgeKind::Room };

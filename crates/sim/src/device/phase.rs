@@ -204,6 +204,7 @@ impl Device {
                 self.issue_due(&mut run)?;
             }
             self.admit();
+            self.collect_idle();
             self.dispatch_stirred();
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));

@@ -1,0 +1,1 @@
+//! Every rule against an independent look at all full blocks.
