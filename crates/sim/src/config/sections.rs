@@ -210,7 +210,7 @@ keys! {
         endurance_cycles: u64 = 0 => {
             kind: Kind::count("erases", 0, 1 << 30),
             source: "assumed: runs are short beside the life of a device",
-            flip: "9", with: &["@full"],
+            flip: "20", with: &["@full"],
         },
     }
 }
