@@ -109,7 +109,7 @@ impl Device {
         } else {
             None
         };
-        let purpose = self.stage(set).purpose(state.copies_map);
+        let purpose = self.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.dies[self.current_die(set).index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
         (self.policy.place(&view, self.now), false)
