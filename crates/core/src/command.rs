@@ -40,12 +40,14 @@ pub enum Purpose {
     Gc,
     /// Map pages moved by garbage collection, or rewritten because it moved data.
     MapGc,
+    /// Data and map pages moved out of a block that is erased less often than others, and the erase.
+    Wear,
 }
 
 impl Purpose {
     /// Every purpose, in the order of their numbers.
-    pub const ALL: [Self; 5] =
-        [Self::Host, Self::MapFetch, Self::MapWriteback, Self::Gc, Self::MapGc];
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::MapFetch, Self::MapWriteback, Self::Gc, Self::MapGc, Self::Wear];
 
     /// The word reports use.
     pub const fn name(self) -> &'static str {
@@ -55,12 +57,13 @@ impl Purpose {
             Self::MapWriteback => "map_writeback",
             Self::Gc => "gc",
             Self::MapGc => "map_gc",
+            Self::Wear => "wear",
         }
     }
 
     /// Whether garbage collection issued the command.
     pub const fn is_gc(self) -> bool {
-        matches!(self, Self::Gc | Self::MapGc)
+        matches!(self, Self::Gc | Self::MapGc | Self::Wear)
     }
 }
 

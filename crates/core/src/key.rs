@@ -212,6 +212,7 @@ macro_rules! keys {
 
 /// Declares a family of parts: an enum of their names, an enum of them with their settings, and a
 /// struct of the settings of all of them. The registries of policies are made of it.
+#[macro_export]
 macro_rules! parts {
     ($name:ident $any:ident $all:ident {
         $($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $word:literal,)+
@@ -251,7 +252,6 @@ macro_rules! parts {
         }
     };
 }
-pub(crate) use parts;
 
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "the macros make public items")]

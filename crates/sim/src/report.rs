@@ -257,16 +257,30 @@ pub struct Wear {
     pub erases_mean: f64,
     /// Of the most erased block.
     pub erases_max: u32,
+    /// Jobs that moved data that is never written out of blocks that are hardly erased.
+    pub levelling_jobs: u64,
+    /// Blocks that are bad from the start; their erases do not count above.
+    pub factory_bad_blocks: u64,
+    /// Blocks that wore out.
+    pub grown_bad_blocks: u64,
 }
 
 impl Wear {
-    /// The figures of all blocks.
-    pub fn of(erases: &[u32]) -> Self {
-        let sum: u64 = erases.iter().map(|&count| u64::from(count)).sum();
+    /// The figures of blocks that were erased this often.
+    pub fn of(erases: impl Iterator<Item = u32>) -> Self {
+        let (mut least, mut most, mut sum, mut blocks) = (u32::MAX, 0, 0u64, 0u64);
+        for count in erases {
+            (least, most) = (least.min(count), most.max(count));
+            sum += u64::from(count);
+            blocks += 1;
+        }
         Self {
-            erases_min: erases.iter().copied().min().unwrap_or(0),
-            erases_mean: sum as f64 / erases.len().max(1) as f64,
-            erases_max: erases.iter().copied().max().unwrap_or(0),
+            erases_min: if blocks > 0 { least } else { 0 },
+            erases_mean: sum as f64 / blocks.max(1) as f64,
+            erases_max: most,
+            levelling_jobs: 0,
+            factory_bad_blocks: 0,
+            grown_bad_blocks: 0,
         }
     }
 }

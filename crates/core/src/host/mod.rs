@@ -69,7 +69,7 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
         $(pub mod $module;)+
 
-        crate::key::parts! {
+        crate::parts! {
             HostPolicyName AnyHostPolicy HostPolicyKeys {
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }

@@ -224,7 +224,7 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
         $(pub mod $module;)+
 
-        crate::key::parts! {
+        crate::parts! {
             PolicyName AnyPolicy PolicyKeys {
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }

@@ -13,6 +13,9 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
 use std::collections::BTreeMap;
 
+/// In place of the next unit of a block that must not be used.
+const WORN_OUT: u32 = u32::MAX;
+
 /// A read on its way: what it will return.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
@@ -106,6 +109,20 @@ impl Checker {
         }
     }
 
+    /// Takes over which blocks are bad from the start or worn out.
+    pub fn adopt_bad_blocks(&mut self, map: &PageMap) {
+        for (index, next) in self.next_unit.iter_mut().enumerate() {
+            if map.blocks.is_bad(BlockId::from_index(index)) {
+                *next = WORN_OUT;
+            }
+        }
+    }
+
+    /// A block is never to be used again.
+    pub fn worn_out(&mut self, block: BlockId) {
+        self.next_unit[block.index()] = WORN_OUT;
+    }
+
     /// A request has arrived.
     pub fn arrived(&mut self, order: u64, first: Lpn, pages: u32) {
         let start = first.index();
@@ -185,6 +202,7 @@ impl Checker {
     fn program(&mut self, ppn: Ppn) {
         let unit = self.geometry.unit_in_block(ppn);
         let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+        assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
         if unit.is_multiple_of(self.geometry.program_units()) {
             *next = next.next_multiple_of(self.geometry.program_units());
         }
@@ -199,7 +217,8 @@ impl Checker {
         let version = match ppn.zip(block) {
             Some((ppn, block)) => {
                 let written = self.next_unit[block.index()];
-                assert!(self.geometry.unit_in_block(ppn) < written, "{ppn:?} is read but erased");
+                let holds = written != WORN_OUT && self.geometry.unit_in_block(ppn) < written;
+                assert!(holds, "{ppn:?} is read but erased");
                 self.contents[ppn.index()]
             }
             None => self.newest[lpn.index()],

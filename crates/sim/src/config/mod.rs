@@ -5,6 +5,7 @@
 
 mod buffer;
 mod file;
+mod gc;
 mod interface;
 mod metrics;
 mod onfi;
@@ -15,6 +16,7 @@ pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
 };
+pub use gc::*;
 pub use interface::*;
 pub use metrics::*;
 pub use onfi::*;
@@ -43,7 +45,10 @@ pub struct Settings {
     pub map_pages: u32,
     /// Open blocks of a plane.
     pub frontiers: Frontiers,
-    /// Valid units that a plane can hold and still collect garbage.
+    /// Blocks of each plane that are bad from the start.
+    pub factory_bad_blocks: u32,
+    /// Valid units that a plane can hold and still collect garbage, as long as none of its blocks is
+    /// worn out.
     pub plane_valid_units: u32,
     /// Lines of the write buffer; 0 for none.
     pub buffer_units: u32,
@@ -75,7 +80,8 @@ impl Settings {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
-        check_gc(&keys.gc, g.blocks_per_plane, &mut fail);
+        let bad = factory_bad(keys);
+        check_gc(&keys.gc, g.blocks_per_plane - bad, &mut fail);
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -128,6 +134,7 @@ impl Settings {
             entries_per_map_page: small(entries),
             map_pages: small(map_pages),
             frontiers,
+            factory_bad_blocks: small(bad),
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
@@ -216,7 +223,7 @@ const fn unit_bytes(keys: &DeviceKeys) -> u64 {
 fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     if gc.soft_free_blocks >= blocks {
         fail(format!(
-            "gc.soft_free_blocks: {} is not below the {blocks} blocks of a plane; garbage collection would never stop",
+            "gc.soft_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
             gc.soft_free_blocks
         ));
     }
@@ -230,6 +237,12 @@ fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
         fail(format!(
             "gc.reserve_blocks: {} is above gc.soft_free_blocks = {}; writes would wait for garbage collection that has not started",
             gc.reserve_blocks, gc.soft_free_blocks
+        ));
+    }
+    if gc.timing == GcTiming::Background && gc.background_free_blocks >= blocks {
+        fail(format!(
+            "gc.background_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
+            gc.background_free_blocks
         ));
     }
 }
@@ -290,16 +303,24 @@ fn check_spare(
     let open = u64::from(frontiers.count());
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
     let needed = valid_blocks + spare;
-    if exported == 0 || keys.geometry.blocks_per_plane < needed {
+    let bad = factory_bad(keys);
+    let good = keys.geometry.blocks_per_plane - bad;
+    let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
+    if exported == 0 || good < needed {
         fail(format!(
-            "geometry.blocks_per_plane: {} blocks leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
+            "geometry.blocks_per_plane: {} blocks{of_bad} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
              {open} open, gc.reserve_blocks = {} and 1 to copy into need {needed}; \
              raise ftl.over_provisioning_percent or blocks_per_plane",
             keys.geometry.blocks_per_plane, keys.gc.reserve_blocks
         ));
     }
-    let most = (keys.geometry.blocks_per_plane + 1).saturating_sub(spare).saturating_mul(dense);
+    let most = (good + 1).saturating_sub(spare).saturating_mul(dense);
     most.saturating_sub(1)
+}
+
+/// Blocks of each plane that are bad from the start.
+const fn factory_bad(keys: &DeviceKeys) -> u64 {
+    (keys.geometry.blocks_per_plane * keys.nand.factory_bad_percent).div_ceil(1_000_000)
 }
 
 #[cfg(test)]

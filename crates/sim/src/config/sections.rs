@@ -1,9 +1,11 @@
 //! The sections of a device file and their keys.
 
 use super::buffer::BufferKeys;
+use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
+use crate::ftl::victim::VictimKeys;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -197,6 +199,18 @@ keys! {
             kind: Kind::Choice(UnmappedRead::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
+        },
+        /// Blocks that are bad from the start, of every hundred; as many on each plane, rounded up.
+        factory_bad_percent: u64 = 0 => {
+            kind: Kind::percent(0, 500_000),
+            source: "assumed: none; data sheets allow about 2 % over the life of a device",
+            flip: "5", with: &["@full"],
+        },
+        /// Erases that wear a block out, for each block a tenth more or less. 0: none.
+        endurance_cycles: u64 = 0 => {
+            kind: Kind::count("erases", 0, 1 << 30),
+            source: "assumed: runs are short beside the life of a device",
+            flip: "20", with: &["@full"],
         },
     }
 }
@@ -512,38 +526,6 @@ keys! {
     }
 }
 
-keys! {
-    /// Keys of `[gc]`: greedy garbage collection, on demand, die by die.
-    pub struct GcKeys {
-        /// It starts when a die has at most this many free blocks.
-        soft_free_blocks: u64 = 16 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
-            source: "assumed",
-            flip: "20", with: &["@full"],
-        },
-        /// Its commands go before all others while a die has at most this many free blocks.
-        hard_free_blocks: u64 = 8 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
-            source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
-            flip: "16", with: &["@full"],
-        },
-        /// Whether copies stay on the die: its page register takes what was read and programs it.
-        copyback: bool = false => {
-            kind: Kind::Bool,
-            source: "ONFI 4.2: optional (copyback)",
-            flip: "true", with: &["@full", "channel.ps_per_byte=2500"],
-        },
-        /// Host data takes no new block while a die has at most this many free blocks, and map
-        /// pages none at half of it; copies may use what is left. Shows where it is above
-        /// `hard_free_blocks`, below which garbage collection goes first anyway.
-        reserve_blocks: u64 = 4 => {
-            kind: Kind::count("blocks", 2, 1 << 24),
-            source: "assumed; a copy needs one block, the rest is room for map pages",
-            flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
-        },
-    }
-}
-
 choice! {
     /// What the device holds when the run starts.
     pub enum InitialState {
@@ -623,6 +605,8 @@ macro_rules! device_keys {
             pub policies: PolicyKeys,
             /// The keys of every host policy.
             pub host_policies: HostPolicyKeys,
+            /// The keys of every rule for victims.
+            pub victims: VictimKeys,
         }
 
         impl Sections for DeviceKeys {
@@ -634,6 +618,7 @@ macro_rules! device_keys {
                 ),)+];
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
                 let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
+                let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {
                     (format!("{family}.{name}"), *keys, *doc)
                 }));
@@ -644,6 +629,7 @@ macro_rules! device_keys {
                 match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
+                    Some(("gc", name)) => self.victims.set(name, key, value),
                     _ => match section {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
@@ -655,6 +641,7 @@ macro_rules! device_keys {
                 match section.split_once('.') {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
+                    Some(("gc", name)) => self.victims.get(name, key),
                     _ => match section {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,
@@ -692,6 +679,8 @@ device_keys! {
     ftl: FtlKeys,
     /// Garbage collection.
     gc: GcKeys,
+    /// Wear levelling.
+    wear: WearKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
     /// What is recorded.

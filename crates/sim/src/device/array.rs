@@ -24,7 +24,7 @@ impl Device {
         self.dies[die.index()].array = Operation {
             leader: set,
             op,
-            gc: stage.purpose(self.sets[set as usize].copies_map).is_gc(),
+            gc: stage.purpose(false, false).is_gc(),
             began: now,
             ..Operation::NONE
         };

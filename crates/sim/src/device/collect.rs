@@ -1,14 +1,16 @@
-//! Garbage collection, on demand, one victim a plane at a time.
+//! Garbage collection, on demand or in idle times, one victim a plane at a time.
 //!
 //! A job copies the valid units of its victim, a program unit at a time (read, program on the same
 //! plane), then erases it. Map entries of moved data are updated in the cache where their line is
 //! there; for the others each map page is read and programmed once after the copies. The erase does
 //! not wait for those, so every plane can always finish a job with one free block.
 
-use super::Device;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::translate::MAP_WRITE;
+use super::{Device, SimError};
+use crate::config::{GcTiming, Settings};
+use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
@@ -30,6 +32,18 @@ pub(super) struct Job {
     pub(super) eraser: u32,
     /// The request that is charged, [`NIL`] for none.
     charge: u32,
+    /// Whether it levels wear.
+    levels: bool,
+}
+
+/// The planes that want garbage collection in idle times when a device starts: all that might.
+pub(super) fn wanting(settings: &Settings) -> Vec<u64> {
+    match settings.keys.gc.timing {
+        GcTiming::OnDemand => Vec::new(),
+        GcTiming::Background => {
+            vec![u64::MAX; (settings.geometry.all_planes() as usize).div_ceil(64)]
+        }
+    }
 }
 
 impl Device {
@@ -38,22 +52,75 @@ impl Device {
     pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
         let free = u64::from(self.map.blocks.free_blocks(plane));
         let busy = self.planes[plane.index()].job.is_some();
-        if busy || free > self.settings.keys.gc.soft_free_blocks {
+        if !self.wanting.is_empty() {
+            self.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
+        }
+        if busy || free > self.free_blocks_wanted() {
             return;
         }
-        let Some(victim) = self.map.blocks.victim(plane) else { return };
+        let Some((victim, levels)) = self.next_victim(plane) else { return };
         self.map.blocks.claim(victim);
         self.totals.gc_jobs += 1;
+        self.totals.wear_jobs += u64::from(levels);
+        self.planes[plane.index()].levelled = levels;
         self.totals.gc_valid += u64::from(self.map.blocks.valid_units(victim));
-        let eraser = self.own_set(
-            charge,
-            Set { ppn: Some(self.settings.geometry.unit_of(victim, 0)), ..Set::VACANT },
-            &[(Stage::Erase, plane)],
-        );
-        let job = Job { victim, next_unit: 0, copies: 0, eraser, charge };
+        let ppn = Some(self.settings.geometry.unit_of(victim, 0));
+        let eraser =
+            self.own_set(charge, Set { ppn, levels, ..Set::VACANT }, &[(Stage::Erase, plane)]);
+        let job = Job { victim, next_unit: 0, copies: 0, eraser, charge, levels };
         self.planes[plane.index()].job = Some(job);
         self.copy_more(plane);
         self.activate(eraser);
+    }
+
+    /// With at most this many free blocks a plane collects garbage now.
+    fn free_blocks_wanted(&self) -> u64 {
+        let gc = &self.settings.keys.gc;
+        let idle = !self.wanting.is_empty() && self.phase() == Phase::Idle;
+        gc.soft_free_blocks.max(if idle { gc.background_free_blocks } else { 0 })
+    }
+
+    /// At the end of an instant: garbage collection in idle times.
+    pub(super) fn collect_idle(&mut self) {
+        if self.wanting.is_empty() || self.phase() != Phase::Idle {
+            return;
+        }
+        for word in 0..self.wanting.len() {
+            let planes = std::mem::take(&mut self.wanting[word]);
+            for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
+                let plane = word * 64 + bit;
+                if plane < self.planes.len() {
+                    self.collect(PlaneId::from_index(plane), NIL);
+                }
+            }
+            self.wanting[word] = 0;
+        }
+    }
+
+    /// What the next job of a plane cleans, and whether to level wear: every other job may, so that
+    /// the ones between bring free blocks. None where no block gains, or where so many blocks are
+    /// worn out that copies would find no room.
+    fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool)> {
+        let blocks = &mut self.map.blocks;
+        let victim = blocks.victim(plane)?;
+        let laggard =
+            if self.planes[plane.index()].levelled { None } else { blocks.laggard(plane) };
+        let (victim, levels) = laggard.map_or((victim, false), |laggard| (laggard, true));
+        let fits = blocks.free_blocks(plane) > 0 || blocks.valid_units(victim) == 0;
+        fits.then_some((victim, levels))
+    }
+
+    /// Why writes of a plane find no room.
+    pub(super) fn no_room(&self, plane: PlaneId) -> SimError {
+        let geometry = &self.settings.geometry;
+        if self.map.blocks.worn_out(plane) > 0 {
+            return SimError::WornOut {
+                plane: plane.get(),
+                worn: self.map.blocks.worn_out_blocks(plane).collect(),
+                blocks: geometry.blocks_per_plane,
+            };
+        }
+        SimError::NoRoom { die: geometry.die_of_plane(plane).get() }
     }
 
     /// Makes a set of the device's own work.
@@ -82,7 +149,7 @@ impl Device {
             };
             let (next_unit, copies) = (unit + 1, job.copies + 1);
             self.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
-            let mut state = Set { source: Some(source), ..Set::VACANT };
+            let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
             match owner {
                 Owner::Data(lpn) => {
                     self.map.prefetch(u64::from(lpn.get()));
@@ -177,23 +244,39 @@ impl Device {
         self.activate(set);
     }
 
+    /// Whether the blocks of a plane that are not worn out have room for its valid units and for
+    /// garbage collection.
+    fn can_hold(&self, plane: PlaneId) -> bool {
+        let geometry = &self.settings.geometry;
+        let dense = geometry.units_per_block() - geometry.program_units() + 1;
+        let lost = self.map.blocks.worn_out(plane).saturating_mul(dense);
+        let most = self.settings.plane_valid_units.saturating_sub(lost);
+        self.map.blocks.valid_of_plane(plane) <= most
+    }
+
     /// The victim has been erased: programs that wait for room are woken by its set; the next job
     /// starts if blocks are still short.
     pub(super) fn erase_over(&mut self, set: u32) {
         let plane = self.current_plane(set);
         let job = self.planes[plane.index()].job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, set, "another job erases this block");
+        let freed = self.map.blocks.erased(job.victim);
         if let Some(checker) = &mut self.checker {
             checker.erased(job.victim);
+            if freed == Freed::WornOut {
+                checker.worn_out(job.victim);
+            }
         }
-        self.map.blocks.erased(job.victim);
+        if freed == Freed::WornOut && !self.can_hold(plane) {
+            self.failed = Some(self.no_room(plane));
+            return;
+        }
         let unit = &mut self.planes[plane.index()];
         if std::mem::take(&mut unit.programs_wait) {
             unit.fruitless += 1;
             let blocks = self.settings.keys.geometry.blocks_per_plane;
             if u64::from(unit.fruitless) > FRUITLESS_ROUNDS * blocks {
-                let die = self.settings.geometry.die_of_plane(plane);
-                self.failed = Some(super::SimError::NoRoom { die: die.get() });
+                self.failed = Some(self.no_room(plane));
                 return;
             }
         }

@@ -44,6 +44,16 @@ pub enum SimError {
         /// The die whose writes wait.
         die: u32,
     },
+    /// So many blocks of a plane are worn out that the others cannot hold its data and collect
+    /// garbage.
+    WornOut {
+        /// The plane.
+        plane: u32,
+        /// Its worn-out blocks, counted inside the plane from 0.
+        worn: Vec<u32>,
+        /// How many blocks it has.
+        blocks: u32,
+    },
     /// A phase that lasts until a time, or until its write amplification is stable, gets nowhere:
     /// its requests take no time.
     Standstill {
@@ -52,6 +62,22 @@ pub enum SimError {
     },
     /// The initial cache lines do not fit the device.
     InitialLines(String),
+}
+
+/// The first few of a list of numbers.
+struct Numbers<'a>(&'a [u32]);
+
+impl fmt::Display for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        for (place, number) in self.0.iter().take(SHOWN).enumerate() {
+            write!(f, "{}{number}", if place == 0 { "" } else { ", " })?;
+        }
+        match self.0.len().checked_sub(SHOWN) {
+            Some(more @ 1..) => write!(f, " and {more} more"),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for SimError {
@@ -80,6 +106,12 @@ impl fmt::Display for SimError {
             Self::NoRoom { die } => write!(
                 f,
                 "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_plane"
+            ),
+            Self::WornOut { plane, worn, blocks } => write!(
+                f,
+                "plane {plane}: {} of its {blocks} blocks are worn out, and the others have no room for its data and for garbage collection; raise nand.endurance_cycles or ftl.over_provisioning_percent, or shorten the run. The worn-out blocks: {}",
+                worn.len(),
+                Numbers(worn)
             ),
             Self::Standstill { order } => write!(
                 f,

@@ -87,7 +87,8 @@ impl Device {
     fn account_for(&mut self, set: u32, die: DieId, operation: &Operation) {
         let stage = self.stage(set);
         let state = &self.sets[set as usize];
-        let (op, purpose, charge) = (operation.op, stage.purpose(state.copies_map), state.charge);
+        let (op, purpose, charge) =
+            (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
         let leads = set == operation.leader;
         if state.page_units > 0 {
             let command_ns = if leads { self.settings.keys.channel.command_ns } else { 0 };
@@ -123,7 +124,7 @@ impl Device {
         CommandDone {
             command: self.command_name(set),
             op: stage.op(),
-            purpose: stage.purpose(state.copies_map),
+            purpose: stage.purpose(state.copies_map, state.levels),
             die,
             ppn: state.ppn.map(flashyard_core::units::Ppn::get),
             queue: self.queue_name(set),

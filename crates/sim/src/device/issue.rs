@@ -109,7 +109,7 @@ impl Device {
         } else {
             None
         };
-        let purpose = self.stage(set).purpose(state.copies_map);
+        let purpose = self.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.dies[self.current_die(set).index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
         (self.policy.place(&view, self.now), false)
@@ -299,8 +299,7 @@ impl Device {
         self.take_from_queue(set);
         self.collect(plane, self.sets[set as usize].charge);
         let Some(job) = &self.planes[plane.index()].job else {
-            let die = self.settings.geometry.die_of_plane(plane);
-            self.failed = Some(super::SimError::NoRoom { die: die.get() });
+            self.failed = Some(self.no_room(plane));
             return;
         };
         let wait = Wait { source: job.eraser, stage: 0, kind: EdgeKind::Room };

@@ -96,6 +96,8 @@ struct Plane {
     /// room.
     programs_wait: bool,
     fruitless: u32,
+    /// Whether the last job levelled wear.
+    levelled: bool,
     /// Unfinished host programs, where allocation is dynamic.
     writes: u32,
     /// The oldest and newest queued command of each kind, where operations gather several.
@@ -121,6 +123,9 @@ pub struct Device {
     suspends: bool,
     /// Whether anybody reads flash operation times.
     counts_fot: bool,
+    /// Planes that want garbage collection as soon as no request is outstanding, a bit each; none
+    /// where it works on demand only.
+    wanting: Vec<u64>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -220,6 +225,7 @@ impl Device {
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
+            wanting: collect::wanting(settings),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
@@ -282,6 +288,7 @@ impl Device {
             checker.adopt(&self.map);
             checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
+        checker.adopt_bad_blocks(&self.map);
         self.checker = Some(checker);
     }
 
@@ -452,9 +459,12 @@ impl Device {
         self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 
-    /// Whether a plane is so short of free blocks that garbage collection goes first.
+    /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that
+    /// may not be interrupted has begun.
     fn is_urgent(&self, plane: PlaneId) -> bool {
-        u64::from(self.map.blocks.free_blocks(plane)) <= self.settings.keys.gc.hard_free_blocks
+        let gc = &self.settings.keys.gc;
+        u64::from(self.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
+            || (!gc.preemptible && self.planes[plane.index()].job.is_some())
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.
@@ -535,6 +545,7 @@ impl Plane {
             drawer: (NIL, 0),
             programs_wait: false,
             fruitless: 0,
+            levelled: false,
             writes: 0,
             queued: [(NIL, NIL); STAGE_KINDS],
         }

@@ -205,6 +205,7 @@ impl Device {
                 self.issue_due(&mut run)?;
             }
             self.admit();
+            self.collect_idle();
             self.dispatch_stirred();
             // Channels choose last, among all that this instant brought.
             loop {

@@ -65,6 +65,7 @@ pub(super) struct Totals {
     pub(super) map: MapTotals,
     pub(super) buffer: BufferTotals,
     pub(super) gc_jobs: u64,
+    pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
     pub(super) gc_lines_updated: u64,
@@ -118,7 +119,8 @@ saved!(BufferTotals {
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs, gc_valid,
+    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs,
+    wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
@@ -136,6 +138,7 @@ impl Default for Totals {
             map: MapTotals::default(),
             buffer: BufferTotals::default(),
             gc_jobs: 0,
+            wear_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
             gc_lines_updated: 0,
@@ -281,7 +284,7 @@ impl Device {
                 programs_that_waited_for_room: totals.room_waits,
             },
             energy_pj,
-            wear: Wear::of(self.map.blocks.erase_counts()),
+            wear: self.wear(),
             verdict: self.verdict(),
             streams: self.streams(),
             phases: self.phases.clone(),
@@ -290,6 +293,18 @@ impl Device {
                 series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
             }),
         })
+    }
+
+    fn wear(&self) -> Wear {
+        let blocks = &self.map.blocks;
+        let planes = (0..self.planes.len()).map(PlaneId::from_index);
+        let factory = u64::from(self.settings.factory_bad_blocks) * self.planes.len() as u64;
+        Wear {
+            levelling_jobs: self.totals.wear_jobs,
+            factory_bad_blocks: factory,
+            grown_bad_blocks: planes.map(|plane| u64::from(blocks.worn_out(plane))).sum(),
+            ..Wear::of(blocks.usable_erase_counts())
+        }
     }
 
     fn waits(&self) -> BTreeMap<&'static str, WaitReport> {
@@ -337,9 +352,9 @@ impl Device {
     pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for work in &self.totals.work {
-            let gc = [Purpose::Gc, Purpose::MapGc];
+            let gc = Purpose::ALL.into_iter().filter(|purpose| purpose.is_gc());
             counts.host_programs += work.get(Op::Program, Purpose::Host).pages;
-            counts.gc_programs += gc.map(|gc| work.get(Op::Program, gc).pages).iter().sum::<u64>();
+            counts.gc_programs += gc.map(|gc| work.get(Op::Program, gc).pages).sum::<u64>();
             counts.programs += work.of_op(Op::Program).pages;
             counts.erases += work.of_op(Op::Erase).pages;
         }

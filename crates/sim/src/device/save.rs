@@ -18,13 +18,14 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Sections whose keys must agree, and single keys.
-const SHAPE: [&str; 5] = ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot"];
+const SHAPE: [&str; 6] =
+    ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
 
 saved!(Made { write_amplification, error });
-saved!(Plane { fruitless } skip { job, moved, drawer, programs_wait, writes, queued });
+saved!(Plane { fruitless, levelled } skip { job, moved, drawer, programs_wait, writes, queued });
 
 impl Device {
     /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
@@ -147,6 +148,7 @@ impl Device {
         counts.load(from)?;
         [self.arrived, self.next_set, self.next_insertion] = counts;
         self.map.load(from)?;
+        self.map.blocks.restored();
         if let Some(cache) = &mut self.cache {
             cache.load(from)?;
         }

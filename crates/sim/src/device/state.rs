@@ -61,9 +61,11 @@ impl Stage {
         }
     }
 
-    /// What it is done for; `map` is whether a copy is one of a map page.
-    pub(super) const fn purpose(self, map: bool) -> Purpose {
+    /// What it is done for; `map` is whether a copy is one of a map page, `wear` whether its job
+    /// levels wear.
+    pub(super) const fn purpose(self, map: bool, wear: bool) -> Purpose {
         match self {
+            Self::CopyRead | Self::CopyProgram | Self::Erase if wear => Purpose::Wear,
             Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
             Self::Fetch => Purpose::MapFetch,
             Self::OldRead | Self::Read | Self::Program | Self::Buffer | Self::Barrier => {
@@ -217,8 +219,9 @@ pub(super) struct Set {
     pub(super) stream: u8,
     /// The line of the write buffer whose contents it programs.
     pub(super) buffered: u32,
-    /// Whether it copies a map page.
+    /// Whether it copies a map page, and whether its job levels wear.
     pub(super) copies_map: bool,
+    pub(super) levels: bool,
     /// Whether it is in the index by LPN, and its neighbours in the bucket.
     pub(super) listed: bool,
     pub(super) prev_of_lpn: u32,
@@ -271,6 +274,7 @@ impl Set {
         stream: 0,
         buffered: NIL,
         copies_map: false,
+        levels: false,
         listed: false,
         prev_of_lpn: NIL,
         next_of_lpn: NIL,

@@ -4,8 +4,17 @@
 //! Every vector starts as zeros that the operating system maps on first use, so a fresh device of
 //! any size costs no time. Block numbers are stored plus one where 0 has to mean none.
 
+mod full;
+mod index;
 mod lay;
+mod wear;
 
+pub use full::FullBlocks;
+use index::Index;
+use wear::Heap;
+pub use wear::{Care, Freed};
+
+use super::victim::VictimRule;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -93,6 +102,16 @@ struct Pool {
     least_valid: u32,
     /// Valid units of all its blocks.
     valid: u32,
+    /// Blocks filled so far.
+    fills: u64,
+    /// Units written so far: the clock of ages.
+    clock: u64,
+    /// Erases of its most erased block.
+    most_erases: u32,
+    /// Worn-out blocks.
+    worn: u32,
+    /// Where random numbers are.
+    random: u64,
 }
 
 /// State of every block.
@@ -100,6 +119,7 @@ struct Pool {
 pub struct Blocks {
     geometry: Geometry,
     frontiers: Frontiers,
+    care: Care,
     pools: Vec<Pool>,
     /// The open blocks of all planes, `frontiers.count()` a plane.
     open: Vec<OpenBlock>,
@@ -107,6 +127,10 @@ pub struct Blocks {
     erases: Vec<u32>,
     /// The frontier that fills or filled each block, by its place.
     tags: Vec<u8>,
+    /// How many blocks of its plane had been filled when each block was, itself included.
+    filled: Vec<u64>,
+    /// Blocks that are never used: bad from the start, or worn out.
+    bad: Vec<bool>,
     /// Links of the free list, or of the bucket of full blocks with equal valid counts.
     next: Vec<u32>,
     prev: Vec<u32>,
@@ -114,17 +138,35 @@ pub struct Blocks {
     /// Oldest and newest full block + 1, by plane and valid count.
     bucket_head: Vec<u32>,
     bucket_tail: Vec<u32>,
+    /// What the rule for victims looks at beside the buckets.
+    index: Index,
+    /// By plane, the least erased first: free blocks, where those are taken first, and full ones,
+    /// where these are levelled.
+    least_free: Vec<Heap>,
+    least_full: Vec<Heap>,
 }
 
 crate::saved::saved!(OpenBlock { block, next });
-crate::saved::saved!(Pool { next_fresh, free_head, free_tail, free_blocks, least_valid, valid });
+crate::saved::saved!(Pool {
+    next_fresh,
+    free_head,
+    free_tail,
+    free_blocks,
+    least_valid,
+    valid,
+    fills,
+    clock,
+    most_erases,
+    worn,
+    random,
+});
 crate::saved::saved!(Blocks {
-    pools, open, valid, erases, tags, next, prev, full, bucket_head, bucket_tail,
-} skip { geometry, frontiers });
+    pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail, index,
+} skip { geometry, frontiers, care, least_free, least_full });
 
 impl Blocks {
-    /// All blocks erased and free.
-    pub fn new(geometry: Geometry, frontiers: Frontiers) -> Self {
+    /// All blocks but bad ones erased and free.
+    pub fn new(geometry: Geometry, frontiers: Frontiers, care: Care) -> Self {
         let blocks = geometry.blocks() as usize;
         let planes = geometry.all_planes() as usize;
         let buckets = planes * (geometry.units_per_block() as usize + 1);
@@ -135,21 +177,34 @@ impl Blocks {
             free_blocks: geometry.blocks_per_plane,
             least_valid: 0,
             valid: 0,
+            fills: 0,
+            clock: 0,
+            most_erases: 0,
+            worn: 0,
+            random: 0,
         };
-        Self {
+        let mut made = Self {
             geometry,
             frontiers,
+            care,
             pools: vec![pool; planes],
             open: vec![OpenBlock::default(); planes * frontiers.count() as usize],
             valid: vec![0; blocks],
             erases: vec![0; blocks],
             tags: vec![0; blocks],
+            filled: vec![0; blocks],
+            bad: vec![false; blocks],
             next: vec![0; blocks],
             prev: vec![0; blocks],
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
-        }
+            index: Index::new(care.rule.looks(), planes, blocks),
+            least_free: care.heaps(care.dynamic, planes),
+            least_full: care.heaps(care.static_gap > 0, planes),
+        };
+        made.mark_factory_bad();
+        made
     }
 
     /// Free blocks of a plane.
@@ -268,8 +323,7 @@ impl Blocks {
         if self.geometry.unit_in_block(ppn) + self.geometry.program_units() >= units {
             let block = self.geometry.block_of(ppn);
             if !self.full[block.index()] {
-                self.full[block.index()] = true;
-                self.link(block);
+                self.fill(block);
             }
         }
     }
@@ -284,16 +338,11 @@ impl Blocks {
         self.change_valid(self.geometry.block_of(ppn), -1);
     }
 
-    /// The full block of a plane with the fewest valid units, the one filled earliest among equals;
-    /// `None` where copying any of them would take as many program units as its erase frees.
+    /// The next block of a plane to clean; `None` where copying any full one would take as many
+    /// program units as its erase frees.
     pub fn victim(&mut self, plane: PlaneId) -> Option<BlockId> {
-        let units = self.geometry.units_per_block() - self.geometry.program_units() + 1;
-        let mut valid = self.pools[plane.index()].least_valid;
-        while valid < units && self.bucket_head[self.bucket(plane, valid)] == 0 {
-            valid += 1;
-        }
-        self.pools[plane.index()].least_valid = valid;
-        (valid < units).then(|| BlockId::new(self.bucket_head[self.bucket(plane, valid)] - 1))
+        let rule = self.care.rule;
+        rule.victim(&mut FullBlocks::new(self, plane))
     }
 
     /// Takes a victim out of the candidates; it stays full until it is erased.
@@ -301,36 +350,7 @@ impl Blocks {
         assert!(self.full[block.index()], "{block:?} is not full");
         self.unlink(block);
         self.full[block.index()] = false;
-    }
-
-    /// A claimed block has been erased: it goes to the end of the free list.
-    pub fn erased(&mut self, block: BlockId) {
-        assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
-        self.erases[block.index()] += 1;
-        self.next[block.index()] = 0;
-        let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
-        match pool.free_tail {
-            0 => pool.free_head = block.get() + 1,
-            tail => self.next[tail as usize - 1] = block.get() + 1,
-        }
-        pool.free_tail = block.get() + 1;
-        pool.free_blocks += 1;
-    }
-
-    fn take_free(&mut self, plane: PlaneId) -> Option<BlockId> {
-        let first = self.geometry.first_block(plane);
-        let pool = &mut self.pools[plane.index()];
-        pool.free_blocks = pool.free_blocks.checked_sub(1)?;
-        if pool.next_fresh < self.geometry.blocks_per_plane {
-            pool.next_fresh += 1;
-            return Some(BlockId::new(first.get() + pool.next_fresh - 1));
-        }
-        let block = BlockId::new(pool.free_head - 1);
-        pool.free_head = self.next[block.index()];
-        if pool.free_head == 0 {
-            pool.free_tail = 0;
-        }
-        Some(block)
+        self.index_claimed(block);
     }
 
     fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {
@@ -343,6 +363,7 @@ impl Blocks {
         let count = count.expect("a block has no fewer than 0 valid units");
         let plane = self.geometry.plane_of_block(block);
         let pool = &mut self.pools[plane.index()];
+        pool.clock += u64::from(change > 0);
         let all = pool.valid.checked_add_signed(change);
         pool.valid = all.expect("a plane has no fewer than 0 valid units");
         let listed = self.full[index];
@@ -352,127 +373,10 @@ impl Blocks {
         self.valid[index] = count;
         if listed {
             self.link(block);
-        }
-    }
-
-    fn bucket(&self, plane: PlaneId, valid: u32) -> usize {
-        plane.index() * (self.geometry.units_per_block() as usize + 1) + valid as usize
-    }
-
-    fn link(&mut self, block: BlockId) {
-        let plane = self.geometry.plane_of_block(block);
-        let valid = self.valid[block.index()];
-        let bucket = self.bucket(plane, valid);
-        let name = block.get() + 1;
-        let tail = std::mem::replace(&mut self.bucket_tail[bucket], name);
-        self.prev[block.index()] = tail;
-        self.next[block.index()] = 0;
-        match tail {
-            0 => self.bucket_head[bucket] = name,
-            tail => self.next[tail as usize - 1] = name,
-        }
-        let pool = &mut self.pools[plane.index()];
-        pool.least_valid = pool.least_valid.min(valid);
-    }
-
-    fn unlink(&mut self, block: BlockId) {
-        let bucket = self.bucket(self.geometry.plane_of_block(block), self.valid[block.index()]);
-        let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
-        match prev {
-            0 => self.bucket_head[bucket] = next,
-            prev => self.next[prev as usize - 1] = next,
-        }
-        match next {
-            0 => self.bucket_tail[bucket] = prev,
-            next => self.prev[next as usize - 1] = prev,
+            self.index_changed(block);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use flashyard_core::geometry::StripeOrder;
-
-    const FRONTIERS: Frontiers = Frontiers { streams: 1, generations: 1, maps: true };
-
-    fn geometry() -> Geometry {
-        Geometry {
-            channels: 1,
-            ways: 1,
-            dies_per_way: 1,
-            planes: 1,
-            blocks_per_plane: 8,
-            pages_per_block: 4,
-            page_bytes: 4096,
-            units_per_page: 1,
-            program_pages: 1,
-            order: StripeOrder::Cwdp,
-        }
-    }
-
-    /// Buckets against a full scan, under random programs, invalidations and erases.
-    #[test]
-    fn the_greedy_victim_has_the_fewest_valid_units() {
-        let geometry = geometry();
-        let plane = PlaneId::new(0);
-        let mut blocks = Blocks::new(geometry, FRONTIERS);
-        let mut valid: Vec<Ppn> = Vec::new();
-        let mut full: Vec<BlockId> = Vec::new();
-        let mut random = 7u64;
-        let mut victims = 0;
-        for _ in 0..10_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let roll = usize::try_from(random >> 40).unwrap();
-            if roll % 2 == 0 && valid.len() < 20 && blocks.free_blocks(plane) > 1 {
-                let (ppn, _) = blocks.take_unit(plane, Frontier::HostData(0)).unwrap();
-                blocks.programmed(ppn);
-                blocks.validate(ppn);
-                valid.push(ppn);
-                if geometry.unit_in_block(ppn) == 3 {
-                    full.push(geometry.block_of(ppn));
-                }
-            } else if !valid.is_empty() {
-                blocks.invalidate(valid.swap_remove(roll / 2 % valid.len()));
-            }
-            let fewest = full.iter().map(|&block| blocks.valid_units(block)).min();
-            let victim = blocks.victim(plane);
-            match victim {
-                Some(victim) => assert_eq!(Some(blocks.valid_units(victim)), fewest),
-                None => assert!(fewest.is_none_or(|fewest| fewest == 4)),
-            }
-            if let Some(victim) = victim.filter(|&victim| blocks.valid_units(victim) == 0) {
-                blocks.claim(victim);
-                blocks.erased(victim);
-                full.retain(|&block| block != victim);
-                victims += 1;
-            }
-        }
-        assert!(victims > 100, "{victims}");
-    }
-
-    #[test]
-    fn free_blocks_are_used_fresh_ones_first_then_in_the_order_of_erase() {
-        let plane = PlaneId::new(0);
-        let mut blocks = Blocks::new(geometry(), FRONTIERS);
-        for page in 0..8 {
-            let (ppn, opened) = blocks.take_unit(plane, Frontier::HostMap).unwrap();
-            assert_eq!((ppn.get(), opened), (page, page % 4 == 0));
-            blocks.programmed(ppn);
-        }
-        assert!(blocks.holds_map(BlockId::new(0)));
-        for block in [1, 0] {
-            blocks.claim(BlockId::new(block));
-            blocks.erased(BlockId::new(block));
-        }
-        let next: Vec<u32> = (0..32)
-            .map(|_| blocks.take_unit(plane, Frontier::HostData(0)).unwrap().0.get() / 4)
-            .collect();
-        assert_eq!(
-            next[..24].chunks(4).map(|block| block[0]).collect::<Vec<_>>(),
-            [2, 3, 4, 5, 6, 7]
-        );
-        assert_eq!((next[24], next[28]), (1, 0));
-        assert!(blocks.take_unit(plane, Frontier::HostData(0)).is_none());
-    }
-}
+mod tests;

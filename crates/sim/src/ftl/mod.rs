@@ -1,5 +1,7 @@
-//! The flash translation layer: where pages are, which blocks are free, what of the map is cached.
+//! The flash translation layer: where pages are, which blocks are free, which one is cleaned next,
+//! what of the map is cached.
 
 pub mod blocks;
 pub mod line_cache;
 pub mod page_map;
+pub mod victim;

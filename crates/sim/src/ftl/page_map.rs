@@ -5,7 +5,7 @@
 
 mod lay;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Care};
 use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
@@ -58,7 +58,7 @@ impl PageMap {
             valid: vec![0; units.div_ceil(64)],
             sectors: vec![0; if bitmap { sectors.div_ceil(64) } else { 0 }],
             unit_sectors: u64::from(geometry.unit_sectors()),
-            blocks: Blocks::new(geometry, settings.frontiers),
+            blocks: Blocks::new(geometry, settings.frontiers, Care::new(settings)),
         }
     }
 

@@ -7,6 +7,7 @@ use super::{Cleaning, Pool, Refusal, miniature};
 use crate::config::{InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::victim::VictimRule;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 use std::ops::Range;
 
@@ -119,7 +120,8 @@ impl<'a> Pools<'a> {
         for (stripe, plane) in (0..).zip(&planes) {
             stripes[*plane as usize] = stripe;
         }
-        let cleaning = Cleaning::Greedy;
+        let rule = settings.keys.victims.policy(settings.keys.gc.policy);
+        let cleaning = rule.cleaning(geometry.blocks_per_plane);
         Self { settings, cleaning, filled, hot, seed: state.seed, planes, stripes }
     }
 
@@ -162,7 +164,7 @@ impl<'a> Pools<'a> {
         let hot = self.units_of(pool, self.hot);
         let soft = self.settings.keys.gc.soft_free_blocks;
         Pool {
-            blocks: self.settings.geometry.blocks_per_plane,
+            blocks: self.settings.geometry.blocks_per_plane - self.settings.factory_bad_blocks,
             block_units: self.settings.geometry.units_per_block(),
             program_units: self.settings.geometry.program_units(),
             units: [hot, self.units_of(pool, self.filled) - hot],
@@ -208,7 +210,7 @@ impl<'a> Pools<'a> {
                 put(self.settings, map, plane, map.blocks.copy_frontier(victim), owner);
                 from = unit + 1;
             }
-            map.blocks.erased(victim);
+            map.blocks.lay_erased(victim);
         }
     }
 
@@ -235,17 +237,29 @@ impl<'a> Pools<'a> {
     fn lay_blocks(&self, map: &mut PageMap, pool: u32, plan: &Plan, numbers: &[u32]) {
         let plane = PlaneId::new(pool);
         let first = self.settings.geometry.first_block(plane).get();
+        let good = self.good_blocks(map, pool);
+        let block = |number: u32| {
+            BlockId::new(first + if good.is_empty() { number } else { good[number as usize] })
+        };
         for (number, full) in numbers.iter().zip(&plan.full) {
             let valid = full.valid[0] + full.valid[1];
-            map.blocks.lay_full(BlockId::new(first + number), frontier(full.generation), valid);
+            map.blocks.lay_full(block(*number), frontier(full.generation), valid);
         }
         let mut used = u32::try_from(plan.full.len()).expect("blocks have 32 bits");
         for open in &plan.open {
             let valid = open.valid[0] + open.valid[1];
-            map.blocks.lay_open(BlockId::new(first + used), frontier(open.generation), valid);
+            map.blocks.lay_open(block(used), frontier(open.generation), valid);
             used += 1;
         }
-        map.blocks.lay_used(plane, used);
+        map.blocks.lay_used(plane, used, block(used - 1));
+    }
+
+    /// The good blocks of a pool, which plans number from 0; none where all are good.
+    fn good_blocks(&self, map: &PageMap, pool: u32) -> Vec<u32> {
+        match self.settings.factory_bad_blocks {
+            0 => Vec::new(),
+            _ => map.blocks.good_blocks(PlaneId::new(pool)),
+        }
     }
 
     /// Gives the units of a class their places, all pools at a time.
@@ -260,10 +274,17 @@ impl<'a> Pools<'a> {
         let mut cursors = vec![Cursor::default(); slots.len()];
         let units =
             self.settings.geometry.blocks_per_plane * self.settings.geometry.units_per_block();
+        let block_units = self.settings.geometry.units_per_block();
+        let good: Vec<_> = (0..self.count()).map(|pool| self.good_blocks(map, pool)).collect();
         walk(range, self.window(), self.seed, |lpn| {
             let pool = self.of_lpn(lpn);
             let place = cursors[pool as usize].next(class, &slots[pool as usize], orders);
-            let place = place.expect("plans hold every unit");
+            let mut place = place.expect("plans hold every unit");
+            let good = &good[pool as usize];
+            if !good.is_empty() {
+                let block = good[(place / block_units) as usize];
+                place = block * block_units + place % block_units;
+            }
             map.lay(Lpn::new(lpn), Ppn::new(pool * units + place));
         });
     }

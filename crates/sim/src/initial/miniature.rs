@@ -209,12 +209,7 @@ impl Miniature {
 
     /// Copies the valid units of a victim and erases it; `false` where there is none.
     fn clean(&mut self) -> Result<bool, Refusal> {
-        let view = View {
-            valid: &self.valid,
-            filled: &self.filled,
-            now: self.host,
-            block_units: self.pool.block_units,
-        };
+        let view = View { valid: &self.valid, block_units: self.pool.block_units };
         let Some(victim) = self.victims.take(&view, &mut self.random) else { return Ok(false) };
         self.is_full[victim as usize] = false;
         let frontier = (self.filler[victim as usize] + 1).min(self.pool.generations) as usize;

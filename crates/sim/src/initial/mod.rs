@@ -30,8 +30,8 @@ pub enum Cleaning {
     Choices(u32),
     /// The same, drawn among those with an invalid unit.
     ChoicesInvalid(u32),
-    /// The greatest (1 - u) / (2 u) x age, with the valid share u (Rosenblum and Ousterhout 1992);
-    /// age since the block was filled.
+    /// The greatest (1 - u) / (2 u) x age, with the valid share u (Kawaguchi et al. 1995, after
+    /// Rosenblum and Ousterhout 1992); age since the block lost a unit or was filled.
     CostBenefit,
 }
 

@@ -10,10 +10,6 @@ use std::fmt::Debug;
 pub struct View<'a> {
     /// Valid units by block.
     pub valid: &'a [u32],
-    /// How many host writes came before each block was full.
-    pub filled: &'a [u64],
-    /// Host writes so far.
-    pub now: u64,
     /// Units of a block.
     pub block_units: u32,
 }
@@ -42,7 +38,11 @@ pub fn rule(cleaning: Cleaning, blocks: u32, block_units: u32) -> Box<dyn Victim
         Cleaning::RandomInvalid => sampled(1, true),
         Cleaning::Choices(choices) => sampled(choices, false),
         Cleaning::ChoicesInvalid(choices) => sampled(choices, true),
-        Cleaning::CostBenefit => Box::new(CostBenefit::default()),
+        Cleaning::CostBenefit => Box::new(CostBenefit {
+            buckets: Greedy::new(blocks, block_units),
+            changed: vec![0; blocks as usize],
+            clock: 0,
+        }),
     }
 }
 
@@ -163,29 +163,45 @@ impl Victims for Sampled {
     }
 }
 
-#[derive(Debug, Default)]
+/// The best of the heads of buckets: in each, the block whose last change is longest ago. Time is
+/// counted in units lost by full blocks.
+#[derive(Debug)]
 struct CostBenefit {
-    full: Vec<u32>,
+    buckets: Greedy,
+    changed: Vec<u64>,
+    clock: u64,
 }
 
 impl Victims for CostBenefit {
-    fn filled(&mut self, block: u32, _: u32) {
-        self.full.push(block);
+    fn filled(&mut self, block: u32, valid: u32) {
+        self.buckets.filled(block, valid);
+        self.changed[block as usize] = self.clock;
+    }
+
+    fn lost(&mut self, block: u32, valid: u32) {
+        self.clock += 1;
+        self.buckets.lost(block, valid);
+        self.changed[block as usize] = self.clock;
     }
 
     fn take(&mut self, view: &View<'_>, _: &mut Random) -> Option<u32> {
-        let score = |block: u32| {
-            let valid = f64::from(view.valid[block as usize]);
-            let free = f64::from(view.block_units) - valid;
-            free / (2.0 * valid) * (view.now - view.filled[block as usize]) as f64
-        };
-        let mut best = (0.0, None);
-        for (place, &block) in self.full.iter().enumerate() {
-            let score = score(block);
+        let mut best: (f64, Option<(u32, u32)>) = (-1.0, None);
+        for valid in 0..view.block_units {
+            let block = self.buckets.ends[valid as usize][0];
+            if block == NONE {
+                continue;
+            }
+            let age = (self.clock - self.changed[block as usize]) as f64;
+            let score = match valid {
+                0 => f64::INFINITY,
+                _ => age * f64::from(view.block_units - valid) / (2.0 * f64::from(valid)),
+            };
             if score > best.0 {
-                best = (score, Some(place));
+                best = (score, Some((block, valid)));
             }
         }
-        best.1.map(|place| self.full.swap_remove(place))
+        let (block, valid) = best.1?;
+        self.buckets.unlink(block, valid);
+        Some(block)
     }
 }

@@ -7,8 +7,7 @@ impl Blocks {
     /// A block has been filled, later than all others so far, and holds this many valid units.
     pub(crate) fn lay_full(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.lay_valid(block, frontier, valid);
-        self.full[block.index()] = true;
-        self.link(block);
+        self.fill(block);
     }
 
     /// A block is open, and its first `valid` units are all that was written.
@@ -25,10 +24,13 @@ impl Blocks {
         self.pools[self.geometry.plane_of_block(block).index()].valid += valid;
     }
 
-    /// The first `used` blocks of a plane are in use, the others free.
-    pub(crate) fn lay_used(&mut self, plane: PlaneId, used: u32) {
+    /// The first `used` good blocks of a plane, the last of which is `last`, are in use, the others
+    /// free.
+    pub(crate) fn lay_used(&mut self, plane: PlaneId, used: u32, last: BlockId) {
+        let good = self.geometry.blocks_per_plane - self.care.factory_bad;
+        let first = self.geometry.first_block(plane).get();
         let pool = &mut self.pools[plane.index()];
-        pool.next_fresh = used;
-        pool.free_blocks = self.geometry.blocks_per_plane - used;
+        pool.next_fresh = last.get() - first + 1;
+        pool.free_blocks = good - used;
     }
 }

@@ -1,0 +1,190 @@
+//! Full blocks: buckets by valid units, and the view that rules for victims get.
+
+use super::Blocks;
+use super::index::Lists;
+use flashyard_core::units::{BlockId, PlaneId};
+
+impl Blocks {
+    /// The last program of a block is over: it becomes a possible victim.
+    pub(super) fn fill(&mut self, block: BlockId) {
+        self.full[block.index()] = true;
+        self.link(block);
+        self.stamp_filled(block);
+        self.index_filled(block);
+    }
+
+    /// Counts a block as the one filled last.
+    pub(super) fn stamp_filled(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of_block(block);
+        let pool = &mut self.pools[plane.index()];
+        pool.fills += 1;
+        self.filled[block.index()] = pool.fills;
+        self.note_least_full(block);
+    }
+
+    /// A block with fewer valid units than this gains.
+    const fn gain_below(&self) -> u32 {
+        self.geometry.units_per_block() - self.geometry.program_units() + 1
+    }
+
+    /// Whether a block gains: copying it takes fewer program units than its erase frees.
+    pub(super) fn gains(&self, block: BlockId) -> bool {
+        self.valid[block.index()] < self.gain_below()
+    }
+
+    fn bucket(&self, plane: PlaneId, valid: u32) -> usize {
+        plane.index() * (self.geometry.units_per_block() as usize + 1) + valid as usize
+    }
+
+    pub(super) fn link(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of_block(block);
+        let valid = self.valid[block.index()];
+        let bucket = self.bucket(plane, valid);
+        let name = block.get() + 1;
+        let tail = std::mem::replace(&mut self.bucket_tail[bucket], name);
+        self.prev[block.index()] = tail;
+        self.next[block.index()] = 0;
+        match tail {
+            0 => self.bucket_head[bucket] = name,
+            tail => self.next[tail as usize - 1] = name,
+        }
+        let pool = &mut self.pools[plane.index()];
+        pool.least_valid = pool.least_valid.min(valid);
+    }
+
+    pub(super) fn unlink(&mut self, block: BlockId) {
+        let bucket = self.bucket(self.geometry.plane_of_block(block), self.valid[block.index()]);
+        let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
+        match prev {
+            0 => self.bucket_head[bucket] = next,
+            prev => self.next[prev as usize - 1] = next,
+        }
+        match next {
+            0 => self.bucket_tail[bucket] = prev,
+            next => self.prev[next as usize - 1] = prev,
+        }
+    }
+}
+
+/// The full blocks of a plane, as a rule for victims sees them. What a rule has not said that it
+/// looks at is not there.
+#[derive(Debug)]
+pub struct FullBlocks<'a> {
+    blocks: &'a mut Blocks,
+    plane: PlaneId,
+}
+
+impl<'a> FullBlocks<'a> {
+    pub(super) const fn new(blocks: &'a mut Blocks, plane: PlaneId) -> Self {
+        Self { blocks, plane }
+    }
+
+    /// Blocks of the plane.
+    pub const fn plane_blocks(&self) -> u32 {
+        self.blocks.geometry.blocks_per_plane
+    }
+
+    /// Units of a block.
+    pub const fn block_units(&self) -> u32 {
+        self.blocks.geometry.units_per_block()
+    }
+
+    /// A block with fewer valid units than this gains.
+    pub const fn gain_below(&self) -> u32 {
+        self.blocks.gain_below()
+    }
+
+    /// Whether a block gains.
+    pub fn gains(&self, block: BlockId) -> bool {
+        self.blocks.gains(block)
+    }
+
+    /// Valid units of a block.
+    pub fn valid_units(&self, block: BlockId) -> u32 {
+        self.blocks.valid_units(block)
+    }
+
+    /// The block with the fewest valid units among those that gain; among equals the one that has
+    /// had as few for the longest time.
+    pub fn fewest(&mut self) -> Option<BlockId> {
+        let below = self.gain_below();
+        let mut valid = self.blocks.pools[self.plane.index()].least_valid;
+        while valid < below && self.longest_with(valid).is_none() {
+            valid += 1;
+        }
+        self.blocks.pools[self.plane.index()].least_valid = valid;
+        (valid < below).then(|| self.longest_with(valid)).flatten()
+    }
+
+    /// Among the blocks with this many valid units the one that has had them for the longest time.
+    pub fn longest_with(&self, valid: u32) -> Option<BlockId> {
+        let head = self.blocks.bucket_head[self.blocks.bucket(self.plane, valid)];
+        head.checked_sub(1).map(BlockId::new)
+    }
+
+    /// The block filled first.
+    pub fn oldest(&self) -> Option<BlockId> {
+        let Lists::Order { ends, .. } = &self.blocks.index.lists else {
+            unreachable!("only of a rule that looks at the order")
+        };
+        ends[self.plane.index()][0].checked_sub(1).map(BlockId::new)
+    }
+
+    /// Lets a block count as filled last.
+    pub fn pass_over(&mut self, block: BlockId) {
+        self.blocks.index.unlink_order(self.plane, block);
+        self.blocks.stamp_filled(block);
+        self.blocks.index.link_order(self.plane, block);
+    }
+
+    /// How many blocks gain.
+    pub fn gaining(&self) -> u32 {
+        self.blocks.index.members().1[self.plane.index()]
+    }
+
+    /// A block that gains, each with the same chance.
+    pub fn draw(&mut self) -> Option<BlockId> {
+        let count = self.gaining();
+        (count > 0).then(|| {
+            let place = self.below(count);
+            self.member(place)
+        })
+    }
+
+    /// A block that gains, other than the `drawn` ones that were drawn just before in this way, of
+    /// which there must be more.
+    pub fn draw_another(&mut self, drawn: u32) -> BlockId {
+        let other = drawn + self.below(self.gaining() - drawn);
+        let first = self.blocks.geometry.first_block(self.plane).get();
+        self.blocks.index.swap_members(first + drawn, first + other);
+        self.member(drawn)
+    }
+
+    /// How many units have been written to the plane since a block lost one or was filled.
+    pub fn age(&self, block: BlockId) -> u64 {
+        let Lists::Age { stamps } = &self.blocks.index.lists else {
+            unreachable!("only of a rule that looks at ages")
+        };
+        self.blocks.pools[self.plane.index()].clock - stamps[block.index()]
+    }
+
+    fn member(&self, place: u32) -> BlockId {
+        let first = self.blocks.geometry.first_block(self.plane).get();
+        BlockId::new(self.blocks.index.members().0[(first + place) as usize])
+    }
+
+    /// A random number below `bound`, by splitmix64; each plane has its own numbers.
+    fn below(&mut self, bound: u32) -> u32 {
+        let pool = &mut self.blocks.pools[self.plane.index()];
+        pool.random = pool.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let scaled = (mixed(pool.random) >> 32) * u64::from(bound) >> 32;
+        u32::try_from(scaled).expect("below a bound of 32 bits")
+    }
+}
+
+/// The output of splitmix64.
+pub(super) const fn mixed(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
