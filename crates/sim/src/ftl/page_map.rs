@@ -67,6 +67,12 @@ impl PageMap {
         self.l2p[lpn.index()].checked_sub(1).map(Ppn::new)
     }
 
+    /// Whether none of these logical units is on flash.
+    pub fn are_unmapped(&self, units: std::ops::Range<usize>) -> bool {
+        let Some((first, rest)) = self.l2p[units.clone()].split_first() else { return true };
+        *first == 0 && *rest == self.l2p[units.start..units.end - 1]
+    }
+
     /// Asks the processor to bring the entry of a logical unit into its cache; numbers beyond the
     /// device are ignored.
     pub fn prefetch(&self, lpn: u64) {
