@@ -249,7 +249,7 @@ fn jobs_that_are_not_preemptible_run_to_their_end() {
     for (at, keys) in [&["gc.preemptible=true"], &["gc.preemptible=false"]].into_iter().enumerate()
     {
         let settings = small(&[&keys[..], &["gc.soft_free_blocks=8"]].concat());
-        let (report, run) = record(&settings, &[], &bursts(&settings, 10_000));
+        let (report, run) = record(&settings, &[], &bursts(&settings, 30_000));
         assert!(report.gc.jobs > 40);
         let mut commands = run.commands;
         commands.sort_by_key(|command| command.start);
@@ -275,7 +275,7 @@ fn saved_devices_go_on_under_any_rule() {
         let wear = ["wear.dynamic=true", "wear.static_gap=2"];
         let with = |name: &str| small(&[&[&*rule(name)], &wear[..]].concat());
         let mut bench = Bench::new(&with(before));
-        let requests = bursts(&with(before), 10_000);
+        let requests = bursts(&with(before), 30_000);
         bench.run(vec![named("w", pacing(Pacing::Fast, 1), &requests)]);
         let mut bytes = Vec::new();
         bench.device.save(&mut |part| bytes.extend_from_slice(part));
