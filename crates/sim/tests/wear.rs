@@ -195,8 +195,8 @@ fn capacity_is_checked_without_bad_blocks() {
 /// Worn-out blocks stay so in a restored device.
 #[test]
 fn bad_blocks_are_saved() {
-    let settings = device(&["nand.endurance_cycles=50", "nand.factory_bad_percent=5"]);
-    let requests = hot_writes(&settings, 9_500);
+    let settings = device(&["nand.endurance_cycles=50"]);
+    let requests = hot_writes(&settings, 10_300);
     let mut bench = Bench::new(&settings);
     bench.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &requests)]);
     let mut bytes = Vec::new();
@@ -211,9 +211,8 @@ fn bad_blocks_are_saved() {
         count
     });
     let mut again = Bench::of(device.unwrap());
-    let more = hot_writes(&settings, 500);
+    let more = hot_writes(&settings, 100);
     again.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &more)]);
     let after = again.finish().wear;
     assert!(after.grown_bad_blocks >= before.grown_bad_blocks);
-    assert_eq!(after.factory_bad_blocks, 4);
 }
