@@ -9,6 +9,7 @@ use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::SimError;
+use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
 use std::collections::BTreeMap;
 
@@ -74,9 +75,24 @@ const BUFFER_DRAWS: &[(&str, &[&str])] = &[
 ];
 
 /// A device; `buffered` is whether it shall have a write buffer.
+/// How blocks are chosen and cared for.
+const CARE_DRAWS: [(&str, &[&str]); 10] = [
+    ("gc.policy", VictimName::WORDS),
+    ("gc.d_choices.choices", &["1", "4", "100"]),
+    ("gc.rga.choices", &["0", "1", "100"]),
+    ("gc.timing", &["on_demand", "background"]),
+    ("gc.background_free_blocks", &["1", "8", "15"]),
+    ("gc.idle_us", &["0", "100", "5000"]),
+    ("gc.preemptible", &["true", "false"]),
+    ("wear.dynamic", &["false", "true"]),
+    ("wear.static_gap", &["0", "1", "5"]),
+    ("nand.factory_bad_percent", &["0", "0", "3", "12"]),
+];
+
 fn random_settings(random: &mut Random, buffered: bool) -> Settings {
     let mut draws: BTreeMap<&str, String> =
         DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())).collect();
+    draws.extend(CARE_DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
     if buffered {
         draws.extend(
             BUFFER_DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())),
@@ -208,6 +224,29 @@ fn full_devices_never_run_out_of_room() {
         assert!(report.wear.erases_min > 0, "every block is used: {:?}", report.wear);
         assert!(report.flash.write_amplification.unwrap() > 1.5);
     }
+}
+
+/// Devices whose blocks bear a few erases keep every rule until they end with an error that says so,
+/// and none is programmed after its last one.
+#[test]
+fn random_devices_wear_out_in_order() {
+    let (mut ended, mut grown) = (0, 0);
+    for seed in 1_000..1_060 {
+        let mut random = Random(seed);
+        let mut settings = random_settings(&mut random, false);
+        settings.keys.nand.endurance_cycles = random.pick(&[2, 5, 20]);
+        let requests = random_requests(&mut random, &settings);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((report, _)) => grown += u32::from(report.wear.grown_bad_blocks > 0),
+            Err(SimError::WornOut { worn, .. }) => {
+                assert!(!worn.is_empty());
+                ended += 1;
+            }
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(ended > 5 && grown > 5, "{ended} ended, {grown} had worn out blocks");
 }
 
 #[test]

@@ -29,12 +29,18 @@ keys! {
             source: "assumed",
             flip: "background", with: &["@full"],
         },
-        /// With `timing = "background"` it starts when no request is outstanding and a plane has at
-        /// most this many free blocks.
+        /// With `timing = "background"` it starts when no request has been outstanding for
+        /// `idle_us` and a plane has at most this many free blocks.
         background_free_blocks: u64 = 32 => {
             kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed: twice soft_free_blocks",
             flip: "18", with: &["@full", "gc.timing=background"],
+        },
+        /// How long no request must have been outstanding before it works in the background.
+        idle_us: u64 = 1_000_000 => {
+            kind: Kind::micros(0, 4_000_000_000_000),
+            source: "assumed: longer than the pauses inside a burst",
+            flip: "100000", with: &["@full", "gc.timing=background"],
         },
         /// Whether commands of requests go between those of a job while a plane has more than
         /// `hard_free_blocks` free; else a job goes first until its block is erased.

@@ -14,7 +14,7 @@ use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Span, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
@@ -36,13 +36,25 @@ pub(super) struct Job {
     levels: bool,
 }
 
-/// The planes that want garbage collection in idle times when a device starts: all that might.
-pub(super) fn wanting(settings: &Settings) -> Vec<u64> {
-    match settings.keys.gc.timing {
-        GcTiming::OnDemand => Vec::new(),
-        GcTiming::Background => {
-            vec![u64::MAX; (settings.geometry.all_planes() as usize).div_ceil(64)]
-        }
+/// Garbage collection in idle times.
+#[derive(Debug)]
+pub(super) struct Idle {
+    /// Planes that may want it, a bit each; none where it works on demand only.
+    wanting: Vec<u64>,
+    /// Since when no request has been outstanding; [`Time::MAX`] while one is.
+    since: Time,
+    /// When that will have been long enough and a plane may want it.
+    pub(super) due: Time,
+}
+
+impl Idle {
+    /// At the start every plane may want it.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let words = match settings.keys.gc.timing {
+            GcTiming::OnDemand => 0,
+            GcTiming::Background => (settings.geometry.all_planes() as usize).div_ceil(64),
+        };
+        Self { wanting: vec![u64::MAX; words], since: Time::MAX, due: Time::MAX }
     }
 }
 
@@ -52,8 +64,8 @@ impl Device {
     pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
         let free = u64::from(self.map.blocks.free_blocks(plane));
         let busy = self.planes[plane.index()].job.is_some();
-        if !self.wanting.is_empty() {
-            self.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
+        if !self.idle.wanting.is_empty() {
+            self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
         }
         if busy || free > self.free_blocks_wanted() {
             return;
@@ -76,24 +88,43 @@ impl Device {
     /// With at most this many free blocks a plane collects garbage now.
     fn free_blocks_wanted(&self) -> u64 {
         let gc = &self.settings.keys.gc;
-        let idle = !self.wanting.is_empty() && self.phase() == Phase::Idle;
+        let idle = self.idle.since < Time::MAX && self.idle_ends() <= self.now;
         gc.soft_free_blocks.max(if idle { gc.background_free_blocks } else { 0 })
+    }
+
+    /// When no request will have been outstanding for long enough.
+    fn idle_ends(&self) -> Time {
+        self.idle.since.saturating_add(Span::from_ns(self.settings.keys.gc.idle_us))
     }
 
     /// At the end of an instant: garbage collection in idle times.
     pub(super) fn collect_idle(&mut self) {
-        if self.wanting.is_empty() || self.phase() != Phase::Idle {
+        if self.idle.wanting.is_empty() {
             return;
         }
-        for word in 0..self.wanting.len() {
-            let planes = std::mem::take(&mut self.wanting[word]);
+        self.idle.due = Time::MAX;
+        if self.phase() != Phase::Idle {
+            self.idle.since = Time::MAX;
+            return;
+        }
+        self.idle.since = self.idle.since.min(self.now);
+        if self.idle.wanting.iter().all(|planes| *planes == 0) {
+            return;
+        }
+        if self.now < self.idle_ends() {
+            self.idle.due = self.idle_ends();
+            return;
+        }
+        for word in 0..self.idle.wanting.len() {
+            let planes = self.idle.wanting[word];
             for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
                 let plane = word * 64 + bit;
                 if plane < self.planes.len() {
                     self.collect(PlaneId::from_index(plane), NIL);
                 }
             }
-            self.wanting[word] = 0;
+            // Whoever has a job or takes a block will ask again.
+            self.idle.wanting[word] = 0;
         }
     }
 

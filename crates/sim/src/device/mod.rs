@@ -40,7 +40,7 @@ use crate::metrics::series::Series;
 use crate::observe::Observer;
 use crate::policy::Policy;
 use channel::Channel;
-use collect::Job;
+use collect::{Idle, Job};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::agenda::{Agenda, Slot};
 use flashyard_core::geometry::Geometry;
@@ -123,9 +123,8 @@ pub struct Device {
     suspends: bool,
     /// Whether anybody reads flash operation times.
     counts_fot: bool,
-    /// Planes that want garbage collection as soon as no request is outstanding, a bit each; none
-    /// where it works on demand only.
-    wanting: Vec<u64>,
+    /// Garbage collection in idle times.
+    idle: Idle,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -225,7 +224,7 @@ impl Device {
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
-            wanting: collect::wanting(settings),
+            idle: Idle::new(settings),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,

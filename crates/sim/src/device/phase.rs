@@ -185,7 +185,7 @@ impl Device {
         loop {
             let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let now = event.min(self.host.timers.next()).min(run.due).min(again);
+            let now = event.min(self.host.timers.next()).min(run.due).min(again).min(self.idle.due);
             if now == Time::MAX {
                 break;
             }
