@@ -1,7 +1,7 @@
 //! The agenda: when each of a fixed number of resources is due next, and which one is first.
 //!
-//! A tournament tree over lent memory: a change costs one comparison a level, a look at the first
-//! nothing. Among equal times the lowest number comes first.
+//! A tournament tree over lent memory: a change costs one comparison a level as far as it changes
+//! who is first, a look at the first nothing. Among equal times the lowest number comes first.
 
 use crate::units::Time;
 
@@ -64,6 +64,10 @@ impl<S: AsRef<[Slot]> + AsMut<[Slot]>> Agenda<S> {
         while node > 1 {
             least = least.min(nodes[node ^ 1]);
             node /= 2;
+            if nodes[node] == least {
+                // Somebody else was first here and still is: nothing changes further up.
+                return;
+            }
             nodes[node] = least;
         }
     }

@@ -44,7 +44,8 @@ impl Device {
         };
         let index = unit.channel.index();
         let channel = &mut self.channels[index];
-        if !needs || (channel.free <= self.now && !channel.has_waiters()) {
+        let first = !channel.has_waiters();
+        if !needs || (channel.free <= self.now && first) {
             return self.grant(die, place);
         }
         let in_order = self.settings.keys.channel.arbitration == ChannelArbitration::InOrder;
@@ -53,8 +54,10 @@ impl Device {
         } else {
             channel.commands.push_back(die);
         }
-        let free = channel.free;
-        self.events.set(self.channel_number(index), free);
+        if first {
+            let free = channel.free;
+            self.events.set(self.channel_number(index), free);
+        }
     }
 
     /// A channel is free and somebody waits for it.
