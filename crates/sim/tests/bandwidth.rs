@@ -7,8 +7,8 @@
 //! - programs: max(c + o + p, D (c + o));
 //! - reads with cache read: max(c + max(r, o), D (c + o)), since the next command goes before the
 //!   data;
-//! - reads without it, c = 0: max(r + o, D o); c > 0: max(c + r + D o, D (c + o)), since each next
-//!   command waits behind the data of the other dies, which were needed before.
+//! - reads without it: max(c + r + o, D (c + o)); in the order of need, c > 0:
+//!   max(c + r + D o, D (c + o)), since each next command waits behind the data of the other dies.
 
 mod common;
 
