@@ -151,8 +151,8 @@ fn check(shape: &Shape, interface: (&str, u64, u64), op: RequestOp) {
     }
 }
 
-/// From one die, bound by the array, to eight, bound by the bus; one page, two planes, four; with and
-/// without cache read; channels do not disturb each other.
+/// From one die, bound by the array, to eight, bound by the bus; one page, two planes, four; with
+/// and without cache read; channels do not disturb each other.
 #[test]
 fn reads_saturate_array_or_bus() {
     for interface in INTERFACES {
