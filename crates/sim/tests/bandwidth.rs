@@ -7,8 +7,8 @@
 //! - programs: max(c + o + p, D (c + o));
 //! - reads with cache read: max(c + max(r, o), D (c + o)), since the next command goes before the
 //!   data;
-//! - reads without it, c = 0: max(r + o, D o); c > 0: max(c + r + D o, D (c + o)), since each next
-//!   command waits behind the data of the other dies, which were needed before.
+//! - reads without it: max(c + r + o, D (c + o)); in the order of need, c > 0:
+//!   max(c + r + D o, D (c + o)), since each next command waits behind the data of the other dies.
 
 mod common;
 
@@ -151,8 +151,8 @@ fn check(shape: &Shape, interface: (&str, u64, u64), op: RequestOp) {
     }
 }
 
-/// From one die, bound by the array, to eight, bound by the bus; one page, two planes, four; with and
-/// without cache read; channels do not disturb each other.
+/// From one die, bound by the array, to eight, bound by the bus; one page, two planes, four; with
+/// and without cache read; channels do not disturb each other.
 #[test]
 fn reads_saturate_array_or_bus() {
     for interface in INTERFACES {

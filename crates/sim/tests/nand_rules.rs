@@ -195,7 +195,7 @@ fn an_operation_takes_the_sum_of_its_phases() {
 }
 
 /// With cache read a die senses on while a page leaves: the next read begins no sooner than the one
-/// before has been sensed, and the one after that when its data have left. Everything else is alone.
+/// before has been sensed, and the one after that when its data have left. All else is alone.
 #[test]
 fn cache_read_overlaps_sensing_and_data_only() {
     // 81.92 us for a page: more than its tR, so that the register is the bottleneck at times.
