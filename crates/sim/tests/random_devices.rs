@@ -234,7 +234,7 @@ fn random_devices_wear_out_in_order() {
     for seed in 1_000..1_060 {
         let mut random = Random(seed);
         let mut settings = random_settings(&mut random, false);
-        settings.keys.nand.endurance_cycles = random.pick(&[2, 5, 20]);
+        settings.keys.nand.endurance_cycles = random.pick(&[3, 10, 40]);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
         match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {

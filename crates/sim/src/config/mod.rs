@@ -302,16 +302,20 @@ fn check_spare(
     let rewrite = (maps * u64::from(geometry.program_units())).div_ceil(block);
     let open = u64::from(frontiers.count());
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
-    let needed = valid_blocks + spare;
+    // Where any plane may take a write, one that is as full as it may be takes those under way.
+    let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
+    let needed = valid_blocks + spare + uneven;
     let bad = factory_bad(keys);
     let good = keys.geometry.blocks_per_plane - bad;
     let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
     if exported == 0 || good < needed {
         fail(format!(
             "geometry.blocks_per_plane: {} blocks{of_bad} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
-             {open} open, gc.reserve_blocks = {} and 1 to copy into need {needed}; \
+             {open} open, gc.reserve_blocks = {} and {} to copy into need {needed}; \
              raise ftl.over_provisioning_percent or blocks_per_plane",
-            keys.geometry.blocks_per_plane, keys.gc.reserve_blocks
+            keys.geometry.blocks_per_plane,
+            keys.gc.reserve_blocks,
+            1 + uneven
         ));
     }
     let most = (good + 1).saturating_sub(spare).saturating_mul(dense);
