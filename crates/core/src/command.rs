@@ -40,7 +40,8 @@ pub enum Purpose {
     Gc,
     /// Map pages moved by garbage collection, or rewritten because it moved data.
     MapGc,
-    /// Data and map pages moved out of a block that is erased less often than others, and the erase.
+    /// Data and map pages moved out of a block that is erased less often than others, and the
+    /// erase.
     Wear,
 }
 

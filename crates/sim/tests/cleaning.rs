@@ -83,9 +83,9 @@ fn random(alpha: f64) -> f64 {
 }
 
 /// The fewest valid pages of d drawn among blocks with an invalid page (Van Houdt, SIGMETRICS 2013,
-/// fully valid blocks excluded): of B pages a share f(B) = 1 / (g B) of blocks is fully valid, and for
-/// i < B, g i f(i) = 1 - ((S(i) - f(B)) / (1 - f(B)))^d, with S(i) the share of blocks with i or
-/// more. g is such that all valid pages are found; A = alpha / g.
+/// fully valid blocks excluded): of B pages a share f(B) = 1 / (g B) of blocks is fully valid, and
+/// for i < B, g i f(i) = 1 - ((S(i) - f(B)) / (1 - f(B)))^d, with S(i) the share of blocks with i
+/// or more. g is such that all valid pages are found; A = alpha / g.
 fn best_of(choices: i32, alpha: f64) -> f64 {
     let pages = f64::from(PAGES);
     // Valid pages a block for this g; f(i) by halving, since S(i) contains it.
@@ -241,8 +241,8 @@ fn background_collection_works_while_nothing_is_outstanding() {
     }
 }
 
-/// While a job that may not be interrupted is under way its die does nothing else: between the first
-/// copy and the erase of a victim no command of a request starts.
+/// While a job that may not be interrupted is under way its die does nothing else: between the
+/// first copy and the erase of a victim no command of a request starts.
 #[test]
 fn jobs_that_are_not_preemptible_run_to_their_end() {
     let mut between = [0, 0];

@@ -288,9 +288,9 @@ fn the_most_loaded_die_decides() {
 // A channel that many dies share.
 
 /// Reads on more dies than the channel can serve, all there from the start. Where phases take the
-/// channel in the order of need, the next command of a die whose data has left waits behind the data
-/// of all the others: the dies go in step, and each round takes one command, tR and the data of all.
-/// Where commands go first, the channel never rests behind the first tR.
+/// channel in the order of need, the next command of a die whose data has left waits behind the
+/// data of all the others: the dies go in step, and each round takes one command, tR and the data
+/// of all. Where commands go first, the channel never rests behind the first tR.
 #[test]
 fn a_crowded_channel_idles_or_not_by_its_arbitration() {
     for ways in [8, 12] {

@@ -226,8 +226,8 @@ fn full_devices_never_run_out_of_room() {
     }
 }
 
-/// Devices whose blocks bear a few erases keep every rule until they end with an error that says so,
-/// and none is programmed after its last one.
+/// Devices whose blocks bear a few erases keep every rule until they end with an error that says
+/// so, and none is programmed after its last one.
 #[test]
 fn random_devices_wear_out_in_order() {
     let (mut ended, mut grown) = (0, 0);

@@ -125,7 +125,9 @@ fn a_worn_out_plane_ends_the_run() {
     let settings = device(&["nand.endurance_cycles=20", "geometry.channels=2"]);
     // Even pages are on the first plane.
     let mut writes = hot_writes(&settings, 40_000);
-    writes.iter_mut().for_each(|write| write.first_sector = write.first_sector / 16 * 16);
+    for write in &mut writes {
+        write.first_sector = write.first_sector / 16 * 16;
+    }
     let error = try_record(&settings, &[], &writes).unwrap_err();
     let text = error.to_string();
     let SimError::WornOut { plane, worn, blocks } = error else { panic!("{error}") };

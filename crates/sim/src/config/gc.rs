@@ -81,7 +81,8 @@ keys! {
 keys! {
     /// Keys of `[wear]`.
     pub struct WearKeys {
-        /// Whether the least erased free block of a plane is written next, not the one erased first.
+        /// Whether the least erased free block of a plane is written next, not the one erased
+        /// first.
         dynamic: bool = false => {
             kind: Kind::Bool,
             source: "assumed: blocks take turns",

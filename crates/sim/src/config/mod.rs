@@ -47,8 +47,8 @@ pub struct Settings {
     pub frontiers: Frontiers,
     /// Blocks of each plane that are bad from the start.
     pub factory_bad_blocks: u32,
-    /// Valid units that a plane can hold and still collect garbage, as long as none of its blocks is
-    /// worn out.
+    /// Valid units that a plane can hold and still collect garbage, as long as none of its blocks
+    /// is worn out.
     pub plane_valid_units: u32,
     /// Lines of the write buffer; 0 for none.
     pub buffer_units: u32,

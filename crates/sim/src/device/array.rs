@@ -3,10 +3,9 @@
 //!
 //! An operation begins with its command and address on the channel, behind which a program's data
 //! follows; then the array works; then a read's data leaves from the page register. Each phase
-//! waits for the channel. Without `nand.cache_read` a die takes no command before
-//! its register is empty; with it, it may sense on meanwhile, and what it has sensed waits for the
-//! register. One event a phase at which something can be decided; who gets the channel is decided in
-//! `channel`.
+//! waits for the channel. Without `nand.cache_read` a die takes no command before its register is
+//! empty; with it, it may sense on meanwhile, and what it has sensed waits for the register. One
+//! event a phase at which something can be decided; who gets the channel is decided in `channel`.
 
 use super::Device;
 use super::explain::DIE_GC;

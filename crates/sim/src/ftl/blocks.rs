@@ -161,7 +161,8 @@ crate::saved::saved!(Pool {
     random,
 });
 crate::saved::saved!(Blocks {
-    pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail, index,
+    pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail,
+    index,
 } skip { geometry, frontiers, care, least_free, least_full });
 
 impl Blocks {
@@ -200,8 +201,8 @@ impl Blocks {
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
             index: Index::new(care.rule.looks(), planes, blocks),
-            least_free: care.heaps(care.dynamic, planes),
-            least_full: care.heaps(care.static_gap > 0, planes),
+            least_free: Care::heaps(care.dynamic, planes),
+            least_full: Care::heaps(care.static_gap > 0, planes),
         };
         made.mark_factory_bad();
         made

@@ -177,7 +177,7 @@ impl<'a> FullBlocks<'a> {
     fn below(&mut self, bound: u32) -> u32 {
         let pool = &mut self.blocks.pools[self.plane.index()];
         pool.random = pool.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let scaled = (mixed(pool.random) >> 32) * u64::from(bound) >> 32;
+        let scaled = ((mixed(pool.random) >> 32) * u64::from(bound)) >> 32;
         u32::try_from(scaled).expect("below a bound of 32 bits")
     }
 }

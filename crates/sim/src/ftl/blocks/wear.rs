@@ -8,8 +8,8 @@ use flashyard_core::units::{BlockId, PlaneId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Blocks of a plane, the least erased first, then the one filled first: erases, when it was filled,
-/// which one.
+/// Blocks of a plane, the least erased first, then the one filled first: erases, when it was
+/// filled, which one.
 pub(super) type Heap = BinaryHeap<Reverse<(u32, u64, u32)>>;
 
 /// How blocks are chosen and cared for.
@@ -48,7 +48,7 @@ impl Care {
         }
     }
 
-    pub(super) fn heaps(&self, wanted: bool, planes: usize) -> Vec<Heap> {
+    pub(super) fn heaps(wanted: bool, planes: usize) -> Vec<Heap> {
         if wanted { vec![Heap::new(); planes] } else { Vec::new() }
     }
 }

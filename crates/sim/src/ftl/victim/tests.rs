@@ -39,8 +39,8 @@ struct Seen {
     changed: u64,
 }
 
-/// Two planes of blocks that are written, invalidated and cleaned at random, and what the test knows
-/// of the full blocks of one of them.
+/// Two planes of blocks that are written, invalidated and cleaned at random, and what the test
+/// knows of the full blocks of one of them.
 struct Pool {
     geometry: Geometry,
     blocks: Blocks,
