@@ -157,6 +157,11 @@ fn drawn_victims_amplify_writes_as_published() {
 
 /// No closed form is known. The pool without timing, which has its own code, must agree.
 #[test]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a few thousand units, above 0"
+)]
 fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
     check("cost_benefit", 28, |alpha| {
         let units = (f64::from(BLOCKS * PAGES) - 3.5 * f64::from(PAGES)) / alpha;

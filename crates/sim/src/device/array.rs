@@ -164,6 +164,7 @@ impl Device {
             self.dies[die.index()].output_due = Time::MAX;
             let operation = std::mem::replace(&mut self.dies[die.index()].output, Operation::NONE);
             self.operation_over(operation, die);
+            self.output_left(die);
             if self.dies[die.index()].array.held {
                 self.release(die);
             }

@@ -1,7 +1,7 @@
 //! Channels: each carries one phase of one operation at a time.
 //!
 //! A phase that finds its channel free takes it at once; the others wait, and the channel has an
-//! event only while some do. Commands and addresses, which are short, go before data
+//! event of its own only while some do and it carries no data out. Commands and addresses, which are short, go before data
 //! (`channel.arbitration`), so that no array idles behind the data of all the others; equals are
 //! served in the order of need.
 
@@ -17,6 +17,8 @@ use std::collections::VecDeque;
 pub(super) struct Channel {
     /// When it has carried what it carries.
     pub(super) free: Time,
+    /// Whether that is data from a page register.
+    carries_output: bool,
     commands: VecDeque<DieId>,
     data: VecDeque<(DieId, Place)>,
 }
@@ -25,7 +27,8 @@ impl Channel {
     /// Dies wait with two phases at most.
     pub(super) fn new(dies: usize) -> Self {
         let data = VecDeque::with_capacity(2 * dies);
-        Self { free: Time::ZERO, commands: VecDeque::with_capacity(dies), data }
+        let commands = VecDeque::with_capacity(dies);
+        Self { free: Time::ZERO, carries_output: false, commands, data }
     }
 
     fn has_waiters(&self) -> bool {
@@ -46,7 +49,7 @@ impl Device {
         let channel = &mut self.channels[index];
         let first = !channel.has_waiters();
         if !needs || (channel.free <= self.now && first) {
-            return self.grant(die, place);
+            return self.grant(die, place, self.now);
         }
         let in_order = self.settings.keys.channel.arbitration == ChannelArbitration::InOrder;
         if data || in_order {
@@ -55,22 +58,67 @@ impl Device {
             channel.commands.push_back(die);
         }
         if first {
+            self.await_channel(index);
+        }
+    }
+
+    /// Somebody waits for a channel: it chooses when it has carried what it carries. The end of data
+    /// from a page register is an event of that die anyway.
+    fn await_channel(&mut self, index: usize) {
+        let channel = &self.channels[index];
+        if !channel.carries_output {
             let free = channel.free;
             self.events.set(self.channel_number(index), free);
         }
     }
 
-    /// A channel is free and somebody waits for it.
-    pub(super) fn channel_event(&mut self, channel: ChannelId) {
+    /// The data of a die have left its page register: its channel chooses at the end of the instant.
+    pub(super) fn output_left(&mut self, die: DieId) {
+        let channel = self.dies[die.index()].channel;
+        let state = &self.channels[channel.index()];
+        if state.free <= self.now && state.has_waiters() {
+            self.choosing.push(channel);
+        }
+    }
+
+    /// Channels that have become free choose among all that this instant brought.
+    pub(super) fn channels_choose(&mut self) {
+        let dies = self.settings.geometry.dies();
+        loop {
+            let (at, number) = self.events.first();
+            if at != self.now || number < dies {
+                break;
+            }
+            self.events.set(number, Time::MAX);
+            self.choose(ChannelId::new(number - dies));
+        }
+        while let Some(channel) = self.choosing.pop() {
+            self.choose(channel);
+        }
+    }
+
+    /// A channel is free and somebody waits for it. Behind a command that no other one follows the
+    /// next phase is chosen with it.
+    fn choose(&mut self, channel: ChannelId) {
         let index = channel.index();
-        let state = &mut self.channels[index];
-        let command = state.commands.pop_front().map(|die| (die, Place::Array));
-        let next = command.or_else(|| state.data.pop_front());
-        let (die, place) = next.expect("a channel with an event has waiters");
-        self.grant(die, place);
-        let state = &self.channels[index];
-        let next = if state.has_waiters() { state.free } else { Time::MAX };
-        self.events.set(self.channel_number(index), next);
+        let in_order = self.settings.keys.channel.arbitration == ChannelArbitration::InOrder;
+        let mut at = self.now;
+        loop {
+            let state = &mut self.channels[index];
+            let command = state.commands.pop_front().map(|die| (die, Place::Array));
+            let brief = command.is_some() || in_order;
+            let next = command.or_else(|| state.data.pop_front());
+            let (die, place) = next.expect("a channel that chooses has waiters");
+            let follows = state.commands.is_empty() && !state.data.is_empty();
+            self.grant(die, place, at);
+            if !brief || !follows || place == Place::Output {
+                break;
+            }
+            at = self.channels[index].free;
+        }
+        if self.channels[index].has_waiters() {
+            self.await_channel(index);
+        }
     }
 
     /// The place of a channel among those who are due.
@@ -78,30 +126,31 @@ impl Device {
         ChannelId::from_index(self.dies.len() + index).get()
     }
 
-    /// A phase begins now.
-    fn grant(&mut self, die: DieId, place: Place) {
-        let now = self.now;
+    /// A phase begins at an instant.
+    fn grant(&mut self, die: DieId, place: Place, at: Time) {
         let unit = &mut self.dies[die.index()];
         let (ns, due) = match place {
             Place::Output => {
-                unit.output.out_from = now;
+                unit.output.out_from = at;
                 let ns = unit.output.out_ns;
-                (ns, now + Span::from_ns(ns))
+                (ns, at + Span::from_ns(ns))
             }
             Place::Array | Place::Suspended => {
                 let operation = &mut unit.array;
-                operation.lead_from = now;
-                operation.array_end = now + Span::from_ns(operation.lead_ns) + operation.array;
+                operation.lead_from = at;
+                operation.array_end = at + Span::from_ns(operation.lead_ns) + operation.array;
                 (operation.lead_ns, operation.array_end)
             }
         };
         if ns > 0 {
             let channel = unit.channel;
-            let end = now + Span::from_ns(ns);
-            self.channels[channel.index()].free = end;
+            let end = at + Span::from_ns(ns);
+            let state = &mut self.channels[channel.index()];
+            state.free = end;
+            state.carries_output = place == Place::Output;
             self.carried_ns[channel.index()] += ns;
             if let Some(checker) = &mut self.checker {
-                checker.transferred(channel, now, end);
+                checker.transferred(channel, at, end);
             }
         }
         self.post(die, place, due);

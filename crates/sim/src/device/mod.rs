@@ -132,6 +132,8 @@ pub struct Device {
     /// The plane of each stripe of a round of striping.
     stripes: Vec<PlaneId>,
     channels: Vec<Channel>,
+    /// Channels that choose at the end of this instant.
+    choosing: Vec<ChannelId>,
     /// The next completion of each busy die.
     events: Events,
     /// Dies that may be able to take a command, a bit each.
@@ -228,6 +230,7 @@ impl Device {
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
+            choosing: Vec::with_capacity(geometry.channels as usize),
             channels: (0..geometry.channels)
                 .map(|_| Channel::new(dies / geometry.channels as usize))
                 .collect(),

@@ -11,7 +11,7 @@ use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
-use flashyard_core::units::{ChannelId, DieId, Span, Time};
+use flashyard_core::units::{DieId, Span, Time};
 use serde::Serialize;
 
 keys! {
@@ -207,14 +207,7 @@ impl Device {
             self.admit();
             self.collect_idle();
             self.dispatch_stirred();
-            // Channels choose last, among all that this instant brought.
-            loop {
-                let (at, number) = self.events.first();
-                if at != now || number < dies {
-                    break;
-                }
-                self.channel_event(ChannelId::new(number - dies));
-            }
+            self.channels_choose();
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));
             }
