@@ -9,6 +9,7 @@ use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
 use flashyard_sim::config::{Sections, show_value};
+use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
 
 /// Runs `flashyard list`.
@@ -70,9 +71,12 @@ fn devices() -> String {
 fn policies() -> String {
     let commands = PolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
     let hosts = HostPolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
+    let victims = VictimKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
     lines("command policies (policy.command)", commands)
         + "\n"
         + &lines("host policies (host.policy)", hosts)
+        + "\n"
+        + &lines("rules for victims of garbage collection (gc.policy)", victims)
 }
 
 /// Every key: section by section, with unit, range, default, meaning and source.

@@ -163,18 +163,18 @@ fn drawn_victims_amplify_writes_as_published() {
     reason = "a few thousand units, above 0"
 )]
 fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
-    check("cost_benefit", 28, |alpha| {
-        let units = (f64::from(BLOCKS * PAGES) - 3.5 * f64::from(PAGES)) / alpha;
+    let units = device("cost_benefit", 28).exported_units;
+    check("cost_benefit", 28, |_| {
         let pool = Pool {
             blocks: BLOCKS,
             block_units: PAGES,
             program_units: 1,
-            units: [0, units.round() as u32],
+            units: [0, units],
             soft: 2,
             generations: 1,
         };
         let (mut pool, _) = settle(pool, Cleaning::CostBenefit, [0.0, 1.0], 5).unwrap();
-        pool.run(4 * units.round() as u64).unwrap()
+        pool.run(4 * u64::from(units)).unwrap()
     });
 }
 

@@ -231,14 +231,14 @@ fn full_devices_never_run_out_of_room() {
 #[test]
 fn random_devices_wear_out_in_order() {
     let (mut ended, mut grown) = (0, 0);
-    for seed in 1_000..1_060 {
+    for seed in 1_000..1_100 {
         let mut random = Random(seed);
         let mut settings = random_settings(&mut random, false);
-        settings.keys.nand.endurance_cycles = random.pick(&[3, 10, 40]);
+        settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
         match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
-            Ok((report, _)) => grown += u32::from(report.wear.grown_bad_blocks > 0),
+            Ok((report, _)) => grown += report.wear.grown_bad_blocks,
             Err(SimError::WornOut { worn, .. }) => {
                 assert!(!worn.is_empty());
                 ended += 1;
@@ -246,7 +246,7 @@ fn random_devices_wear_out_in_order() {
             Err(error) => panic!("seed {seed}: {error}"),
         }
     }
-    assert!(ended > 5 && grown > 5, "{ended} ended, {grown} had worn out blocks");
+    assert!(ended > 10 && grown > 0, "{ended} ended, {grown} blocks of the others wore out");
 }
 
 #[test]

@@ -17,12 +17,12 @@ const SCHEMA_VERSION: u64 = 1;
 const FIELDS: &str = "\
 buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
 buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
-energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby} integer
+energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
 energy_pj.{attributed,total,unattributed} integer
-flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
+flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
-flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback} integer
+flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
 flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
@@ -57,7 +57,8 @@ verdict.{initial_error,initial_write_amplification} number?
 verdict.{initial_state,unmapped_read_cost} text
 waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean} number?
 wear.erases_mean number
-wear.{erases_max,erases_min} integer
+wear.{erases_max,erases_min,factory_bad_blocks,grown_bad_blocks} integer
+wear.levelling_jobs integer
 workload.name text
 workload.plan list
 workload.settings text

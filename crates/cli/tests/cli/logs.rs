@@ -291,9 +291,9 @@ fn the_stages_of_commands_are_documented_and_mean_what_they_say() {
         ("MRf", "read", &["map_fetch"]),
         ("DR", "read", &["host"]),
         ("DP", "program", &["host"]),
-        ("GR", "read", &["gc", "map_gc"]),
-        ("GP", "program", &["gc", "map_gc"]),
-        ("GE", "erase", &["gc"]),
+        ("GR", "read", &["gc", "map_gc", "wear"]),
+        ("GP", "program", &["gc", "map_gc", "wear"]),
+        ("GE", "erase", &["gc", "wear"]),
         ("UR", "read", &["map_gc"]),
         ("UP", "program", &["map_gc"]),
     ];

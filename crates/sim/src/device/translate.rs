@@ -94,7 +94,7 @@ impl Device {
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
         let page = request.translated;
-        let stream = request.request.stream.to_le_bytes()[0];
+        let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
         let state = Set {
