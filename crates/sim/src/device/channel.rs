@@ -1,13 +1,14 @@
 //! Channels: each carries one phase of one operation at a time.
 //!
 //! A phase that finds its channel free takes it at once; the others wait, and the channel has an
-//! event of its own only while some do and it carries no data out. Commands and addresses, which are short, go before data
-//! (`channel.arbitration`), so that no array idles behind the data of all the others; equals are
-//! served in the order of need.
+//! event of its own only while some do and it carries no data out. Commands and addresses, which
+//! are short, go before data (`channel.arbitration`), so that no array idles behind the data of all
+//! the others; equals are served in the order of need.
 
 use super::Device;
 use super::state::Place;
 use crate::config::ChannelArbitration;
+use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
 
@@ -24,11 +25,16 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Dies wait with two phases at most.
-    pub(super) fn new(dies: usize) -> Self {
-        let data = VecDeque::with_capacity(2 * dies);
-        let commands = VecDeque::with_capacity(dies);
-        Self { free: Time::ZERO, carries_output: false, commands, data }
+    /// The channels of a device; each die waits with two phases at most.
+    pub(super) fn all(geometry: &Geometry) -> Vec<Self> {
+        let dies = (geometry.dies() / geometry.channels) as usize;
+        let channel = |_| Self {
+            free: Time::ZERO,
+            carries_output: false,
+            commands: VecDeque::with_capacity(dies),
+            data: VecDeque::with_capacity(2 * dies),
+        };
+        (0..geometry.channels).map(channel).collect()
     }
 
     fn has_waiters(&self) -> bool {
@@ -62,8 +68,8 @@ impl Device {
         }
     }
 
-    /// Somebody waits for a channel: it chooses when it has carried what it carries. The end of data
-    /// from a page register is an event of that die anyway.
+    /// Somebody waits for a channel: it chooses when it has carried what it carries. The end of
+    /// data from a page register is an event of that die anyway.
     fn await_channel(&mut self, index: usize) {
         let channel = &self.channels[index];
         if !channel.carries_output {
@@ -72,7 +78,8 @@ impl Device {
         }
     }
 
-    /// The data of a die have left its page register: its channel chooses at the end of the instant.
+    /// The data of a die have left its page register: its channel chooses at the end of the
+    /// instant.
     pub(super) fn output_left(&mut self, die: DieId) {
         let channel = self.dies[die.index()].channel;
         let state = &self.channels[channel.index()];

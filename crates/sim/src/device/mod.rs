@@ -231,9 +231,7 @@ impl Device {
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
             choosing: Vec::with_capacity(geometry.channels as usize),
-            channels: (0..geometry.channels)
-                .map(|_| Channel::new(dies / geometry.channels as usize))
-                .collect(),
+            channels: Channel::all(&geometry),
             events: Agenda::new(vec![0; Events::slots(dies + geometry.channels as usize)]),
             stirred: vec![0; dies.div_ceil(64)],
             graph: Graph::new(Vec::new(), Vec::new()),
