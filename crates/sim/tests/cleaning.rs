@@ -157,11 +157,6 @@ fn drawn_victims_amplify_writes_as_published() {
 
 /// No closed form is known. The pool without timing, which has its own code, must agree.
 #[test]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a few thousand units, above 0"
-)]
 fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
     let units = device("cost_benefit", 28).exported_units;
     check("cost_benefit", 28, |_| {
