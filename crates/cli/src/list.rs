@@ -76,7 +76,7 @@ fn policies() -> String {
         + "\n"
         + &lines("host policies (host.policy)", hosts)
         + "\n"
-        + &lines("rules for victims of garbage collection (gc.policy)", victims)
+        + &lines("garbage collection policies (gc.policy)", victims)
 }
 
 /// Every key: section by section, with unit, range, default, meaning and source.
