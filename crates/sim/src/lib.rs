@@ -32,6 +32,7 @@ pub mod initial;
 pub mod metrics;
 pub mod observe;
 pub mod policy;
+mod random;
 pub mod report;
 pub mod saved;
 pub mod stream;

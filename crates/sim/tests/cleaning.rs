@@ -4,7 +4,7 @@
 mod common;
 
 use common::phases::{Bench, named, pacing};
-use common::{Random, record, request, settings};
+use common::{Random, one_full_die, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -24,23 +24,9 @@ const PAGES: u32 = 64;
 /// One die, overwritten at random when full, that collects when a host block is opened until three
 /// blocks are free.
 fn device(rule: &str, spare_percent: u32) -> Settings {
-    settings(&[
-        &*format!("gc.policy={rule}"),
-        &*format!("geometry.blocks_per_plane={BLOCKS}"),
-        &*format!("geometry.pages_per_block={PAGES}"),
-        &*format!("ftl.over_provisioning_percent={spare_percent}"),
-        "gc.d_choices.choices=3",
-        "gc.rga.choices=4",
-        "map.store=resident",
-        "policy.command=fifo",
-        "state.initial=full",
-        "nand.read_us=1",
-        "nand.program_us=1",
-        "nand.erase_us=1",
-        "gc.soft_free_blocks=2",
-        "gc.hard_free_blocks=2",
-        "gc.reserve_blocks=2",
-    ])
+    let rule = format!("gc.policy={rule}");
+    let keys = [rule.as_str(), "gc.d_choices.choices=3", "gc.rga.choices=4"];
+    one_full_die(BLOCKS, PAGES, spare_percent, &keys)
 }
 
 /// Places in use for each logical page while a victim is taken: all but two free blocks, the host's

@@ -4,7 +4,7 @@
 mod common;
 
 use common::statistics::check_mean;
-use common::{Random, Recorded, record, request, settings};
+use common::{Random, Recorded, one_full_die, record, request, settings};
 use flashyard_core::command::Op;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -261,20 +261,7 @@ impl Observer for Programs {
 #[track_caller]
 fn check_amplification(blocks: u32, pages: u32, spare_percent: u32) {
     const EMPTY: f64 = 3.5;
-    let settings = settings(&[
-        &*format!("geometry.blocks_per_plane={blocks}"),
-        &*format!("geometry.pages_per_block={pages}"),
-        &*format!("ftl.over_provisioning_percent={spare_percent}"),
-        "map.store=resident",
-        "policy.command=fifo",
-        "state.initial=full",
-        "nand.read_us=1",
-        "nand.program_us=1",
-        "nand.erase_us=1",
-        "gc.soft_free_blocks=2",
-        "gc.hard_free_blocks=2",
-        "gc.reserve_blocks=2",
-    ]);
+    let settings = one_full_die(blocks, pages, spare_percent, &[]);
     let units = u64::from(settings.exported_units);
     let total = Rc::new(RefCell::new((0, 0)));
     let programs = Programs { from: 4 * units, host: 0, all: 0, total: Rc::clone(&total) };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::phases::{Bench, latency, pacing, stream};
-use common::{Random, record, request, settings};
+use common::{Random, collecting, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -15,22 +15,6 @@ use flashyard_sim::stream::Pacing;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
-
-/// A small full device of four dies that collects garbage, with map misses and transfers.
-fn full(keys: &[&str]) -> Settings {
-    let base = [
-        "state.initial=full",
-        "geometry.channels=2",
-        "geometry.ways=2",
-        "geometry.blocks_per_plane=64",
-        "geometry.pages_per_block=8",
-        "ftl.over_provisioning_percent=100",
-        "channel.ps_per_byte=2500",
-        "map.cache_bytes=256",
-        "map.entries_per_page=64",
-    ];
-    settings(&[&base, keys].concat())
-}
 
 fn mixed(settings: &Settings, seed: u64, count: u64) -> Vec<Request> {
     let mut random = Random(seed);
@@ -56,7 +40,7 @@ fn the_integral_of_outstanding_requests_is_the_sum_of_latencies() {
         [("0.5", Pacing::Open, "0"), ("20", Pacing::Closed, "0"), ("3", Pacing::Think, "2000")]
     {
         let link = format!("interface.link_latency_ns={link}");
-        let settings = full(&[&format!("metrics.bin_ms={bin}"), &link]);
+        let settings = collecting(&[&format!("metrics.bin_ms={bin}"), &link]);
         let lists = [mixed(&settings, 1, 500), mixed(&settings, 2, 400)];
         let mut bench = Bench::new(&settings);
         let mut sum = 0u128;
@@ -74,7 +58,7 @@ fn the_integral_of_outstanding_requests_is_the_sum_of_latencies() {
 /// A closed loop of five reads is never without five.
 #[test]
 fn bins_show_the_depth_of_a_closed_loop() {
-    let settings = full(&["metrics.bin_ms=1"]);
+    let settings = collecting(&["metrics.bin_ms=1"]);
     let reads: Vec<_> = (0..2_000).map(|at| request(0, READ, at * 7 % 900, 1)).collect();
     let mut bench = Bench::new(&settings);
     bench.run(vec![stream(pacing(Pacing::Closed, 5), &reads)]);
@@ -108,7 +92,7 @@ fn check_sums(report: &Report) {
 /// The bins of a series add up to the report, and only measured time is in them.
 #[test]
 fn bins_add_up_to_the_report() {
-    let settings = full(&["metrics.bin_ms=2"]);
+    let settings = collecting(&["metrics.bin_ms=2"]);
     let (a, b) = (mixed(&settings, 1, 900), mixed(&settings, 2, 800));
     let keys = pacing(Pacing::Closed, 8);
     for measure in [false, true] {
@@ -153,7 +137,7 @@ fn free_blocks_are_those_at_the_end_of_each_bin() {
 /// Without bins there is no series.
 #[test]
 fn a_series_is_made_only_where_it_is_asked_for() {
-    let settings = full(&[]);
+    let settings = collecting(&[]);
     let (report, _) = record(&settings, &[], &mixed(&settings, 1, 10));
     assert_eq!(report.series, None);
 }
@@ -181,7 +165,7 @@ fn utilisation_is_the_share_of_busy_time() {
 /// What the command log says, cut at the last completion of each phase.
 #[test]
 fn utilisation_agrees_with_the_command_log() {
-    let settings = full(&[]);
+    let settings = collecting(&[]);
     let requests = mixed(&settings, 5, 1_500);
     let (report, recorded) = record(&settings, &[], &requests);
     let end = recorded.requests.iter().map(|done| done.completion).max().unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::phases::{Bench, latency, named, pacing, stream};
-use common::{Random, record, request, settings};
+use common::{Random, collecting, record, request, settings};
 use flashyard_core::key::Key;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -24,22 +24,6 @@ fn device(keys: &[&str]) -> Settings {
         "channel.ps_per_byte=15625",
         "policy.command=fifo",
         "map.store=resident",
-    ];
-    settings(&[&base, keys].concat())
-}
-
-/// A small full device of four dies that collects garbage.
-fn full(keys: &[&str]) -> Settings {
-    let base = [
-        "state.initial=full",
-        "geometry.channels=2",
-        "geometry.ways=2",
-        "geometry.blocks_per_plane=64",
-        "geometry.pages_per_block=8",
-        "ftl.over_provisioning_percent=100",
-        "channel.ps_per_byte=2500",
-        "map.cache_bytes=256",
-        "map.entries_per_page=64",
     ];
     settings(&[&base, keys].concat())
 }
@@ -110,7 +94,7 @@ fn think_time_keeps_the_recorded_gaps() {
 /// i - depth and the gap, and for the issue of the one before.
 #[test]
 fn think_time_follows_its_formula_at_any_depth() {
-    let settings = full(&[]);
+    let settings = collecting(&[]);
     let mut random = Random(5);
     let mut requests = mixed(&settings, 4, 300);
     let mut now = 0;
@@ -160,7 +144,7 @@ fn open_streams_count_times_from_the_start_of_the_phase() {
 /// Counts, sums and rates of all streams are those of the whole.
 #[test]
 fn streams_add_up_to_the_whole() {
-    let settings = full(&[]);
+    let settings = collecting(&[]);
     let (a, b) = (mixed(&settings, 1, 400), mixed(&settings, 2, 300));
     let mut bench = Bench::new(&settings);
     let streams =
@@ -205,7 +189,7 @@ fn arrivals_at_one_instant_go_by_stream() {
 /// A phase that is not measured leaves its state and nothing else.
 #[test]
 fn unmeasured_phases_leave_no_counts() {
-    let settings = full(&["energy.standby_mw=3"]);
+    let settings = collecting(&["energy.standby_mw=3"]);
     let (a, b) = (mixed(&settings, 1, 600), mixed(&settings, 2, 500));
     let keys = pacing(Pacing::Closed, 8);
     let silent = PhaseKeys { measure: false, ..PhaseKeys::default() };
@@ -285,7 +269,7 @@ fn limits_end_a_phase() {
 /// programs what the host writes. The phase ends with the window that shows it.
 #[test]
 fn a_stable_phase_ends() {
-    let settings = full(&["map.store=resident"]);
+    let settings = collecting(&["map.store=resident"]);
     let pages = u64::from(settings.exported_units);
     let requests: Vec<_> = (0..50 * pages).map(|at| request(0, WRITE, at % pages, 1)).collect();
     let stable = PhaseKeys { stable_percent: 10_000, ..PhaseKeys::default() };
@@ -302,7 +286,7 @@ fn a_stable_phase_ends() {
 /// Random overwrites settle too, and not before their write amplification has.
 #[test]
 fn a_stable_phase_has_settled() {
-    let settings = full(&["map.store=resident"]);
+    let settings = collecting(&["map.store=resident"]);
     let mut random = Random(3);
     let pages = u64::from(settings.exported_units);
     let requests: Vec<_> =
@@ -330,7 +314,7 @@ fn random_phases_keep_every_rule() {
         let policy = random.pick(&["fifo", "drs", "rrf"]);
         let depth = random.pick(&[2, 16, 256]);
         let settings =
-            full(&[&format!("policy.command={policy}"), &format!("queue.depth={depth}")]);
+            collecting(&[&format!("policy.command={policy}"), &format!("queue.depth={depth}")]);
         let mut bench = Bench::new(&settings);
         let mut count = 0;
         for _ in 0..3 {
@@ -358,7 +342,7 @@ fn every_key_of_streams_and_phases_does_something() {
     let results = |phase: PhaseKeys, keys: StreamKeys, with: &[&str]| {
         let device: Vec<&str> =
             with.iter().copied().filter(|key| key.starts_with("interface")).collect();
-        let settings = full(&device);
+        let settings = collecting(&device);
         let pages = u64::from(settings.exported_units);
         let count = if with.contains(&"@full") { 8 * pages } else { 300 };
         let requests: Vec<_> = (0..count).map(|at| request(at, WRITE, at % pages, 1)).collect();

@@ -10,6 +10,7 @@
 use super::Device;
 use super::explain::DIE_GC;
 use super::state::{Mode, Operation, Place, Stage};
+use crate::random::{STEP, mix};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
@@ -60,14 +61,13 @@ impl Device {
     fn time_operation(&mut self, die: DieId, stage: Stage) {
         let leader = self.dies[die.index()].array.leader;
         let op = stage.op();
-        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         let mut at = leader;
         while at != NIL {
             let state = &self.sets[at as usize];
             if state.page_units > 0 {
                 array = array.max(self.array_time(op, state.ppn));
-                data_ns += if on_die { 0 } else { self.data_ns(op, state.page_units) };
+                data_ns += self.channel_ns(stage, state.page_units);
             }
             at = state.rider;
         }
@@ -79,13 +79,17 @@ impl Device {
         operation.lead_ns = lead_ns;
         operation.array = array;
         operation.out_ns = out_ns;
-        let mut at = leader;
-        while at != NIL {
-            let state = &mut self.sets[at as usize];
-            state.channel_ns = lead_ns + out_ns;
-            at = state.rider;
-        }
+        self.for_riders(leader, |device, set| {
+            device.sets[set as usize].channel_ns = lead_ns + out_ns;
+        });
         self.want_channel(die, op == Op::Program, Place::Array);
+    }
+
+    /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
+    /// its die.
+    pub(super) const fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
+        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
+        if on_die { 0 } else { self.data_ns(stage.op(), page_units) }
     }
 
     /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
@@ -130,10 +134,7 @@ impl Device {
             return typical;
         }
         self.operations += 1;
-        let mut r = self.operations.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        r = (r ^ (r >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        r = (r ^ (r >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let unit = u128::from((r ^ (r >> 31)) >> 32);
+        let unit = u128::from(mix(self.operations.wrapping_mul(STEP)) >> 32);
         let square = (unit * unit) >> 32;
         let fourth = (square * square) >> 32;
         let longest = u128::from(typical.as_ns()) * u128::from(most) / 1_000_000;
@@ -202,12 +203,9 @@ impl Device {
         if let Some(checker) = &mut self.checker {
             checker.released(die);
         }
-        let mut at = operation.leader;
-        while at != NIL {
-            let state = &mut self.sets[at as usize];
-            state.place = Place::Output;
-            at = state.rider;
-        }
+        self.for_riders(operation.leader, |device, set| {
+            device.sets[set as usize].place = Place::Output;
+        });
         if self.settings.keys.nand.cache_read {
             self.dispatch(die);
             self.stir(die);

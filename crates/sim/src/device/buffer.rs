@@ -93,7 +93,7 @@ impl Device {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
-        plan.push(Stage::Buffer, self.settings.geometry.plane_of_lpn(lpn));
+        plan.push(Stage::Buffer, self.plane_of_lpn(lpn));
         let request = self.pending[handle as usize].request;
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
@@ -111,7 +111,7 @@ impl Device {
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
-        let plane = self.settings.geometry.plane_of_lpn(lpn);
+        let plane = self.plane_of_lpn(lpn);
         let access =
             (self.pending[handle as usize].order, self.pending[handle as usize].translated);
         let held = self.staging().lines.find(lpn);
@@ -364,9 +364,7 @@ impl Device {
     /// The plane that a group of lines is flushed to.
     fn plane_of_flush(&mut self, line: u32) -> PlaneId {
         match self.settings.keys.ftl.allocation {
-            Allocation::Static => {
-                self.settings.geometry.plane_of_lpn(self.staging().lines.line(line).lpn)
-            }
+            Allocation::Static => self.plane_of_lpn(self.staging().lines.line(line).lpn),
             Allocation::Dynamic => self.least_busy_plane(),
         }
     }
@@ -375,7 +373,7 @@ impl Device {
     pub(super) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
         let streams = self.settings.frontiers.streams;
         let plane = match self.settings.keys.ftl.allocation {
-            Allocation::Static => self.settings.geometry.plane_of_lpn(lpn).get(),
+            Allocation::Static => self.plane_of_lpn(lpn).get(),
             Allocation::Dynamic => 0,
         };
         plane * u32::from(streams) + u32::from(stream % streams)

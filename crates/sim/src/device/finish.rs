@@ -92,8 +92,7 @@ impl Device {
         let leads = set == operation.leader;
         if state.page_units > 0 {
             let command_ns = if leads { self.settings.keys.channel.command_ns } else { 0 };
-            let on_die = self.settings.keys.gc.copyback && stage.is_copy();
-            let data_ns = if on_die { 0 } else { self.data_ns(op, state.page_units) };
+            let data_ns = self.channel_ns(stage, state.page_units);
             let programs = op == Op::Program;
             let work = Work {
                 ops: u64::from(leads),

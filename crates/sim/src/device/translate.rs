@@ -89,7 +89,7 @@ impl Device {
         self.plan_data(&mut plan, handle, op, lpn);
         if plan.count == 0 && plan.wait_count > 0 {
             // Nothing to do, but not before the map entry is known.
-            plan.push(Stage::Barrier, self.settings.geometry.plane_of_lpn(lpn));
+            plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
@@ -264,14 +264,14 @@ impl Device {
             let short = u64::from(device.map.blocks.free_blocks(plane)) <= reserve;
             (valid.saturating_sub(most), short, writes)
         };
-        let mut best = geometry.plane_of_stripe(self.next_stripe % count);
+        let mut best = self.stripes[(self.next_stripe % count) as usize];
         let mut best_at = self.next_stripe;
         let mut least = load(self, best);
         for at in self.next_stripe + 1..self.next_stripe + count {
             if least == (0, false, 0) {
                 break;
             }
-            let plane = geometry.plane_of_stripe(at % count);
+            let plane = self.stripes[(at % count) as usize];
             let own = load(self, plane);
             if own < least {
                 (best, best_at, least) = (plane, at, own);

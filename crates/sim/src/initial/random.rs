@@ -1,6 +1,8 @@
 //! Pseudo-random numbers for initial states: small, fast, the same on every machine.
 
-/// Splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+use crate::random::{STEP, mix};
+
+/// Streams of splitmix64.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -12,7 +14,7 @@ impl Random {
 
     /// 64 random bits.
     pub const fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.0 = self.0.wrapping_add(STEP);
         mix(self.0)
     }
 
@@ -59,12 +61,6 @@ impl Random {
         }
         drawn
     }
-}
-
-const fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The nearest whole number to one that is neither negative nor above 32 bits.

@@ -60,6 +60,43 @@ pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
     try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// A small full device of four dies that collects garbage, with map misses and transfers.
+pub fn collecting(keys: &[&str]) -> Settings {
+    let base = [
+        "state.initial=full",
+        "geometry.channels=2",
+        "geometry.ways=2",
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=8",
+        "ftl.over_provisioning_percent=100",
+        "channel.ps_per_byte=2500",
+        "map.cache_bytes=256",
+        "map.entries_per_page=64",
+    ];
+    settings(&[&base, keys].concat())
+}
+
+/// One full die that collects when a host block is opened until three blocks are free.
+pub fn one_full_die(blocks: u32, pages: u32, spare_percent: u32, keys: &[&str]) -> Settings {
+    let shape = [
+        format!("geometry.blocks_per_plane={blocks}"),
+        format!("geometry.pages_per_block={pages}"),
+        format!("ftl.over_provisioning_percent={spare_percent}"),
+    ];
+    let base = [
+        "map.store=resident",
+        "policy.command=fifo",
+        "state.initial=full",
+        "nand.read_us=1",
+        "nand.program_us=1",
+        "nand.erase_us=1",
+        "gc.soft_free_blocks=2",
+        "gc.hard_free_blocks=2",
+        "gc.reserve_blocks=2",
+    ];
+    settings(&[&shape.each_ref().map(String::as_str)[..], &base, keys].concat())
+}
+
 /// A request of whole 4 kB pages.
 pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
     Request {

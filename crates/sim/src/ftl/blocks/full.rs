@@ -2,6 +2,7 @@
 
 use super::Blocks;
 use super::index::Lists;
+use crate::random::{STEP, mix};
 use flashyard_core::units::{BlockId, PlaneId};
 
 impl Blocks {
@@ -176,15 +177,8 @@ impl<'a> FullBlocks<'a> {
     /// A random number below `bound`, by splitmix64; each plane has its own numbers.
     fn below(&mut self, bound: u32) -> u32 {
         let pool = &mut self.blocks.pools[self.plane.index()];
-        pool.random = pool.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let scaled = ((mixed(pool.random) >> 32) * u64::from(bound)) >> 32;
+        pool.random = pool.random.wrapping_add(STEP);
+        let scaled = ((mix(pool.random) >> 32) * u64::from(bound)) >> 32;
         u32::try_from(scaled).expect("below a bound of 32 bits")
     }
-}
-
-/// The output of splitmix64.
-pub(super) const fn mixed(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

@@ -1,9 +1,9 @@
 //! Erases: free lists, wear levelling, bad blocks.
 
 use super::Blocks;
-use super::full::mixed;
 use crate::config::Settings;
 use crate::ftl::victim::AnyVictim;
+use crate::random::mix;
 use flashyard_core::units::{BlockId, PlaneId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -86,7 +86,7 @@ impl Blocks {
     fn limit(&self, block: BlockId) -> u32 {
         let nominal = u64::from(self.care.endurance);
         let tenth = nominal / 10;
-        let more = mixed(0xE5A5_ED00 + u64::from(block.get())) % (2 * tenth + 1);
+        let more = mix(0xE5A5_ED00 + u64::from(block.get())) % (2 * tenth + 1);
         u32::try_from(nominal - tenth + more).unwrap_or(u32::MAX)
     }
 
@@ -210,7 +210,7 @@ impl Blocks {
             let mut missing = u64::from(self.care.factory_bad);
             for (left, bad) in (1..=u64::from(blocks)).rev().zip(bad) {
                 seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                *bad = mixed(seed) % left < missing;
+                *bad = mix(seed) % left < missing;
                 missing -= u64::from(*bad);
             }
             pool.free_blocks = blocks - self.care.factory_bad;
