@@ -64,6 +64,11 @@ impl Lines {
         }
     }
 
+    /// Passes over a line, blank or not; does nothing at the end.
+    pub(crate) fn skip_line(&mut self) -> Result<(), WorkloadError> {
+        self.next_bounds().map(|_| ())
+    }
+
     /// Where the next line lies in the buffer, without its end.
     fn next_bounds(&mut self) -> Result<Option<(usize, usize)>, WorkloadError> {
         let mut searched = 0;

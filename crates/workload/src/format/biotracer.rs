@@ -4,17 +4,22 @@
 //! implications for eMMC design", IISWC 2015; the files of the repository
 //! CASL-SDSU/SmartphoneIOTraces. Rows stand in dispatch order, so by the generate time they step
 //! back now and then: set `trace.time_order`. Bit 2 of the flags (arrived at an empty queue) is
-//! not used. A size of `8 n + 1` sectors carries the header sector of a packed write; the size
-//! is taken as recorded. The size in bytes repeats the size in sectors and is not read.
+//! not used. The events: `queue` is the generate time, `dequeue` the dequeue time, `issue` the
+//! submit time, `complete` the finish time. A size of `8 n + 1` sectors carries the header sector
+//! of a packed write; the size is taken as recorded. The size in bytes repeats the size in sectors
+//! and is not read.
 //! One row of the published files (in `log250_RadioWebBrowse`) is a read of no sectors: it is taken
 //! as one sector, so that a device reads the page that it points at. Other formats refuse such
 //! rows.
 
 use flashyard_core::request::{Flags, RequestOp};
 
-use super::{Format, FormatInfo, Record, RowError, seconds, sector_count_or_none, whole};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count_or_none,
+    whole,
+};
 use crate::number::{decimal, integer, split_blanks};
-use crate::trace::{TimeColumn, TraceKeys};
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -24,6 +29,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example: "8681184\t\t88\t\t45056\t\t0\t\t1398403999.646690157\t\t1398403999.652921876\
               \t\t1398403999.653009063\t\t1398403999.653717136\n",
     recognises,
+    events: Event::ALL,
+    splits: &[],
     reader,
 };
 
@@ -33,11 +40,11 @@ const COLUMNS: &str =
 
 #[derive(Debug)]
 struct Biotracer {
-    time: TimeColumn,
+    event: Event,
 }
 
-fn reader(keys: &TraceKeys) -> Box<dyn Format> {
-    Box::new(Biotracer { time: keys.time_column })
+fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
+    Box::new(Biotracer { event: options.event })
 }
 
 fn recognises(line: &[u8]) -> bool {
@@ -48,26 +55,26 @@ fn recognises(line: &[u8]) -> bool {
 }
 
 impl Format for Biotracer {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
         if count != COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
-        let (time, name) = match self.time {
-            TimeColumn::Generate => (columns[4], "generate time"),
-            TimeColumn::Dequeue => (columns[5], "dequeue time"),
-            TimeColumn::Submit => (columns[6], "submit time"),
-            TimeColumn::Finish => (columns[7], "finish time"),
+        let (time, name) = match self.event {
+            Event::Queue => (columns[4], "generate time"),
+            Event::Dequeue => (columns[5], "dequeue time"),
+            Event::Issue => (columns[6], "submit time"),
+            Event::Complete => (columns[7], "finish time"),
         };
         let write = whole("flags", columns[3])? & 1 == 1;
-        Ok(Record {
+        Ok(Parsed::Request(Record {
             time_ns: seconds(name, time)?,
             first_sector: whole("first sector", columns[0])?,
             sectors: sector_count_or_none("sectors", columns[1])?.max(1),
             stream: 0,
             op: if write { RequestOp::Write } else { RequestOp::Read },
             flags: Flags::NONE,
-        })
+        }))
     }
 }
 
@@ -88,14 +95,16 @@ mod tests {
     }
 
     #[test]
-    fn the_time_column_is_selectable() {
-        let time = |time_column| {
-            let keys = TraceKeys { time_column, ..TraceKeys::default() };
-            reader(&keys).parse(ROW.as_bytes()).unwrap().time_ns
+    fn the_event_is_selectable() {
+        let time = |event| {
+            match reader(&ReaderOptions { event, split: None }).parse(ROW.as_bytes()) {
+                Ok(Parsed::Request(record)) => record.time_ns,
+                other => panic!("{other:?}"),
+            }
         };
-        assert_eq!(time(TimeColumn::Dequeue), 1_500_000_000);
-        assert_eq!(time(TimeColumn::Submit), 2_500_000_000);
-        assert_eq!(time(TimeColumn::Finish), 3_500_000_000);
+        assert_eq!(time(Event::Dequeue), 1_500_000_000);
+        assert_eq!(time(Event::Issue), 2_500_000_000);
+        assert_eq!(time(Event::Complete), 3_500_000_000);
     }
 
     #[test]

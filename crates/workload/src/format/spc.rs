@@ -7,9 +7,12 @@
 
 use flashyard_core::request::{Flags, RequestOp};
 
-use super::{Format, FormatInfo, Record, RowError, seconds, sectors_of_bytes, stream, whole};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
+    whole,
+};
 use crate::number::{decimal, integer, split_commas};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -18,6 +21,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: COLUMNS,
     example: "0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214\n",
     recognises,
+    events: &[Event::Queue],
+    splits: &["asu"],
     reader,
 };
 
@@ -27,7 +32,7 @@ const COLUMNS: &str = "ASU, LBA, bytes, operation, time s between commas";
 #[derive(Debug)]
 struct Spc;
 
-fn reader(_: &TraceKeys) -> Box<dyn Format> {
+fn reader(_: &ReaderOptions<'_>) -> Box<dyn Format> {
     Box::new(Spc)
 }
 
@@ -40,14 +45,14 @@ fn recognises(line: &[u8]) -> bool {
 }
 
 impl Format for Spc {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_commas::<COLUMN_COUNT>(line);
         if count < COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
         let base = whole("LBA", columns[1])?;
         let (first_sector, sectors) = sectors_of_bytes(base, 0, columns[2], "bytes")?;
-        Ok(Record {
+        Ok(Parsed::Request(Record {
             time_ns: seconds("time", columns[4])?,
             stream: stream("ASU", columns[0])?,
             first_sector,
@@ -58,7 +63,7 @@ impl Format for Spc {
                 other => return Err(RowError::op(other, "R and W")),
             },
             flags: Flags::NONE,
-        })
+        }))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use flashyard_core::request::RequestOp;
 
-use super::keys::Fold;
+use super::keys::{BadRows, Fold};
 use super::{TraceKeys, TraceOptions};
 use crate::SourceStats;
 use crate::error::WorkloadError;
-use crate::format::{self, Format, Record, RowError};
+use crate::format::{self, Format, Parsed, ReaderOptions, Record, RowError};
 use crate::input::Input;
 use crate::lines::Lines;
 
@@ -23,9 +23,12 @@ pub(super) struct Rows {
     lines: Lines,
     format: Box<dyn Format>,
     format_name: &'static str,
+    skip_bad: bool,
     fold: Fold,
     capacity_sectors: Option<u64>,
     last_time_ns: u64,
+    /// The first row that could not be read, if such rows are left out.
+    first_bad: Option<WorkloadError>,
     stats: SourceStats,
 }
 
@@ -38,14 +41,21 @@ impl Rows {
     ) -> Result<Self, WorkloadError> {
         let text = input.open()?;
         let mut lines = Lines::new(input.name(), text);
+        for _ in 0..keys.skip_lines {
+            lines.skip_line()?;
+        }
         let info = format::resolve(&mut lines, options.format.as_deref())?;
+        let reading = ReaderOptions { event: keys.event, split: options.split.as_deref() };
+        let format = info.open(&reading)?;
         Ok(Self {
             lines,
-            format: (info.reader)(keys),
+            format,
             format_name: info.name,
+            skip_bad: keys.bad_rows == BadRows::Skip,
             fold: keys.fold,
             capacity_sectors: options.capacity_sectors,
             last_time_ns: 0,
+            first_bad: None,
             stats: SourceStats::default(),
         })
     }
@@ -62,15 +72,24 @@ impl Rows {
 
     /// The next row, in file order. A trace without any row is an error.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
-        let Some(text) = self.lines.next_filled()? else {
-            if self.stats.requests == 0 {
-                return Err(format::no_requests(self.lines.name().to_owned()));
+        let mut record = loop {
+            let Some(text) = self.lines.next_filled()? else {
+                if self.stats.requests == 0 {
+                    return Err(self.nothing());
+                }
+                return Ok(None);
+            };
+            match self.format.parse(text) {
+                Ok(Parsed::Request(record)) => break record,
+                Ok(Parsed::Other) => self.stats.other_rows += 1,
+                Err(error) if self.skip_bad => {
+                    self.stats.bad_rows += 1;
+                    if self.first_bad.is_none() {
+                        self.first_bad = Some(self.refuse(error));
+                    }
+                }
+                Err(error) => return Err(self.refuse(error)),
             }
-            return Ok(None);
-        };
-        let mut record = match self.format.parse(text) {
-            Ok(record) => record,
-            Err(error) => return Err(self.refuse(error)),
         };
         self.place(&mut record)?;
         if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
@@ -81,6 +100,44 @@ impl Rows {
         self.last_time_ns = record.time_ns;
         self.stats.requests += 1;
         Ok(Some(Row { record, line: self.lines.line() }))
+    }
+
+    /// What the values of the column that makes streams were.
+    pub(super) fn stream_names(&self) -> Vec<String> {
+        self.format.stream_names()
+    }
+
+    /// What has become of the rows so far, a sentence each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let SourceStats { other_rows, bad_rows, folded, .. } = self.stats;
+        let mut notes = Vec::new();
+        if other_rows > 0 {
+            notes.push(format!("{other_rows} lines hold no request of the chosen event"));
+        }
+        if let Some(first) = &self.first_bad {
+            notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
+        }
+        if folded > 0 {
+            notes.push(format!("{folded} requests were moved to fit the device"));
+        }
+        notes
+    }
+
+    /// The error of a trace without a request.
+    fn nothing(&self) -> WorkloadError {
+        let file = self.lines.name().to_owned();
+        let SourceStats { other_rows, bad_rows, .. } = self.stats;
+        if other_rows + bad_rows == 0 {
+            return format::no_requests(file);
+        }
+        WorkloadError::File {
+            file,
+            what: format!(
+                "there are no requests in it, but {other_rows} lines of something else and \
+                 {bad_rows} that cannot be read"
+            ),
+            fix: "choose another trace.event or trace.format".to_owned(),
+        }
     }
 
     /// An error in a line that was read earlier.
