@@ -1,8 +1,9 @@
 //! Traces: a file of requests through a pipeline of transforms, in bounded memory.
 //!
-//! The order of the stages: skip lines; parse a row; fold it onto the device; join the epochs of its
-//! clock; sort by time; rebase to the first request; scale; round. Only `join_epochs` and `duration_ms`
-//! need to know the whole trace: they read the file twice, and refuse input that cannot be.
+//! The order of the stages: skip lines; parse a row; fold it onto the device; join the epochs of
+//! its clock; sort by time; rebase to the first request; scale; round. Only `join_epochs` and
+//! `duration_ms` need to know the whole trace: they read the file twice, and refuse input that
+//! cannot be.
 
 mod clock;
 mod epochs;
