@@ -2,11 +2,14 @@
 //!
 //! Floats are used for the final divisions only; the sums are integers.
 
+mod figures;
 mod footprint;
 mod table;
 
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use serde::Serialize;
+
+pub use self::figures::Figure;
 
 use self::footprint::Footprint;
 use crate::error::WorkloadError;
