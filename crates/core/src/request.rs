@@ -49,6 +49,11 @@ impl Flags {
     /// units are written.
     pub const ZEROES: Self = Self(4);
 
+    /// The modifiers of these bits; `None` where a bit means nothing.
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        if bits <= 7 { Some(Self(bits)) } else { None }
+    }
+
     /// The bits as a number.
     pub const fn bits(self) -> u8 {
         self.0

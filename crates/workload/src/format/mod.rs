@@ -12,11 +12,14 @@ use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
 use crate::trace::Event;
 
+pub mod binary;
+
 macro_rules! formats {
     ($($module:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Every format, in the order in which they are tried and listed.
+        /// Every format of text, in the order in which they are tried and listed. [`binary::INFO`]
+        /// is the one that is not text.
         pub const FORMATS: &[FormatInfo] = &[$($module::INFO),+];
     };
 }
@@ -125,9 +128,14 @@ impl fmt::Debug for FormatInfo {
 }
 
 impl FormatInfo {
+    /// Every format: those of text, and the binary one.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().chain([&binary::INFO])
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
+        FormatInfo::all().find(|format| format.name == name)
     }
 
     /// A reader.
@@ -198,7 +206,7 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 }
 
 fn names() -> String {
-    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {
