@@ -7,8 +7,9 @@
 use std::fmt;
 use std::io::{Cursor, ErrorKind, Read};
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::write::{Holds, Outline, Streams, Writer};
 use super::{Format, FormatInfo, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError};
 use crate::error::WorkloadError;
 use crate::lines::Lines;
@@ -24,6 +25,7 @@ pub const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &[],
     reader,
+    writer: Some(writer),
 };
 
 /// The first bytes. A byte above 127 and both kinds of line ends show a copy that took the file for
@@ -50,6 +52,9 @@ const OP: usize = 22;
 
 /// Bytes that are read at a time: whole records.
 const BUFFER_BYTES: usize = RECORD_BYTES * 8 * 1024;
+
+/// Bytes of the longest name of a stream.
+const NAME_BYTES_MAX: usize = 65_535;
 
 const CUT_FIX: &str = "the file was cut short: fetch or write it again";
 const MADE_FIX: &str = "write it again with flashyard trace convert";
@@ -348,4 +353,70 @@ impl fmt::Debug for Records {
             .field("number", &self.number)
             .finish_non_exhaustive()
     }
+}
+
+/// Writes records.
+#[derive(Debug)]
+struct BinaryWriter {
+    requests: u64,
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(BinaryWriter { requests: 0 })
+}
+
+impl Writer for BinaryWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            time_unit_ns: 1,
+            ops: &RequestOp::ALL,
+            flags: Flags::ALL,
+            streams: Streams::Numbers,
+            names: true,
+            end_sector: u64::MAX,
+        }
+    }
+
+    fn start(&self, outline: &Outline, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend(MAGIC);
+        out.extend(VERSION.to_le_bytes());
+        for bytes in [HEADER_BYTES, RECORD_BYTES, 0] {
+            out.extend(u16::try_from(bytes).expect("they are small").to_le_bytes());
+        }
+        out.extend(outline.requests.unwrap_or(UNKNOWN).to_le_bytes());
+        out.extend(outline.first_ns.to_le_bytes());
+        out.resize(start + HEADER_BYTES, 0);
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        self.requests += 1;
+        let Request { arrival, first_sector, sectors, stream, op, flags } = *request;
+        let record =
+            record(arrival.as_ns(), first_sector, sectors, stream, [op as u8, flags.bits()]);
+        out.extend(record);
+    }
+
+    fn end(&mut self, names: &[String], out: &mut Vec<u8>) {
+        let count = u32::try_from(names.len()).expect("there are at most 65536 streams");
+        out.extend(record(self.requests, 0, count, 0, [END, 0]));
+        for name in names {
+            // What is longer than this is no name; it is cut where a character ends.
+            let fits = |&end: &usize| end <= NAME_BYTES_MAX && name.is_char_boundary(end);
+            let end = (0..=name.len().min(NAME_BYTES_MAX)).rev().find(fits).unwrap_or(0);
+            out.extend(u16::try_from(end).expect("it was cut").to_le_bytes());
+            out.extend(&name.as_bytes()[..end]);
+        }
+    }
+}
+
+/// The bytes of a record.
+fn record(time: u64, sector: u64, sectors: u32, stream: u16, op: [u8; 2]) -> [u8; RECORD_BYTES] {
+    let mut bytes = [0; RECORD_BYTES];
+    bytes[..8].copy_from_slice(&time.to_le_bytes());
+    bytes[8..16].copy_from_slice(&sector.to_le_bytes());
+    bytes[16..20].copy_from_slice(&sectors.to_le_bytes());
+    bytes[20..OP].copy_from_slice(&stream.to_le_bytes());
+    bytes[OP..].copy_from_slice(&op);
+    bytes
 }

@@ -1,7 +1,8 @@
 //! Trace formats: one file each, registered by one line below.
 //!
 //! To add a format, write `format/<name>.rs` with a type that implements [`Format`] and a constant
-//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow.
+//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow. With a type
+//! that implements [`Writer`], traces can be converted to it.
 
 use std::fmt;
 
@@ -12,7 +13,10 @@ use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
 use crate::trace::Event;
 
+use self::write::Writer;
+
 pub mod binary;
+pub mod write;
 
 macro_rules! formats {
     ($($module:ident),+ $(,)?) => {
@@ -119,6 +123,8 @@ pub struct FormatInfo {
     pub splits: &'static [&'static str],
     /// A reader; the options hold an event and a column of the format.
     pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
+    /// A writer, where there is one.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 impl fmt::Debug for FormatInfo {
@@ -207,6 +213,12 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 
 fn names() -> String {
     FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the formats that can be written.
+fn writable_names() -> String {
+    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
+    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {

@@ -142,7 +142,8 @@ fn the_format_key_overrides_detection() {
     assert!(open("spc").unwrap_err().starts_with("pipe:1: 1 columns instead of 5; "));
     assert_eq!(
         open("blktrace").unwrap_err(),
-        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, ssdsim, flashyard"
+        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, \
+         ssdsim, flashyard"
     );
 }
 
