@@ -10,6 +10,7 @@ mod epochs;
 mod keys;
 mod order;
 mod rows;
+mod source;
 
 use std::io::Read;
 
