@@ -16,7 +16,7 @@ use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
-use flashyard_workload::trace::{Trace, TraceKeys, open_trace};
+use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 
 /// The pattern that `[pattern]` starts from where it names none.
@@ -34,6 +34,8 @@ pub(crate) enum Origin {
         path: String,
         /// Its format; detected where there is none.
         format: Option<String>,
+        /// The column that makes the streams.
+        split: Option<String>,
     },
     /// The generator, with the keys of `[generator]`.
     Generator,
@@ -139,9 +141,10 @@ impl StreamPlan {
     /// Opens the stream for a device of this capacity.
     pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
         let source = match &self.origin {
-            Origin::Trace { path, format } => {
-                open_trace(path, &self.trace, format.as_deref(), capacity_sectors)
-                    .map(|trace| Source::Trace(Box::new(trace)))
+            Origin::Trace { path, format, split } => {
+                let (format, split) = (format.clone(), split.clone());
+                let options = TraceOptions { format, split, capacity_sectors };
+                open_trace(path, &self.trace, &options).map(|trace| Source::Trace(Box::new(trace)))
             }
             Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
                 .map(|generator| Source::Generator(Box::new(generator))),
@@ -280,6 +283,18 @@ impl Experiment {
         self.owners().into_iter().find(|(name, _)| name == section).map(|(_, owner)| owner)
     }
 
+    /// Sets a string of a trace: its path, its format or the column that makes its streams. `false`
+    /// where `section` is no section of a trace or it has no such string.
+    pub(crate) fn set_text(&mut self, section: &str, key: &str, text: &str) -> bool {
+        let Some(Owner::Stream(phase, stream, "trace")) = self.owner(section) else { return false };
+        match (key, &mut self.phases[phase].streams[stream].origin) {
+            ("format", Origin::Trace { format, .. }) => *format = Some(text.to_owned()),
+            ("split", Origin::Trace { split, .. }) => *split = Some(text.to_owned()),
+            _ => return false,
+        }
+        true
+    }
+
     /// Why a key of this section would change nothing, where that is so.
     pub(crate) fn idle(&self, section: &str) -> Option<String> {
         let Some(Owner::Stream(phase, stream, part)) = self.owner(section) else { return None };
@@ -366,6 +381,13 @@ impl RequestSource for Source {
             Self::Generator(generator) => generator.next_request(),
             Self::Pattern(pattern) => pattern.next_request(),
             Self::Mix(mix) => mix.next_request(),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Trace(trace) => trace.notes(),
+            Self::Generator(_) | Self::Pattern(_) => Vec::new(),
         }
     }
 

@@ -104,6 +104,9 @@ impl Inputs {
         sections.workload = read_workload(workload, false, &mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
+            if set_text(&mut sections.workload, setting) {
+                continue;
+            }
             apply_setting(option, setting, &mut sections, &mut problems);
             let path = setting.split('=').next().unwrap_or_default().trim();
             let section = path.rsplit_once('.').map_or("", |(section, _)| section);
@@ -160,7 +163,7 @@ impl Inputs {
     /// Makes the workload the trace at `path`.
     pub(crate) fn set_trace(&mut self, path: String) {
         let stream = &mut self.sections.workload.phases[0].streams[0];
-        stream.set_origin(Origin::Trace { path, format: None });
+        stream.set_origin(Origin::Trace { path, format: None, split: None });
     }
 
     /// Opens a workload of one stream for a device of this capacity.
@@ -179,6 +182,13 @@ impl Inputs {
 /// An error of the user's input.
 pub(crate) fn wrong(what: &str) -> anyhow::Error {
     InputError(what.to_string()).into()
+}
+
+/// Applies a setting of `trace.format` or `trace.split`, which are strings and so no keys.
+fn set_text(workload: &mut Experiment, setting: &str) -> bool {
+    let Some((path, text)) = setting.split_once('=') else { return false };
+    let Some((section, key)) = path.trim().rsplit_once('.') else { return false };
+    workload.set_text(section, key, text.trim())
 }
 
 /// A workload's error is one of input.
@@ -264,6 +274,6 @@ pub(crate) fn read_workload(
         let known = nearest(name, built_in_names());
         return Err(wrong(&format!("{name}: no such workload or file{known}")));
     }
-    let origin = Origin::Trace { path: name.to_string(), format: None };
+    let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
     Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }

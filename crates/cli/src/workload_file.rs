@@ -258,8 +258,9 @@ impl Reader<'_> {
     fn origin(&mut self, table: &Table, extras: &Extras, level: Level) -> Origin {
         let path = self.string(extras, "trace.path");
         let format = self.string(extras, "trace.format");
+        let split = self.string(extras, "trace.split");
         if let Some(path) = path {
-            return Origin::Trace { path: beside(self.file, &path), format };
+            return Origin::Trace { path: beside(self.file, &path), format, split };
         }
         if table.contains_key("pattern") {
             return Origin::Pattern;
@@ -325,7 +326,14 @@ fn base(table: &Table) -> StreamPlan {
 
 /// What a table may hold besides keys.
 fn extras(level: Level, several: bool) -> Vec<&'static str> {
-    let mut all = vec!["trace.path", "trace.format", "generator.base", "pattern.base", "mix.base"];
+    let mut all = vec![
+        "trace.path",
+        "trace.format",
+        "trace.split",
+        "generator.base",
+        "pattern.base",
+        "mix.base",
+    ];
     match level {
         Level::Root => all.push("initial.map_lines"),
         Level::Phases => all.extend(["initial.map_lines", "phase", "stream"]),

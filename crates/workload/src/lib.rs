@@ -43,6 +43,11 @@ pub trait RequestSource {
 
     /// What has been read so far.
     fn stats(&self) -> SourceStats;
+
+    /// What was left out of or changed in what has been read so far, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a source knows about the requests it has read so far.
@@ -50,6 +55,10 @@ pub trait RequestSource {
 pub struct SourceStats {
     /// Requests read; a source that sorts has read more than it has handed out.
     pub requests: u64,
+    /// Lines that hold no request of the chosen event: headers, other events, notes.
+    pub other_rows: u64,
+    /// Rows that could not be read and were left out.
+    pub bad_rows: u64,
     /// Requests moved to fit the device.
     pub folded: u64,
     /// Rows that are earlier than the row before them in the file.

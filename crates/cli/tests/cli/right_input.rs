@@ -2,7 +2,7 @@
 //! named.
 
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
-use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS};
+use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS, FormatInfo};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -84,7 +84,7 @@ fn everything_that_list_names_can_be_run() {
     }
     let workloads = first_words("workloads");
     assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len());
-    assert_eq!(first_words("formats").len(), FORMATS.len());
+    assert_eq!(first_words("formats").len(), FormatInfo::all().count());
     for workload in workloads {
         let is_pattern = BUILT_IN_PATTERNS.iter().any(|built_in| built_in.name == workload);
         let is_mix = BUILT_IN_MIXES.iter().any(|built_in| built_in.name == workload);

@@ -1,7 +1,8 @@
 //! Trace formats: one file each, registered by one line below.
 //!
 //! To add a format, write `format/<name>.rs` with a type that implements [`Format`] and a constant
-//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow.
+//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow. With a type
+//! that implements [`Writer`], traces can be converted to it.
 
 use std::fmt;
 
@@ -10,13 +11,19 @@ use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
+
+use self::write::Writer;
+
+pub mod binary;
+pub mod write;
 
 macro_rules! formats {
     ($($module:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Every format, in the order in which they are tried and listed.
+        /// Every format of text, in the order in which they are tried and listed. [`binary::INFO`]
+        /// is the one that is not text.
         pub const FORMATS: &[FormatInfo] = &[$($module::INFO),+];
     };
 }
@@ -35,8 +42,33 @@ formats! {
 /// sectors. It MUST NOT return a length of 0 for a read, a write or a trim. It SHOULD NOT allocate
 /// for rows that are right.
 pub trait Format: fmt::Debug + Send {
-    /// The request of one row (a line without its end, never blank).
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError>;
+    /// What one line (without its end, never blank) holds.
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
+
+    /// What the values of the column that makes streams were so far, by number of the stream. Empty
+    /// where streams are the numbers that rows have.
+    fn stream_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a line of a trace holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A request.
+    Request(Record),
+    /// Something that the format allows and that is no request: a header, a note, an event of a
+    /// request that is not its arrival. Counted, never an error.
+    Other,
+}
+
+/// How rows are to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReaderOptions<'a> {
+    /// Which event is the arrival; one of the format's.
+    pub event: Event,
+    /// Which column makes the streams; one of the format's, or its own choice.
+    pub split: Option<&'a str>,
 }
 
 /// A request as a trace records it.
@@ -54,6 +86,12 @@ pub struct Record {
     pub op: RequestOp,
     /// Its modifiers.
     pub flags: Flags,
+}
+
+impl Default for ReaderOptions<'_> {
+    fn default() -> Self {
+        Self { event: Event::Queue, split: None }
+    }
 }
 
 /// Why a row is refused; the caller adds file and line.
@@ -78,8 +116,15 @@ pub struct FormatInfo {
     pub example: &'static str,
     /// Whether a line has the shape of a row: right number of columns, right kind of each.
     pub recognises: fn(&[u8]) -> bool,
-    /// A reader.
-    pub reader: fn(&TraceKeys) -> Box<dyn Format>,
+    /// The events whose times a row has.
+    pub events: &'static [Event],
+    /// The columns that can make streams; the first one does where none is named. Empty where rows
+    /// have no such column.
+    pub splits: &'static [&'static str],
+    /// A reader; the options hold an event and a column of the format.
+    pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
+    /// A writer, where there is one.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 impl fmt::Debug for FormatInfo {
@@ -89,9 +134,36 @@ impl fmt::Debug for FormatInfo {
 }
 
 impl FormatInfo {
+    /// Every format: those of text, and the binary one.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().chain([&binary::INFO])
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
+        FormatInfo::all().find(|format| format.name == name)
+    }
+
+    /// A reader.
+    pub fn open(&self, options: &ReaderOptions<'_>) -> Result<Box<dyn Format>, WorkloadError> {
+        let name = self.name;
+        if !self.events.contains(&options.event) {
+            let events: Vec<&str> = self.events.iter().map(|event| event.word()).collect();
+            return Err(WorkloadError::Key {
+                key: "trace.event",
+                what: format!("{name} has no time of the event, {}", options.event.word()),
+                fix: format!("it has {}", events.join(", ")),
+            });
+        }
+        if let Some(split) = options.split.filter(|split| !self.splits.contains(split)) {
+            let fix = match self.splits {
+                [] => "it has no column for streams: take the key out".to_owned(),
+                splits => format!("it has {}", splits.join(", ")),
+            };
+            let what = format!("{name} has no column for streams of this name, {split}");
+            return Err(WorkloadError::Key { key: "trace.split", what, fix });
+        }
+        Ok((self.reader)(options))
     }
 
     /// The format that recognises most of `lines`, and at least half of them; the earlier one of
@@ -140,7 +212,13 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 }
 
 fn names() -> String {
-    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the formats that can be written.
+fn writable_names() -> String {
+    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
+    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {

@@ -7,12 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::{Format, FormatInfo, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole};
+use super::write::{Holds, Streams, Writer, put};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole,
+};
 use crate::error::quoted;
 use crate::number::{NumberError, integer, split_commas};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -22,7 +25,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example: "128166385295514663,hm,0,Write,9056014336,2048,2833\n\
               128166385295514878,hm,0,Read,11855351808,512,2617\n",
     recognises,
+    events: &[Event::Queue],
+    splits: &["host and disk"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 7;
@@ -39,7 +45,7 @@ struct Msr {
     streams: BTreeMap<Box<[u8]>, u16>,
 }
 
-fn reader(_: &TraceKeys) -> Box<dyn Format> {
+fn reader(_: &ReaderOptions<'_>) -> Box<dyn Format> {
     Box::new(Msr { streams: BTreeMap::new() })
 }
 
@@ -82,7 +88,7 @@ impl Msr {
 }
 
 impl Format for Msr {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_commas::<COLUMN_COUNT>(line);
         if count != COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
@@ -91,7 +97,7 @@ impl Format for Msr {
         whole("disk", columns[2])?;
         let offset = whole("offset", columns[4])?;
         let (first_sector, sectors) = sectors_of_bytes(0, offset, columns[5], "bytes")?;
-        Ok(Record {
+        Ok(Parsed::Request(Record {
             time_ns: ticks.checked_mul(TICK_NS).ok_or_else(|| {
                 RowError::number("time", columns[0], NumberError::TooLarge, WHOLE_FIX)
             })?,
@@ -100,7 +106,35 @@ impl Format for Msr {
             first_sector,
             sectors,
             flags: Flags::NONE,
-        })
+        }))
+    }
+}
+
+/// Writes every stream as a disk of one host.
+#[derive(Debug)]
+struct MsrWriter;
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(MsrWriter)
+}
+
+impl Writer for MsrWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            time_unit_ns: TICK_NS,
+            streams: Streams::Appearance,
+            end_sector: u64::MAX / u64::from(SECTOR_BYTES),
+            ..Holds::READS_AND_WRITES
+        }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let ticks = arrival.as_ns() / TICK_NS;
+        let op = if *op == RequestOp::Read { "Read" } else { "Write" };
+        let offset = first_sector * u64::from(SECTOR_BYTES);
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        put(out, format_args!("{ticks},host,{stream},{op},{offset},{bytes},0\n"));
     }
 }
 
@@ -131,9 +165,12 @@ mod tests {
 
     #[test]
     fn pairs_of_host_and_disk_are_numbered_in_order_of_appearance() {
-        let mut reader = reader(&TraceKeys::default());
+        let mut reader = reader(&ReaderOptions::default());
         let mut stream = |host: &str| {
-            reader.parse(format!("1,{host},Read,0,512,1").as_bytes()).unwrap().stream
+            match reader.parse(format!("1,{host},Read,0,512,1").as_bytes()) {
+                Ok(Parsed::Request(record)) => record.stream,
+                other => panic!("{other:?}"),
+            }
         };
         assert_eq!(["web,1", "hm,0", "web,0", "hm,0", "web,1"].map(&mut stream), [0, 1, 2, 1, 0]);
     }

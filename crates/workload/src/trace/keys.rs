@@ -4,16 +4,26 @@ use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
 choice! {
-    /// Which of its four times a biotracer row arrives at.
-    pub enum TimeColumn {
-        /// When the application's request was generated (5th column).
-        Generate = "generate",
-        /// When the driver took it from the queue (6th column).
+    /// Which event of a request is its arrival.
+    pub enum Event {
+        /// When it was handed to the block layer or the driver.
+        Queue = "queue",
+        /// When the driver took it from its queue.
         Dequeue = "dequeue",
-        /// When it was given to the hardware (7th column).
-        Submit = "submit",
-        /// When it was finished (8th column).
-        Finish = "finish",
+        /// When it was given to the device.
+        Issue = "issue",
+        /// When it was answered.
+        Complete = "complete",
+    }
+}
+
+choice! {
+    /// What happens to a row that cannot be read.
+    pub enum BadRows {
+        /// It is an error.
+        Error = "error",
+        /// It is left out and counted.
+        Skip = "skip",
     }
 }
 
@@ -41,6 +51,7 @@ choice! {
 
 /// What [`KEY_TRACE`] needs beside the key under test, with sorted rows and with joined epochs.
 const SORTED: &[&str] = &["trace.time_order=sort", "trace.fold=modulo"];
+const UNFINISHED: &[&str] = &["trace.time_order=sort", "trace.fold=modulo", "trace.event=complete"];
 const JOINED: &[&str] = &["trace.time_order=join_epochs", "trace.fold=modulo"];
 
 /// A hundred years in nanoseconds.
@@ -49,10 +60,25 @@ const CENTURY_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 keys! {
     /// Keys of `[trace]`. Requests pass the transforms in the order of the keys.
     pub struct TraceKeys {
-        /// Which time of a biotracer row is its arrival. Other formats have one time only.
-        time_column: TimeColumn = TimeColumn::Generate => {
-            kind: Kind::Choice(TimeColumn::WORDS),
-            source: "Zhou et al., IISWC 2015: the time at which the application's request was generated",
+        /// Lines at the start of the file that are not looked at.
+        skip_lines: u64 = 0 => {
+            kind: Kind::count("lines", 0, 1_000_000_000),
+            source: "0: formats know their own headers",
+            flip: "1",
+            with: SORTED,
+        },
+        /// What to do with a row that cannot be read: `error`, or `skip`: it is left out, counted,
+        /// and the first of them is shown.
+        bad_rows: BadRows = BadRows::Error => {
+            kind: Kind::Choice(BadRows::WORDS),
+            source: "assumed: a lost row changes results, so the user asks for it",
+            flip: "skip",
+            with: UNFINISHED,
+        },
+        /// Which event of a request is its arrival, of those that the format records.
+        event: Event = Event::Queue => {
+            kind: Kind::Choice(Event::WORDS),
+            source: "assumed: the event that no device under study has delayed",
             flip: "dequeue",
             with: SORTED,
         },
@@ -131,12 +157,13 @@ keys! {
 }
 
 /// A small trace (format `biotracer`) on which every key of [`TraceKeys`] shows: its rows stand out
-/// of order, its clock is set once, and its last row lies behind the end of any device.
+/// of order, its clock is set once, one row has no finish time, and the last lies behind the end of
+/// any device.
 pub const KEY_TRACE: &str = "\
 0\t8\t4096\t1\t5.000000000\t5.000300000\t5.0004\t5.001\n\
 96\t16\t8192\t0\t5.002000000\t5.002100000\t5.0022\t5.0040\n\
 8\t8\t4096\t0\t5.001500500\t5.001600000\t5.0017\t5.0022\n\
-64\t16\t8192\t1\t5.001200000\t5.001700000\t5.0018\t5.0030\n\
+64\t16\t8192\t1\t5.001200000\t5.001700000\t5.0018\t-\n\
 80\t16\t8192\t1\t5.001300000\t5.001800000\t5.0019\t5.0031\n\
 800\t8\t4096\t1\t86405.000000700\t86405.000100000\t86405.0004\t86405.001\n\
 1000000000008\t8\t4096\t0\t86405.010000000\t86405.012000000\t86405.0121\t86405.013\n";

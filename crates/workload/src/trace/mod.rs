@@ -1,21 +1,23 @@
 //! Traces: a file of requests through a pipeline of transforms, in bounded memory.
 //!
-//! The order of the stages: parse a row; fold it onto the device; join the epochs of its clock;
-//! sort by time; rebase to the first request; scale; round. Only `join_epochs` and `duration_ms`
-//! need to know the whole trace: they read the file twice, and refuse input that cannot be.
+//! The order of the stages: skip lines; parse a row; fold it onto the device; join the epochs of
+//! its clock; sort by time; rebase to the first request; scale; round. Only `join_epochs` and
+//! `duration_ms` need to know the whole trace: they read the file twice, and refuse input that
+//! cannot be.
 
 mod clock;
 mod epochs;
 mod keys;
 mod order;
 mod rows;
+mod source;
 
 use std::io::Read;
 
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
-pub use self::keys::{Fold, KEY_TRACE, TimeColumn, TimeOrder, TraceKeys};
+pub use self::keys::{BadRows, Event, Fold, KEY_TRACE, TimeOrder, TraceKeys};
 
 use self::clock::Clock;
 use self::epochs::{EpochFinder, Epochs, TooMany};
@@ -30,34 +32,30 @@ use crate::{RequestSource, SourceStats};
 pub struct TraceOptions {
     /// The name of its format; detected where there is none.
     pub format: Option<String>,
+    /// The name of the column whose values are the streams; the format's own choice where there is
+    /// none.
+    pub split: Option<String>,
     /// The sectors of the device; unlimited where there is none.
     pub capacity_sectors: Option<u64>,
 }
 
 /// Opens the trace at `path` (`-` is standard input).
-///
-/// `format` overrides the detection; `capacity_sectors` is the size of the device (none: any
-/// address will do).
 pub fn open_trace(
     path: &str,
     keys: &TraceKeys,
-    format: Option<&str>,
-    capacity_sectors: Option<u64>,
+    options: &TraceOptions,
 ) -> Result<Trace, WorkloadError> {
-    let options = TraceOptions { format: format.map(str::to_owned), capacity_sectors };
-    Trace::open(Input::path(path), keys, &options)
+    Trace::open(Input::path(path), keys, options)
 }
 
-/// Opens a trace that comes out of `reader`, which messages call `name`. See [`open_trace`].
+/// Opens a trace that comes out of `reader`, which messages call `name`.
 pub fn from_reader(
     name: &str,
     reader: Box<dyn Read + Send>,
     keys: &TraceKeys,
-    format: Option<&str>,
-    capacity_sectors: Option<u64>,
+    options: &TraceOptions,
 ) -> Result<Trace, WorkloadError> {
-    let options = TraceOptions { format: format.map(str::to_owned), capacity_sectors };
-    Trace::open(Input::reader(name, reader), keys, &options)
+    Trace::open(Input::reader(name, reader), keys, options)
 }
 
 /// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
@@ -98,6 +96,12 @@ impl Trace {
     /// The name of its format.
     pub const fn format_name(&self) -> &'static str {
         self.rows.format_name()
+    }
+
+    /// What the values of the column that makes streams were, by number of the stream, of the rows
+    /// read so far. Empty where streams are the numbers that the rows have.
+    pub fn stream_names(&self) -> Vec<String> {
+        self.rows.stream_names()
     }
 
     /// The next row in order of time.
@@ -178,6 +182,10 @@ impl RequestSource for Trace {
 
     fn stats(&self) -> SourceStats {
         SourceStats { clock_epochs: self.survey.epoch_count(), ..self.rows.stats() }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.rows.notes()
     }
 }
 

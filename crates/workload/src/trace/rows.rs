@@ -2,13 +2,13 @@
 
 use flashyard_core::request::RequestOp;
 
-use super::keys::Fold;
+use super::keys::{BadRows, Fold};
+use super::source::Source;
 use super::{TraceKeys, TraceOptions};
 use crate::SourceStats;
 use crate::error::WorkloadError;
-use crate::format::{self, Format, Record, RowError};
+use crate::format::{self, Parsed, Record, RowError};
 use crate::input::Input;
-use crate::lines::Lines;
 
 /// A request with the line it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,13 @@ pub(super) struct Row {
 /// Reads rows.
 #[derive(Debug)]
 pub(super) struct Rows {
-    lines: Lines,
-    format: Box<dyn Format>,
-    format_name: &'static str,
+    source: Source,
+    skip_bad: bool,
     fold: Fold,
     capacity_sectors: Option<u64>,
     last_time_ns: u64,
+    /// The first row that could not be read, if such rows are left out.
+    first_bad: Option<WorkloadError>,
     stats: SourceStats,
 }
 
@@ -36,23 +37,20 @@ impl Rows {
         keys: &TraceKeys,
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
-        let text = input.open()?;
-        let mut lines = Lines::new(input.name(), text);
-        let info = format::resolve(&mut lines, options.format.as_deref())?;
         Ok(Self {
-            lines,
-            format: (info.reader)(keys),
-            format_name: info.name,
+            source: Source::open(input, keys, options)?,
+            skip_bad: keys.bad_rows == BadRows::Skip,
             fold: keys.fold,
             capacity_sectors: options.capacity_sectors,
             last_time_ns: 0,
+            first_bad: None,
             stats: SourceStats::default(),
         })
     }
 
     /// The name of the format.
     pub(super) const fn format_name(&self) -> &'static str {
-        self.format_name
+        self.source.format_name()
     }
 
     /// What has been read so far.
@@ -62,15 +60,24 @@ impl Rows {
 
     /// The next row, in file order. A trace without any row is an error.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
-        let Some(text) = self.lines.next_filled()? else {
-            if self.stats.requests == 0 {
-                return Err(format::no_requests(self.lines.name().to_owned()));
+        let mut record = loop {
+            let Some(row) = self.source.next_row()? else {
+                if self.stats.requests == 0 {
+                    return Err(self.nothing());
+                }
+                return Ok(None);
+            };
+            match row {
+                Ok(Parsed::Request(record)) => break record,
+                Ok(Parsed::Other) => self.stats.other_rows += 1,
+                Err(error) if self.skip_bad => {
+                    self.stats.bad_rows += 1;
+                    if self.first_bad.is_none() {
+                        self.first_bad = Some(self.refuse(error));
+                    }
+                }
+                Err(error) => return Err(self.refuse(error)),
             }
-            return Ok(None);
-        };
-        let mut record = match self.format.parse(text) {
-            Ok(record) => record,
-            Err(error) => return Err(self.refuse(error)),
         };
         self.place(&mut record)?;
         if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
@@ -80,16 +87,54 @@ impl Rows {
         }
         self.last_time_ns = record.time_ns;
         self.stats.requests += 1;
-        Ok(Some(Row { record, line: self.lines.line() }))
+        Ok(Some(Row { record, line: self.source.line() }))
+    }
+
+    /// What the values of the column that makes streams were.
+    pub(super) fn stream_names(&self) -> Vec<String> {
+        self.source.stream_names()
+    }
+
+    /// What has become of the rows so far, a sentence each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let SourceStats { other_rows, bad_rows, folded, .. } = self.stats;
+        let mut notes = Vec::new();
+        if other_rows > 0 {
+            notes.push(format!("{other_rows} lines hold no request of the chosen event"));
+        }
+        if let Some(first) = &self.first_bad {
+            notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
+        }
+        if folded > 0 {
+            notes.push(format!("{folded} requests were moved to fit the device"));
+        }
+        notes
+    }
+
+    /// The error of a trace without a request.
+    fn nothing(&self) -> WorkloadError {
+        let file = self.source.name().to_owned();
+        let SourceStats { other_rows, bad_rows, .. } = self.stats;
+        if other_rows + bad_rows == 0 {
+            return format::no_requests(file);
+        }
+        WorkloadError::File {
+            file,
+            what: format!(
+                "there are no requests in it, but {other_rows} lines of something else and \
+                 {bad_rows} that cannot be read"
+            ),
+            fix: "choose another trace.event or trace.format".to_owned(),
+        }
     }
 
     /// An error in a line that was read earlier.
     pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
-        WorkloadError::Row { file: self.lines.name().to_owned(), line, what, fix }
+        self.source.error_at(line, what, fix)
     }
 
     fn refuse(&self, error: RowError) -> WorkloadError {
-        self.error_at(self.lines.line(), error.what, error.fix)
+        self.error_at(self.source.line(), error.what, error.fix)
     }
 
     /// Puts the request on the device, or refuses it.

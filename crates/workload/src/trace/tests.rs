@@ -21,7 +21,7 @@ fn drain(trace: Result<Trace, WorkloadError>) -> Read {
 }
 
 fn read_on(text: &[u8], keys: &TraceKeys, capacity_sectors: Option<u64>) -> Read {
-    let options = TraceOptions { format: None, capacity_sectors };
+    let options = TraceOptions { capacity_sectors, ..Default::default() };
     drain(Trace::open(Input::memory("t.txt", text), keys, &options))
 }
 
@@ -93,7 +93,7 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\n\xff\xfe"),
         "t.txt: its format is not known, it starts with \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set \
-         trace.format to one of biotracer, msr, spc, ssdsim, or convert it"
+         trace.format to one of biotracer, msr, spc, ssdsim, flashyard, or convert it"
     );
 }
 
@@ -131,15 +131,19 @@ fn a_compressed_file_that_was_cut_is_refused() {
 #[test]
 fn the_format_key_overrides_detection() {
     let keys = TraceKeys::default();
-    let open = |name| {
+    let open = |name: &str| {
         let text = Box::new(Cursor::new(b"1 0 8 8 1\n".to_vec()));
-        drain(from_reader("pipe", text, &keys, Some(name), None))
+        {
+            let options = TraceOptions { format: Some(name.to_owned()), ..Default::default() };
+            drain(from_reader("pipe", text, &keys, &options))
+        }
     };
     assert_eq!(open("ssdsim").unwrap().len(), 1);
     assert!(open("spc").unwrap_err().starts_with("pipe:1: 1 columns instead of 5; "));
     assert_eq!(
         open("blktrace").unwrap_err(),
-        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, ssdsim"
+        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, \
+         ssdsim, flashyard"
     );
 }
 
@@ -195,7 +199,7 @@ fn epochs_are_joined_and_then_scaled() {
 fn two_passes_need_input_that_can_be_read_twice() {
     let refused = |keys| {
         let text = Box::new(Cursor::new(b"1 0 8 8 1\n".to_vec()));
-        drain(from_reader("standard input", text, &keys, None, None)).unwrap_err()
+        drain(from_reader("standard input", text, &keys, &TraceOptions::default())).unwrap_err()
     };
     assert_eq!(
         refused(keys(TimeOrder::JoinEpochs)),
@@ -244,7 +248,7 @@ fn requests_behind_the_end_are_refused_or_folded() {
          \"modulo\", or give the device more capacity"
     );
     let modulo = TraceKeys { fold: Fold::Modulo, ..plain };
-    let options = TraceOptions { format: None, capacity_sectors: Some(104) };
+    let options = TraceOptions { capacity_sectors: Some(104), ..Default::default() };
     let mut trace = Trace::open(Input::memory("t", &text[..]), &modulo, &options).unwrap();
     let mut starts = Vec::new();
     while let Some(request) = trace.next_request().unwrap() {
