@@ -180,8 +180,8 @@ fn sizes_that_cannot_be_are_refused() {
         |keys: &PatternKeys| Sizes::new(keys, SplitMix64::new(1)).unwrap_err().to_string();
     assert_eq!(
         refused(&PatternKeys { max_size_kib: 0, ..keys(SizeRule::Two, 512) }),
-        "pattern.sizes: \"two\" needs different sizes, all have 4 KiB; set pattern.max_size_kib, or \
-         take pattern.sizes out"
+        "pattern.sizes: \"two\" needs different sizes, all have 4 KiB; set pattern.max_size_kib, \
+         or take pattern.sizes out"
     );
     assert_eq!(
         refused(&keys(SizeRule::Geometric, 65_537)),
