@@ -13,8 +13,8 @@
 //! * The rate loads the device of that study by about a half, one request at a time: 4 channels
 //!   with 4 chips each, pages of 4 KiB, tR 25 us, tPROG 200 us, 123 us for a page on its channel,
 //!   13.65 us on the link. With n pages a read takes `tR + 123 ceil(n / 4) + 13.65 n`, and a write,
-//!   which evicts as much from a full buffer, `tPROG ceil(n / 16) + 123 ceil(n / 4) + 13.65 n`; the mean
-//!   time between requests is twice the mean of these.
+//!   which evicts as much from a full buffer, `tPROG ceil(n / 16) + 123 ceil(n / 4) + 13.65 n`; the
+//!   mean time between requests is twice the mean of these.
 //!
 //! `web` has the 98 % reads of the workload Web in the study of read-while-write scheduling (ROS)
 //! for a PRAM buffer. Assumed: reads of 8 and 32 KiB with a mean of 15, near those of the web
