@@ -105,6 +105,7 @@ impl Trace {
     }
 
     /// The next row in order of time.
+    #[inline]
     fn next_sorted(&mut self) -> Result<Option<Row>, WorkloadError> {
         while !self.drained {
             let Some(mut row) = self.rows.next_row()? else {

@@ -59,6 +59,7 @@ impl Rows {
     }
 
     /// The next row, in file order. A trace without any row is an error.
+    #[inline]
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
         let mut record = loop {
             let Some(row) = self.source.next_row()? else {
@@ -80,7 +81,7 @@ impl Rows {
             }
         };
         self.place(&mut record)?;
-        if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
+        if record.time_ns < self.last_time_ns {
             self.stats.steps_back += 1;
             let back_ns = self.last_time_ns - record.time_ns;
             self.stats.max_back_ns = self.stats.max_back_ns.max(back_ns);
@@ -138,6 +139,7 @@ impl Rows {
     }
 
     /// Puts the request on the device, or refuses it.
+    #[inline]
     fn place(&mut self, record: &mut Record) -> Result<(), WorkloadError> {
         let sectors = u64::from(record.sectors);
         let Some(end) = record.first_sector.checked_add(sectors) else {
