@@ -18,6 +18,7 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+mod names;
 mod number;
 pub mod pattern;
 pub mod random;

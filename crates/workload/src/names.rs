@@ -54,9 +54,8 @@ mod tests {
     #[test]
     fn names_are_numbered_in_order_of_appearance() {
         let mut names = Names::default();
-        let numbers = ["b", "", "b", "a", "a", ""].map(|name| {
-            names.number("file", name.as_bytes()).unwrap()
-        });
+        let numbers =
+            ["b", "", "b", "a", "a", ""].map(|name| names.number("file", name.as_bytes()).unwrap());
         assert_eq!(numbers, [0, 1, 0, 2, 2, 1]);
         assert_eq!(names.list(), ["b", "", "a"]);
     }

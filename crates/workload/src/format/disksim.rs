@@ -60,11 +60,10 @@ fn recognises(line: &[u8]) -> bool {
 /// Bit 0 of the flags, which are hexadecimal.
 fn is_read(flags: &[u8]) -> Result<bool, RowError> {
     let digits = flags.strip_prefix(b"0x").unwrap_or(flags);
-    match digits.last() {
-        Some(&last) if digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit) => {
-            // Of the ASCII hexadecimal digits, 0 to 9 are even where their code is, the letters
-            // where it is odd.
-            Ok((last & 1 == 1) != last.is_ascii_alphabetic())
+    let value = digits.last().and_then(|&last| char::from(last).to_digit(16));
+    match value {
+        Some(value) if digits.len() <= 8 && digits.iter().all(u8::is_ascii_hexdigit) => {
+            Ok(value & 1 == 1)
         }
         _ => Err(RowError {
             what: format!("flags is not a number, {}", quoted(flags)),

@@ -8,6 +8,8 @@
 //! nothing is), so all requests between two waits arrive together. fio writes no waits itself: a
 //! version 2 log is best replayed in a closed loop.
 //!
+//! Where logs were put together in one file, the line that starts each of them says its version.
+//!
 //! Each file is a stream, numbered in the order in which requests name them. Offsets count bytes of
 //! the file: files are not laid out one behind the other. `sync`, `datasync` and `syncfs` are
 //! flushes. `sync_file_range` starts to write pages out and asks nothing of the device: it is
@@ -82,7 +84,7 @@ fn header(line: &[u8]) -> Option<Version> {
 
 fn recognises(line: &[u8]) -> bool {
     let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
-    let about_file = |action| matches!(action, b"add" | b"open" | b"close");
+    let about_file = |action: &[u8]| matches!(action, b"add" | b"open" | b"close");
     let request = |columns: &[&[u8]]| {
         (matches!(action(columns[0]), Ok(Action::Request(_) | Action::Other)) || columns[0] == b"wait")
             && integer(columns[1]).is_ok()
@@ -160,22 +162,20 @@ impl Fio {
 impl Format for Fio {
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
-        let Some(version) = self.version else {
-            self.version = header(line);
-            let what = || format!("the version is missing, {}", quoted(line));
-            let missing = || RowError { what: what(), fix: HEADER_FIX.to_owned() };
-            return self.version.map(|_| Parsed::Other).ok_or_else(missing);
-        };
-        if header(line).is_some() {
-            let what = format!("a second log starts here, {}", quoted(line));
-            return Err(RowError { what, fix: "give one log a file".to_owned() });
+        if let Some(version) = header(line) {
+            self.version = Some(version);
+            return Ok(Parsed::Other);
         }
+        let version = self.version.ok_or_else(|| RowError {
+            what: format!("the version is missing, {}", quoted(line)),
+            fix: HEADER_FIX.to_owned(),
+        })?;
         let (time_ns, row, count) = match version {
             Version::Two => (self.waited_ns, [columns[0], columns[1], columns[2], columns[3]], count),
             Version::Three => (
                 micros("time", columns[0])?,
                 [columns[1], columns[2], columns[3], columns[4]],
-                count - 1,
+                count.saturating_sub(1),
             ),
         };
         match (count, row[1]) {
@@ -190,10 +190,9 @@ impl Format for Fio {
                 }
             },
             _ => {
-                let what = format!("{count} columns behind the time instead of 2 or 4");
                 let what = match version {
                     Version::Two => format!("{count} columns instead of 2 or 4"),
-                    Version::Three => what,
+                    Version::Three => format!("{} columns instead of 3 or 5", count + 1),
                 };
                 Err(RowError { what, fix: FILE_FIX.to_owned() })
             }
@@ -300,9 +299,9 @@ mod tests {
         refused(2, "f wait 18446744073709552 0", "offset is too large");
         refused(3, "5 f wait 100 0", "unknown operation, \"wait\"");
         refused(3, "f read 0 512", "time is not a number, \"f\"");
-        refused(3, "5 f read 0", "3 columns behind the time instead of 2 or 4");
+        refused(3, "5 f read 0", "4 columns instead of 3 or 5");
         refused(3, "18446744073709552 f read 0 512", "time is too large");
-        refused(3, "fio version 3 iolog", "a second log starts here");
+        refused(3, "fio version 4 iolog", "time is not a number, \"fio\"");
         let error = reader(&ReaderOptions::default()).parse(b"f read 0 512").unwrap_err();
         assert_eq!(error.what, "the version is missing, \"f read 0 512\"");
     }
