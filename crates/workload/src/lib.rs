@@ -20,6 +20,7 @@ pub mod info;
 pub mod input;
 mod lines;
 pub mod mix;
+mod names;
 mod number;
 pub mod pattern;
 pub mod random;

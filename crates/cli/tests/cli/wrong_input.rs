@@ -193,7 +193,8 @@ fn files_that_are_no_trace_are_refused() {
     let empty = ": there are no requests in it; give a trace with one request a line";
     trace_refused("", &[], empty);
     trace_refused("\n \r\n\t\n", &[], empty);
-    let formats = "set trace.format to one of biotracer, msr, spc, ssdsim, or convert it";
+    let names: Vec<&str> = flashyard_workload::FORMATS.iter().map(|format| format.name).collect();
+    let formats = format!("set trace.format to one of {}, or convert it", names.join(", "));
     let elf = format!(": its format is not known, it starts with \"\\x7fELF\\x02\"; {formats}");
     trace_refused(b"\x7fELF\x02\n\0\0\xff\n", &[], &elf);
     trace_refused(vec![0xa5; 100_000], &[], ": its format is not known, it starts with ...");

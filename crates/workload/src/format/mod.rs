@@ -30,6 +30,9 @@ macro_rules! formats {
 
 formats! {
     biotracer,
+    blkparse,
+    disksim,
+    fio,
     msr,
     spc,
     ssdsim,
@@ -44,6 +47,11 @@ formats! {
 pub trait Format: fmt::Debug + Send {
     /// What one line (without its end, never blank) holds.
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
+
+    /// How many requests of events that are not the chosen one were passed over so far.
+    fn passed_over(&self) -> Vec<(Event, u64)> {
+        Vec::new()
+    }
 
     /// What the values of the column that makes streams were so far, by number of the stream. Empty
     /// where streams are the numbers that rows have.
@@ -184,6 +192,10 @@ pub(crate) fn resolve(
     lines: &mut Lines,
     name: Option<&str>,
 ) -> Result<&'static FormatInfo, WorkloadError> {
+    if let Some((what, fix)) = binary(lines.peek(1)?) {
+        let file = lines.name().to_owned();
+        return Err(WorkloadError::File { file, what: what.to_owned(), fix: fix.to_owned() });
+    }
     if let Some(name) = name {
         return FormatInfo::from_name(name).ok_or_else(|| WorkloadError::Key {
             key: "trace.format",
@@ -203,6 +215,21 @@ pub(crate) fn resolve(
         what: format!("its format is not known, it starts with {}", quoted(first)),
         fix: format!("set trace.format to one of {}, or convert it", names()),
     })
+}
+
+/// Binary traces that are known and not read: what they are, and how to make text of them.
+///
+/// A blktrace file starts with 0x65617400 plus the version of the record, in the byte order of the
+/// machine that wrote it (`struct blk_io_trace`, `linux/blktrace_api.h`).
+fn binary(text: &[u8]) -> Option<(&'static str, &'static str)> {
+    let magic: [u8; 4] = *text.first_chunk()?;
+    let words = [u32::from_le_bytes(magic), u32::from_be_bytes(magic)];
+    // A version is a small number, not a letter: text may start with "eat".
+    let known = |word: u32| word & !0xff == 0x6561_7400 && word & 0xff < 0x20;
+    words.into_iter().any(known).then_some((
+        "it is a binary trace of blktrace, it starts with the bytes 0x65617400",
+        "make text of it: blkparse -i FILE -o TEXT",
+    ))
 }
 
 /// The error of a trace without rows.

@@ -55,6 +55,24 @@ fn one_spoilt_line_does_not_hide_the_format() {
 }
 
 #[test]
+fn binary_traces_of_blktrace_are_known() {
+    for magic in [[7, b't', b'a', b'e'], [b'e', b'a', b't', 7]] {
+        let bytes = [&magic[..], &[0; 44]].concat();
+        for name in [None, Some("blkparse")] {
+            let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(bytes.clone())));
+            let message = resolve(&mut lines, name).unwrap_err().to_string();
+            assert_eq!(
+                message,
+                "t: it is a binary trace of blktrace, it starts with the bytes 0x65617400; make \
+                 text of it: blkparse -i FILE -o TEXT"
+            );
+        }
+    }
+    assert_eq!(binary(b"eat"), None);
+    assert_eq!(binary(b"eats 1 2 3"), None);
+}
+
+#[test]
 fn mutated_rows_never_panic() {
     let mut random = SplitMix64::new(1);
     for info in FORMATS {
@@ -67,7 +85,7 @@ fn mutated_rows_never_panic() {
             }
             let _ = (info.recognises)(&row);
             if let Ok(Parsed::Request(record)) = reader.parse(&row) {
-                assert_ne!(record.sectors, 0);
+                assert!(record.sectors > 0 || record.op == RequestOp::Flush);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Where rows come from: lines of a text format, or the records of the binary one.
 
-use super::{TraceKeys, TraceOptions};
+use super::{Event, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::format::binary::{self, Records};
 use crate::format::{self, Format, Parsed, ReaderOptions, RowError};
@@ -94,6 +94,14 @@ impl Source {
         match self {
             Self::Text { format, .. } => format.stream_names(),
             Self::Binary(records) => records.stream_names().to_vec(),
+        }
+    }
+
+    /// The events of requests that were passed over, and how many.
+    pub(super) fn passed_over(&self) -> Vec<(Event, u64)> {
+        match self {
+            Self::Text { format, .. } => format.passed_over(),
+            Self::Binary(_) => Vec::new(),
         }
     }
 
