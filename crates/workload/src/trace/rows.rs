@@ -22,7 +22,7 @@ pub(super) struct Row {
 pub(super) struct Rows {
     lines: Lines,
     format: Box<dyn Format>,
-    format_name: &'static str,
+    format_name: String,
     skip_bad: bool,
     fold: Fold,
     capacity_sectors: Option<u64>,
@@ -50,7 +50,7 @@ impl Rows {
         Ok(Self {
             lines,
             format,
-            format_name: info.name,
+            format_name: info.name().to_owned(),
             skip_bad: keys.bad_rows == BadRows::Skip,
             fold: keys.fold,
             capacity_sectors: options.capacity_sectors,
@@ -61,8 +61,8 @@ impl Rows {
     }
 
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
-        self.format_name
+    pub(super) fn format_name(&self) -> &str {
+        &self.format_name
     }
 
     /// What has been read so far.
