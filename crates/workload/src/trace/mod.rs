@@ -30,7 +30,8 @@ use crate::{RequestSource, SourceStats};
 /// What is known about a trace beside its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// The name of its format; detected where there is none.
+    /// Its format: a name, a descriptor file that ends in `.toml`, or a descriptor of one line,
+    /// which has a colon; detected where there is none.
     pub format: Option<String>,
     /// The name of the column whose values are the streams; the format's own choice where there is
     /// none.
@@ -94,7 +95,7 @@ impl Trace {
     }
 
     /// The name of its format.
-    pub const fn format_name(&self) -> &'static str {
+    pub fn format_name(&self) -> &str {
         self.rows.format_name()
     }
 

@@ -49,7 +49,7 @@ impl Rows {
     }
 
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
+    pub(super) fn format_name(&self) -> &str {
         self.source.format_name()
     }
 

@@ -11,7 +11,7 @@ use crate::lines::Lines;
 #[derive(Debug)]
 pub(super) enum Source {
     /// One row a line.
-    Text { lines: Lines, format: Box<dyn Format>, name: &'static str },
+    Text { lines: Lines, format: Box<dyn Format>, name: String },
     /// One row a record.
     Binary(Box<Records>),
 }
@@ -47,11 +47,11 @@ impl Source {
             lines.skip_line()?;
         }
         let info = format::resolve(&mut lines, wanted)?;
-        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name })
+        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name().to_owned() })
     }
 
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
+    pub(super) fn format_name(&self) -> &str {
         match self {
             Self::Text { name, .. } => name,
             Self::Binary(_) => binary::INFO.name,

@@ -60,7 +60,7 @@ fn format_names() -> String {
 
 #[test]
 fn every_format_reads_its_example() {
-    for info in FORMATS {
+    for info in FORMATS.iter() {
         let crlf = info.example.replace('\n', "\r\n");
         let blank_lines = format!("\n{}\n \t\n", info.example);
         let unended = info.example.trim_end();
@@ -114,7 +114,7 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
 
 #[test]
 fn each_format_refuses_a_row_that_was_cut() {
-    for info in FORMATS {
+    for info in FORMATS.iter() {
         let row = info.example.lines().last().unwrap();
         let cut = &row[..row.len() / 2];
         let text = format!("{}{cut}", info.example);
@@ -336,11 +336,7 @@ fn mutated_traces_never_panic() {
         let capacity = random.happens(500_000).then(|| random.below(100_000));
         if let Ok(requests) = read_on(&text, &keys, capacity) {
             assert!(requests.is_sorted_by_key(|request| request.arrival), "round {round}");
-            assert!(
-                requests
-                    .iter()
-                    .all(|request| request.sectors > 0 || request.op == RequestOp::Flush)
-            );
+            assert!(requests.iter().all(|r| r.sectors > 0 || r.op == RequestOp::Flush));
         }
     }
 }
