@@ -84,6 +84,11 @@ impl Window {
         Some(held.row)
     }
 
+    /// How many rows are held.
+    pub(super) fn held(&self) -> u64 {
+        self.heap.len() as u64
+    }
+
     /// Every row that is held is later than the late one, and so are some that were released.
     fn too_late(&self, last: u64, time_ns: u64) -> TooLate {
         let later = self.released.len() - self.released.partition_point(|&time| time <= time_ns);

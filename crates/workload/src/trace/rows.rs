@@ -1,8 +1,7 @@
-//! The rows of a trace in file order: parsed, counted, and folded onto the device.
+//! The rows of a trace in file order: parsed, filtered and counted.
 
-use flashyard_core::request::RequestOp;
-
-use super::keys::{BadRows, Fold};
+use super::keys::BadRows;
+use super::select::Filter;
 use super::{TraceKeys, TraceOptions};
 use crate::SourceStats;
 use crate::error::WorkloadError;
@@ -24,8 +23,7 @@ pub(super) struct Rows {
     format: Box<dyn Format>,
     format_name: &'static str,
     skip_bad: bool,
-    fold: Fold,
-    capacity_sectors: Option<u64>,
+    filter: Filter,
     last_time_ns: u64,
     /// The first row that could not be read, if such rows are left out.
     first_bad: Option<WorkloadError>,
@@ -52,12 +50,16 @@ impl Rows {
             format,
             format_name: info.name,
             skip_bad: keys.bad_rows == BadRows::Skip,
-            fold: keys.fold,
-            capacity_sectors: options.capacity_sectors,
+            filter: Filter::new(keys),
             last_time_ns: 0,
             first_bad: None,
             stats: SourceStats::default(),
         })
+    }
+
+    /// What messages call the trace.
+    pub(super) fn name(&self) -> &str {
+        self.lines.name()
     }
 
     /// The name of the format.
@@ -66,13 +68,13 @@ impl Rows {
     }
 
     /// What has been read so far.
-    pub(super) const fn stats(&self) -> SourceStats {
-        self.stats
+    pub(super) fn stats(&self) -> SourceStats {
+        SourceStats { filtered: self.filter.dropped(), ..self.stats }
     }
 
     /// The next row, in file order. A trace without any row is an error.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
-        let mut record = loop {
+        let record = loop {
             let Some(text) = self.lines.next_filled()? else {
                 if self.stats.requests == 0 {
                     return Err(self.nothing());
@@ -80,7 +82,8 @@ impl Rows {
                 return Ok(None);
             };
             match self.format.parse(text) {
-                Ok(Parsed::Request(record)) => break record,
+                Ok(Parsed::Request(record)) if self.filter.keeps(&record) => break record,
+                Ok(Parsed::Request(_)) => {}
                 Ok(Parsed::Other) => self.stats.other_rows += 1,
                 Err(error) if self.skip_bad => {
                     self.stats.bad_rows += 1;
@@ -91,7 +94,7 @@ impl Rows {
                 Err(error) => return Err(self.refuse(error)),
             }
         };
-        self.place(&mut record)?;
+        self.check_end(&record)?;
         if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
             self.stats.steps_back += 1;
             let back_ns = self.last_time_ns - record.time_ns;
@@ -109,7 +112,7 @@ impl Rows {
 
     /// What has become of the rows so far, a sentence each.
     pub(super) fn notes(&self) -> Vec<String> {
-        let SourceStats { other_rows, bad_rows, folded, .. } = self.stats;
+        let SourceStats { other_rows, bad_rows, .. } = self.stats;
         let mut notes = Vec::new();
         if other_rows > 0 {
             notes.push(format!("{other_rows} lines hold no request of the chosen event"));
@@ -117,9 +120,7 @@ impl Rows {
         if let Some(first) = &self.first_bad {
             notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
         }
-        if folded > 0 {
-            notes.push(format!("{folded} requests were moved to fit the device"));
-        }
+        notes.extend(self.filter.note());
         notes
     }
 
@@ -127,6 +128,10 @@ impl Rows {
     fn nothing(&self) -> WorkloadError {
         let file = self.lines.name().to_owned();
         let SourceStats { other_rows, bad_rows, .. } = self.stats;
+        if let Some(note) = self.filter.note().filter(|_| self.filter.dropped() > 0) {
+            let what = format!("no request is left of it: {note}");
+            return WorkloadError::File { file, what, fix: "filter less".to_owned() };
+        }
         if other_rows + bad_rows == 0 {
             return format::no_requests(file);
         }
@@ -149,31 +154,13 @@ impl Rows {
         self.error_at(self.lines.line(), error.what, error.fix)
     }
 
-    /// Puts the request on the device, or refuses it.
-    fn place(&mut self, record: &mut Record) -> Result<(), WorkloadError> {
-        let sectors = u64::from(record.sectors);
-        let Some(end) = record.first_sector.checked_add(sectors) else {
-            let what = format!("first sector is too large, {}", record.first_sector);
-            let fix = "addresses end at sector 18446744073709551615".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        };
-        let Some(capacity) = self.capacity_sectors else { return Ok(()) };
-        if end <= capacity || record.op == RequestOp::Flush {
+    /// Refuses a request behind the last sector that there can be.
+    fn check_end(&self, record: &Record) -> Result<(), WorkloadError> {
+        if record.first_sector.checked_add(u64::from(record.sectors)).is_some() {
             return Ok(());
         }
-        if sectors > capacity {
-            let what =
-                format!("the request is larger than the device, {sectors} sectors of {capacity}");
-            let fix = "give the device more capacity".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        }
-        if self.fold == Fold::Error {
-            let what = format!("the request ends behind the device, sector {end} of {capacity}");
-            let fix = "set trace.fold = \"modulo\", or give the device more capacity".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        }
-        record.first_sector = (record.first_sector % capacity).min(capacity - sectors);
-        self.stats.folded += 1;
-        Ok(())
+        let what = format!("first sector is too large, {}", record.first_sector);
+        let fix = "addresses end at sector 18446744073709551615".to_owned();
+        Err(self.refuse(RowError { what, fix }))
     }
 }
