@@ -7,6 +7,7 @@
 //!   built-in workloads.
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
+//! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -18,6 +19,7 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod mix;
 mod number;
 pub mod pattern;
 pub mod random;
@@ -29,6 +31,7 @@ pub use error::WorkloadError;
 pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
+pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
 pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 

@@ -1,7 +1,8 @@
 //! Trace formats: one file each, registered by one line below.
 //!
 //! To add a format, write `format/<name>.rs` with a type that implements [`Format`] and a constant
-//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow.
+//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow. With a type
+//! that implements [`Writer`], traces can be converted to it.
 
 use std::fmt;
 
@@ -12,11 +13,17 @@ use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
 use crate::trace::Event;
 
+use self::write::Writer;
+
+pub mod binary;
+pub mod write;
+
 macro_rules! formats {
     ($($module:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        /// Every format, in the order in which they are tried and listed.
+        /// Every format of text, in the order in which they are tried and listed. [`binary::INFO`]
+        /// is the one that is not text.
         pub const FORMATS: &[FormatInfo] = &[$($module::INFO),+];
     };
 }
@@ -116,6 +123,8 @@ pub struct FormatInfo {
     pub splits: &'static [&'static str],
     /// A reader; the options hold an event and a column of the format.
     pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
+    /// A writer, where there is one.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 impl fmt::Debug for FormatInfo {
@@ -125,9 +134,14 @@ impl fmt::Debug for FormatInfo {
 }
 
 impl FormatInfo {
+    /// Every format: those of text, and the binary one.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().chain([&binary::INFO])
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
+        FormatInfo::all().find(|format| format.name == name)
     }
 
     /// A reader.
@@ -198,7 +212,13 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 }
 
 fn names() -> String {
-    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the formats that can be written.
+fn writable_names() -> String {
+    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
+    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::write::{Holds, Streams, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole,
 };
@@ -27,6 +28,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["host and disk"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 7;
@@ -105,6 +107,34 @@ impl Format for Msr {
             sectors,
             flags: Flags::NONE,
         }))
+    }
+}
+
+/// Writes every stream as a disk of one host.
+#[derive(Debug)]
+struct MsrWriter;
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(MsrWriter)
+}
+
+impl Writer for MsrWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            time_unit_ns: TICK_NS,
+            streams: Streams::Appearance,
+            end_sector: u64::MAX / u64::from(SECTOR_BYTES),
+            ..Holds::READS_AND_WRITES
+        }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let ticks = arrival.as_ns() / TICK_NS;
+        let op = if *op == RequestOp::Read { "Read" } else { "Write" };
+        let offset = first_sector * u64::from(SECTOR_BYTES);
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        put(out, format_args!("{ticks},host,{stream},{op},{offset},{bytes},0\n"));
     }
 }
 

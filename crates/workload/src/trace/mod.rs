@@ -18,6 +18,7 @@ mod keys;
 mod order;
 mod rows;
 mod select;
+mod source;
 mod streams;
 
 use std::io::Read;

@@ -2,12 +2,12 @@
 
 use super::keys::BadRows;
 use super::select::Filter;
+use super::source::Source;
 use super::{TraceKeys, TraceOptions};
 use crate::SourceStats;
 use crate::error::WorkloadError;
-use crate::format::{self, Format, Parsed, ReaderOptions, Record, RowError};
+use crate::format::{self, Parsed, Record, RowError};
 use crate::input::Input;
-use crate::lines::Lines;
 
 /// A request with the line it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,7 @@ pub(super) struct Row {
 /// Reads rows.
 #[derive(Debug)]
 pub(super) struct Rows {
-    lines: Lines,
-    format: Box<dyn Format>,
-    format_name: &'static str,
+    source: Source,
     skip_bad: bool,
     filter: Filter,
     last_time_ns: u64,
@@ -37,18 +35,8 @@ impl Rows {
         keys: &TraceKeys,
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
-        let text = input.open()?;
-        let mut lines = Lines::new(input.name(), text);
-        for _ in 0..keys.skip_lines {
-            lines.skip_line()?;
-        }
-        let info = format::resolve(&mut lines, options.format.as_deref())?;
-        let reading = ReaderOptions { event: keys.event, split: options.split.as_deref() };
-        let format = info.open(&reading)?;
         Ok(Self {
-            lines,
-            format,
-            format_name: info.name,
+            source: Source::open(input, keys, options)?,
             skip_bad: keys.bad_rows == BadRows::Skip,
             filter: Filter::new(keys),
             last_time_ns: 0,
@@ -59,12 +47,12 @@ impl Rows {
 
     /// What messages call the trace.
     pub(super) fn name(&self) -> &str {
-        self.lines.name()
+        self.source.name()
     }
 
     /// The name of the format.
     pub(super) const fn format_name(&self) -> &'static str {
-        self.format_name
+        self.source.format_name()
     }
 
     /// What has been read so far.
@@ -75,13 +63,13 @@ impl Rows {
     /// The next row, in file order. A trace without any row is an error.
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
         let record = loop {
-            let Some(text) = self.lines.next_filled()? else {
+            let Some(row) = self.source.next_row()? else {
                 if self.stats.requests == 0 {
                     return Err(self.nothing());
                 }
                 return Ok(None);
             };
-            match self.format.parse(text) {
+            match row {
                 Ok(Parsed::Request(record)) if self.filter.keeps(&record) => break record,
                 Ok(Parsed::Request(_)) => {}
                 Ok(Parsed::Other) => self.stats.other_rows += 1,
@@ -102,12 +90,12 @@ impl Rows {
         }
         self.last_time_ns = record.time_ns;
         self.stats.requests += 1;
-        Ok(Some(Row { record, line: self.lines.line() }))
+        Ok(Some(Row { record, line: self.source.line() }))
     }
 
     /// What the values of the column that makes streams were.
     pub(super) fn stream_names(&self) -> Vec<String> {
-        self.format.stream_names()
+        self.source.stream_names()
     }
 
     /// What has become of the rows so far, a sentence each.
@@ -126,7 +114,7 @@ impl Rows {
 
     /// The error of a trace without a request.
     fn nothing(&self) -> WorkloadError {
-        let file = self.lines.name().to_owned();
+        let file = self.source.name().to_owned();
         let SourceStats { other_rows, bad_rows, .. } = self.stats;
         if let Some(note) = self.filter.note().filter(|_| self.filter.dropped() > 0) {
             let what = format!("no request is left of it: {note}");
@@ -147,11 +135,11 @@ impl Rows {
 
     /// An error in a line that was read earlier.
     pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
-        WorkloadError::Row { file: self.lines.name().to_owned(), line, what, fix }
+        self.source.error_at(line, what, fix)
     }
 
     fn refuse(&self, error: RowError) -> WorkloadError {
-        self.error_at(self.lines.line(), error.what, error.fix)
+        self.error_at(self.source.line(), error.what, error.fix)
     }
 
     /// Refuses a request behind the last sector that there can be.

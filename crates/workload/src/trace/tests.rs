@@ -93,7 +93,7 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\n\xff\xfe"),
         "t.txt: its format is not known, it starts with \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set \
-         trace.format to one of biotracer, msr, spc, ssdsim, or convert it"
+         trace.format to one of biotracer, msr, spc, ssdsim, flashyard, or convert it"
     );
 }
 
@@ -142,7 +142,8 @@ fn the_format_key_overrides_detection() {
     assert!(open("spc").unwrap_err().starts_with("pipe:1: 1 columns instead of 5; "));
     assert_eq!(
         open("blktrace").unwrap_err(),
-        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, ssdsim"
+        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, \
+         ssdsim, flashyard"
     );
 }
 

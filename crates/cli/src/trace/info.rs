@@ -1,4 +1,4 @@
-//! `flashyard trace info`: what a trace holds.
+//! `flashyard trace info`: what a workload holds.
 
 use crate::args::TraceInfoArgs;
 use crate::inputs::{Inputs, workload_error, wrong};
