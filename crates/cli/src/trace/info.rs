@@ -5,6 +5,7 @@ use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
+use flashyard_workload::RequestSource;
 use flashyard_workload::info::Info;
 
 /// Runs `flashyard trace info`.
@@ -20,10 +21,14 @@ pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
     let inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &set)?;
     let mut source = inputs.open(None)?;
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
+    let changes = source.notes();
     if args.json {
-        print(&serde_json::to_string_pretty(&info)?)?;
+        let mut object = serde_json::to_value(&info)?;
+        object["changes"] = changes.into();
+        print(&serde_json::to_string_pretty(&object)?)?;
     } else {
-        print(&info.table())?;
+        let changes = changes.iter().map(|what| format!("\nchanged: {what}"));
+        print(&(info.table().trim_end().to_string() + &changes.collect::<String>()))?;
     }
     Ok(())
 }
