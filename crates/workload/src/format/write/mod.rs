@@ -150,7 +150,7 @@ impl TraceWriter {
     pub fn push(&mut self, request: &Request, out: &mut Vec<u8>) -> Result<(), WorkloadError> {
         if let Some(why) = self.misfit(request) {
             if !self.lossy {
-                return Err(self.refuse(request, &why));
+                return Err(self.refuse(request, why));
             }
             match why {
                 Misfit::Op => self.losses.ops[request.op as usize] += 1,
@@ -266,7 +266,7 @@ impl TraceWriter {
         (!fits).then_some(Misfit::Address)
     }
 
-    fn refuse(&self, request: &Request, why: &Misfit) -> WorkloadError {
+    fn refuse(&self, request: &Request, why: Misfit) -> WorkloadError {
         let Request { arrival, first_sector, sectors, op, .. } = request;
         let number = self.requests + 1;
         let why = match why {
