@@ -34,7 +34,7 @@ pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
 pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
-pub use trace::{Trace, TraceKeys, from_reader, open_trace};
+pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.
 pub trait RequestSource {
@@ -60,6 +60,12 @@ pub struct SourceStats {
     pub other_rows: u64,
     /// Rows that could not be read and were left out.
     pub bad_rows: u64,
+    /// Requests that were filtered out; not among `requests`.
+    pub filtered: u64,
+    /// Requests that were read and clipped off.
+    pub clipped: u64,
+    /// Requests that came to them because some were split.
+    pub added: u64,
     /// Requests moved to fit the device.
     pub folded: u64,
     /// Rows that are earlier than the row before them in the file.

@@ -290,7 +290,7 @@ fn every_key_does_something() {
         }
         let mut flipped = plain;
         set(&mut flipped, key, key.flip);
-        let read = |keys| read_on(KEY_TRACE.as_bytes(), keys, Some(1_000_000));
+        let read = |keys| read_on(key_trace(key.name).as_bytes(), keys, Some(64 << 20));
         assert_ne!(read(&plain), read(&flipped), "{}", key.name);
     }
 }
@@ -314,7 +314,7 @@ fn set(keys: &mut TraceKeys, key: &Key, text: &str) {
 #[test]
 fn mutated_traces_never_panic() {
     let mut random = SplitMix64::new(9);
-    let orders = TimeOrder::ALL;
+    let (orders, folds) = (TimeOrder::ALL, Fold::ALL);
     for round in 0..4_000 {
         let info = &FORMATS[random.below_usize(FORMATS.len())];
         let mut text = info.example.repeat(3).into_bytes();
@@ -330,7 +330,10 @@ fn mutated_traces_never_panic() {
             time_order: orders[random.below_usize(orders.len())],
             sort_window: 1 + random.below(4),
             duration_ms: random.below(2) * random.below(1_000_000),
-            fold: Fold::Modulo,
+            fold: folds[random.below_usize(folds.len())],
+            renumber_wrap: random.happens(500_000),
+            align_kib: random.below(2) * random.below(64),
+            end_ms: random.below(2) * random.below(2_000_000_000),
             ..TraceKeys::default()
         };
         let capacity = random.happens(500_000).then(|| random.below(100_000));
