@@ -7,6 +7,7 @@
 //!   built-in workloads.
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
+//! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -20,6 +21,7 @@ pub mod input;
 mod lines;
 mod number;
 pub mod pattern;
+pub mod profile;
 pub mod random;
 pub mod trace;
 
@@ -30,6 +32,7 @@ pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
+pub use profile::{Profile, ProfileKeys, Twin};
 pub use trace::{Trace, TraceKeys, from_reader, open_trace};
 
 /// A stream of requests.
