@@ -8,6 +8,7 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -23,6 +24,7 @@ pub mod mix;
 mod names;
 mod number;
 pub mod pattern;
+pub mod profile;
 pub mod random;
 pub mod trace;
 
@@ -34,6 +36,7 @@ pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
 pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
+pub use profile::{Profile, ProfileKeys, Twin};
 pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.
