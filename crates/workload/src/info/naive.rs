@@ -1,7 +1,7 @@
 //! Every statistic against its plain definition, on random requests; and closed forms.
 //!
-//! On a trace at hand, in format `msr` and sorted by `sort -st, -k1,1n TRACE > FILE`, these give the
-//! same figures as `flashyard trace info FILE`. Page accesses, first ones in %, footprint:
+//! On a trace at hand, in format `msr` and sorted by `sort -st, -k1,1n TRACE > FILE`, these give
+//! the same figures as `flashyard trace info FILE`. Page accesses, first ones in %, footprint:
 //!
 //!     awk -F, '{for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++){n++;c+=!s[p]++}}
 //!         END{print n,100*c/n,c}' FILE
@@ -20,7 +20,8 @@
 //! The greatest working set of 1 s, in MiB:
 //!
 //!     awk -F, 'NR==1{t=$1} {w=int(($1-t)/1e7);if(w!=o){if(c>m)m=c;c=0;o=w;delete s}
-//!         for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)c+=!s[p]++} END{if(c>m)m=c;print m/256}' FILE
+//!         for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)c+=!s[p]++}
+//!         END{if(c>m)m=c;print m/256}' FILE
 //!
 //! Hits of a 1 MiB LRU cache, in %:
 //!
