@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         ..TraceKeys::default()
     };
     let capacity_sectors = (choice & 16 != 0).then(|| u64::from(small) * 1_000);
-    let options = TraceOptions { format: None, capacity_sectors };
+    let options = TraceOptions { capacity_sectors, ..TraceOptions::default() };
     let Ok(mut trace) = Trace::open(Input::memory("fuzz", text), &keys, &options) else {
         return;
     };
