@@ -33,6 +33,13 @@
 //!             n+=1;h+=p in s;s=[q for q in s if q!=p][-255:]+[p]
 //!     print(100*h/n)' FILE
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of a test are small"
+)]
+#![expect(clippy::float_cmp, reason = "halves of whole numbers are exact")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -286,7 +293,7 @@ fn sizes_are_those_of_sorting() {
         let of_op: Vec<_> = all.iter().filter(|request| request.op == op).collect();
         let kib = of_op.iter().map(|request| f64::from(request.sectors) / 2.0).collect();
         sorted(&found.kib, kib, f64::INFINITY);
-        let whole = |request: &&&Request| request.first_sector % 8 == 0 && request.sectors % 8 == 0;
+        let whole = |request: &&&Request| (request.first_sector % 8, request.sectors % 8) == (0, 0);
         near(found.aligned_percent, share(of_op.iter().filter(whole).count(), of_op.len()));
         let times = |kib: f64| {
             of_op.iter().filter(|request| f64::from(request.sectors) / 2.0 == kib).count()
@@ -445,11 +452,12 @@ fn sampled_reuse_is_that_of_the_sampled_pages() {
     let before = read_pages(limit, &start);
     near(Some(before.sampled_percent), 100.0 / 16.0);
     let after = read_pages(limit, &[&start[..], &more].concat());
-    let mut list: Vec<u64> = start.iter().copied().filter(|page| mixed(*page) % 16 == 0).collect();
+    let mut list: Vec<u64> =
+        start.iter().copied().filter(|page| mixed(*page).is_multiple_of(16)).collect();
     assert!(list.len() <= limit);
     let mut hits = [0, 0];
     let mut sampled = 0;
-    for page in more.iter().filter(|page| mixed(**page) % 16 == 0) {
+    for page in more.iter().filter(|page| mixed(**page).is_multiple_of(16)) {
         let at = list.iter().position(|other| other == page).unwrap();
         let distance = 16 * (list.len() - 1 - at);
         hits[0] += usize::from(distance < 256);
