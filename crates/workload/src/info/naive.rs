@@ -135,8 +135,11 @@ fn reuse_is_that_of_a_list_in_order_of_use() {
             }
             list.push(page);
         }
-        let reuse = info(all).reuse;
-        let total = cold + distances.len();
+        let touched = all.iter().filter(|request| request.op != RequestOp::Flush).flat_map(pages);
+        let touched: BTreeSet<u64> = touched.collect();
+        let info = info(all);
+        assert_eq!(info.footprint_pages, touched.len() as u64);
+        let (reuse, total) = (info.reuse, cold + distances.len());
         assert_eq!((reuse.page_accesses, reuse.sampled_percent), (total as u64, 100.0));
         near(reuse.cold_percent, share(cold, total));
         sorted(&reuse.distance_mib, distances, fraction);
