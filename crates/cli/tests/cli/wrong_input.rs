@@ -299,7 +299,7 @@ fn workload_files_with_problems_are_refused_with_their_lines() {
         "w.toml:3: initial.map_lines: each needs slpn (a page number) and may have dirty ...";
     check("[generator]\nrequests = 7\n[[initial.map_lines]]\nslpn = -8\n", lines);
     check("[trace]\npath = \"none.txt\"\n", "none.txt: cannot be read, ...");
-    let format = "trace.format: there is no format \"csv\"; the formats are biotracer, msr, ...";
+    let format = "trace.format: there is no format \"csv\"; the formats are biotracer, ...";
     check("[trace]\npath = \"w.toml\"\nformat = \"csv\"\n", format);
 }
 
