@@ -143,7 +143,8 @@ fn fuzz(program: &Path, corpus: &Path, artifacts: &Path, seconds: u64) -> Result
     if !output.status.success() {
         let written = log.lines().find_map(|line| line.split_once("Test unit written to "));
         let input = written.map_or("no input was written", |(_, path)| path);
-        let start = log.lines().position(|line| line.contains("panicked") || line.contains("ERROR"));
+        let start =
+            log.lines().position(|line| line.contains("panicked") || line.contains("ERROR"));
         let reason: Vec<&str> = log.lines().skip(start.unwrap_or(0)).take(8).collect();
         bail!("{name} fails on {input}:\n{}", reason.join("\n"));
     }
