@@ -9,7 +9,8 @@
 //! and `artifacts`: the inputs that made a target fail.
 
 use anyhow::{Context, Result, bail, ensure};
-use flashyard_workload::FORMATS;
+use flashyard_workload::FormatInfo;
+use flashyard_workload::trace::{Event, TraceKeys};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,19 +83,28 @@ fn host() -> Result<String> {
     Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
-/// Every format's example, by detection and by name, with every event and column of streams. The
+/// Every format's example: by detection, and by name with every event and column of streams. The
 /// choices in front are those of `fuzz_targets/trace_reader.rs`.
 fn traces(_: &Path) -> Result<Vec<Vec<u8>>> {
+    let event = TraceKeys::KEYS.iter().position(|key| key.name == "event");
+    let order = TraceKeys::KEYS.iter().position(|key| key.name == "time_order");
+    let event = u8::try_from(event.context("there is a key event")?)?;
+    let order = u8::try_from(order.context("there is a key time_order")?)?;
+    let formats = FormatInfo::all().count();
     let mut inputs = Vec::new();
-    for (at, format) in FORMATS.iter().enumerate() {
-        for event in 0..=3 {
-            for split in 0..=u8::try_from(format.splits.len() + 1)? {
-                let choices = [u8::try_from(at)?, event, split, 1, 8, 100];
-                inputs.push([&choices, format.example.as_bytes()].concat());
+    for (at, format) in FormatInfo::all().enumerate() {
+        let mut input = |at: usize, split: usize, word: u8| -> Result<()> {
+            let (at, split) = (u8::try_from(at)?, u8::try_from(split)?);
+            let choices = [at, split, 0, event, word, order, 1, order, 1, order, 1];
+            inputs.push([&choices, format.example.as_bytes()].concat());
+            Ok(())
+        };
+        input(formats, 0, 0)?;
+        for split in 0..format.splits.len() + 2 {
+            for word in 0..u8::try_from(Event::ALL.len())? {
+                input(at, split, word)?;
             }
         }
-        let detected = [u8::try_from(FORMATS.len())?, 0, 0, 2, 4, 0];
-        inputs.push([&detected, format.example.as_bytes()].concat());
     }
     Ok(inputs)
 }
@@ -170,9 +180,9 @@ mod tests {
     fn every_format_and_preset_is_a_start() {
         let root = crate::root();
         let traces = traces(&root).unwrap();
-        for format in FORMATS {
+        for format in FormatInfo::all() {
             let example = format.example.as_bytes();
-            let named = traces.iter().filter(|input| &input[6..] == example).count();
+            let named = traces.iter().filter(|input| &input[11..] == example).count();
             assert_eq!(named, 4 * (format.splits.len() + 2) + 1, "{}", format.name);
         }
         let presets = fs::read_dir(root.join("devices")).unwrap().count();

@@ -2,8 +2,8 @@
 //! named.
 
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
-use flashyard_workload::format::{FormatInfo, Parsed, ReaderOptions};
-use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
+use flashyard_workload::format::{Parsed, ReaderOptions};
+use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS, FormatInfo};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -84,11 +84,16 @@ fn everything_that_list_names_can_be_run() {
         json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
     }
     let workloads = first_words("workloads");
-    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len());
-    assert_eq!(first_words("formats").len(), FORMATS.len());
+    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len());
+    assert_eq!(first_words("formats").len(), FormatInfo::all().count());
     for workload in workloads {
         let is_pattern = BUILT_IN_PATTERNS.iter().any(|built_in| built_in.name == workload);
-        let few = if is_pattern { "pattern.requests=50" } else { FEW[1] };
+        let is_mix = BUILT_IN_MIXES.iter().any(|built_in| built_in.name == workload);
+        let few = match (is_pattern, is_mix) {
+            (true, _) => "pattern.requests=50",
+            (_, true) => "mix.requests=50",
+            _ => FEW[1],
+        };
         json(&folder, &[&workload, "--set", few]);
     }
     for setting in policies(&folder) {
@@ -121,7 +126,7 @@ fn requests_in(format: &FormatInfo) -> u64 {
 
 #[test]
 fn the_example_of_every_format_is_read_as_detected_and_as_named() {
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         let folder = Folder::with("t.txt", format.example);
         folder
             .write("w.toml", format!("[trace]\npath = \"t.txt\"\nformat = \"{}\"\n", format.name));

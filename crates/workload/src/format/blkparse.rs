@@ -46,6 +46,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue, Event::Issue, Event::Complete],
     splits: &["device", "cpu", "pid", "process"],
     reader,
+    writer: None,
 };
 
 const COLUMNS: &str = "major,minor, CPU, sequence, time s, process number, action, RWBS, \

@@ -29,6 +29,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["device"],
     reader,
+    writer: None,
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(detect(&[b"1.5 0 3 4 1"]), Some("disksim"));
         assert_eq!(detect(&[b"1 0 3 4 1"]), Some("ssdsim"));
         assert_eq!(detect(&[b"0.0 0 3 4 0", b"1 0 3 4 1", b"1.5 0 3 4 1"]), Some("disksim"));
-        assert_eq!(detect(&[b"0.5 0 8192 4096 1"]), None, "these may be bytes");
+        assert_eq!(detect(&[b"0.5 0 8192 4096 1"]), Some("heimdall"), "these may be bytes");
         assert_eq!(detect(&[b"0.5 0 8192 4095 1"]), Some("disksim"));
     }
 

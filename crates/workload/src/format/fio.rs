@@ -42,6 +42,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["file"],
     reader,
+    writer: None,
 };
 
 const COLUMNS: &str = "time us (version 3), file, action, offset, bytes between blanks";

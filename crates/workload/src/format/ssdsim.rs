@@ -4,8 +4,9 @@
 //! FAST 2018). Times are whole nanoseconds; for files of this shape in another unit set
 //! `trace.time_scale` (1000 for microseconds). The device becomes the stream.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::write::{Holds, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream, whole,
 };
@@ -22,6 +23,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["device"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -68,6 +70,22 @@ impl Format for Ssdsim {
             },
             flags: Flags::NONE,
         }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Ssdsim)
+}
+
+impl Writer for Ssdsim {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let op = u8::from(*op == RequestOp::Read);
+        put(out, format_args!("{} {stream} {first_sector} {sectors} {op}\n", arrival.as_ns()));
     }
 }
 

@@ -55,12 +55,12 @@ fn example_requests(info: &FormatInfo) -> usize {
 
 /// The names of all formats, as messages list them.
 fn format_names() -> String {
-    FORMATS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|info| info.name).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
 fn every_format_reads_its_example() {
-    for info in FORMATS {
+    for info in FORMATS.iter() {
         let crlf = info.example.replace('\n', "\r\n");
         let blank_lines = format!("\n{}\n \t\n", info.example);
         let unended = info.example.trim_end();
@@ -114,7 +114,7 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
 
 #[test]
 fn each_format_refuses_a_row_that_was_cut() {
-    for info in FORMATS {
+    for info in FORMATS.iter() {
         let row = info.example.lines().last().unwrap();
         let cut = &row[..row.len() / 2];
         let text = format!("{}{cut}", info.example);
@@ -290,7 +290,7 @@ fn every_key_does_something() {
         }
         let mut flipped = plain;
         set(&mut flipped, key, key.flip);
-        let read = |keys| read_on(KEY_TRACE.as_bytes(), keys, Some(1_000_000));
+        let read = |keys| read_on(key_trace(key.name).as_bytes(), keys, Some(64 << 20));
         assert_ne!(read(&plain), read(&flipped), "{}", key.name);
     }
 }
@@ -314,7 +314,7 @@ fn set(keys: &mut TraceKeys, key: &Key, text: &str) {
 #[test]
 fn mutated_traces_never_panic() {
     let mut random = SplitMix64::new(9);
-    let orders = TimeOrder::ALL;
+    let (orders, folds) = (TimeOrder::ALL, Fold::ALL);
     for round in 0..4_000 {
         let info = &FORMATS[random.below_usize(FORMATS.len())];
         let mut text = info.example.repeat(3).into_bytes();
@@ -330,17 +330,16 @@ fn mutated_traces_never_panic() {
             time_order: orders[random.below_usize(orders.len())],
             sort_window: 1 + random.below(4),
             duration_ms: random.below(2) * random.below(1_000_000),
-            fold: Fold::Modulo,
+            fold: folds[random.below_usize(folds.len())],
+            renumber_wrap: random.happens(500_000),
+            align_kib: random.below(2) * random.below(64),
+            end_ms: random.below(2) * random.below(2_000_000_000),
             ..TraceKeys::default()
         };
         let capacity = random.happens(500_000).then(|| random.below(100_000));
         if let Ok(requests) = read_on(&text, &keys, capacity) {
             assert!(requests.is_sorted_by_key(|request| request.arrival), "round {round}");
-            assert!(
-                requests
-                    .iter()
-                    .all(|request| request.sectors > 0 || request.op == RequestOp::Flush)
-            );
+            assert!(requests.iter().all(|r| r.sectors > 0 || r.op == RequestOp::Flush));
         }
     }
 }
