@@ -387,7 +387,7 @@ impl RequestSource for Source {
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
-            Self::Generator(_) | Self::Pattern(_) => Vec::new(),
+            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) => Vec::new(),
         }
     }
 

@@ -8,6 +8,8 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`merge`]: several sources as one, a stream each.
+//! * [`pack`]: gzip and zstd of what is written.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -19,8 +21,10 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod merge;
 pub mod mix;
 mod number;
+pub mod pack;
 pub mod pattern;
 pub mod random;
 pub mod trace;
