@@ -117,7 +117,8 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Requests, sizes, mix, rate, footprint, steps back in time, burstiness.
+    /// Sizes, mix, rate over time, burstiness, footprint, sequentiality, re-use, working set,
+    /// overlap.
     Info(TraceInfoArgs),
     /// Writes any workload as a trace: converts, merges, generates.
     ///
@@ -156,7 +157,11 @@ pub(crate) struct TraceConvertArgs {
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`; repeatable.
+    /// Another workload, to be put beside the first one.
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) compare: Option<String>,
+    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`, of both workloads where both have it;
+    /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

@@ -10,12 +10,13 @@ pub const DISPERSION_WINDOWS_NS: [u64; 4] =
     [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
 
 /// Index of dispersion of counts: variance divided by mean of the arrivals in windows of one
-/// length, the first of which starts with the first request and the last of which may be cut.
+/// length, the first of which starts with the first request. The last window, which is cut by the
+/// end, is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Dispersion {
     /// Length of a window in nanoseconds.
     pub window_ns: u64,
-    /// Variance divided by mean; `None` with fewer than two windows.
+    /// Variance divided by mean; `None` with fewer than two whole windows.
     pub index: Option<f64>,
 }
 
@@ -120,12 +121,11 @@ impl Counter {
         self.in_current = 0;
     }
 
-    pub(super) fn finish(mut self) -> Dispersion {
-        self.close();
-        let windows = (self.current + 1) as f64;
-        let mean = self.total as f64 / windows;
-        let variance = self.squares as f64 / windows - mean * mean;
-        let defined = self.current > 0;
+    pub(super) fn finish(self) -> Dispersion {
+        let windows = self.current as f64;
+        let mean = self.total as f64 / windows.max(1.0);
+        let variance = self.squares as f64 / windows.max(1.0) - mean * mean;
+        let defined = self.current > 1;
         let index = if defined { ratio(variance.max(0.0), mean) } else { None };
         Dispersion { window_ns: self.window_ns, index }
     }

@@ -350,4 +350,6 @@ fn mib_of_pages(pages: u64) -> f64 {
 }
 
 #[cfg(test)]
+mod naive;
+#[cfg(test)]
 mod tests;

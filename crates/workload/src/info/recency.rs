@@ -158,7 +158,9 @@ mod tests {
         for live in [0, 1, 63, 64, 65, 511, 512, 70_000] {
             let mut plain = Recency { bits: vec![0; 70_656 * 2 / 64], ..Recency::filled(0) };
             plain.tree = vec![0; 70_656 * 2 / BLOCK];
-            (0..live).for_each(|_| drop(plain.push()));
+            for slot in 0..live {
+                assert_eq!(plain.push(), slot);
+            }
             let filled = Recency::filled(live);
             for slot in (0..live).step_by(97) {
                 assert_eq!(filled.later(slot), plain.later(slot), "{slot} of {live}");

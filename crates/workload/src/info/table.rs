@@ -29,17 +29,16 @@ impl Info {
     }
 }
 
-/// A table of two workloads of these names, a line a figure. The last column is b / a, with a sign
-/// b - a where the figure is a share or may be negative; `-` where it is not defined.
+/// A table of two workloads, given with their names, a line a figure. The last column is b / a, or
+/// with a sign b - a where the figure is a share or may be negative; `-` where it is not defined.
 pub fn compare(a: (&str, &Info), b: (&str, &Info)) -> String {
-    let mut rows = vec![["", a.0, b.0, "b / a or b - a"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["", "a", "b", "b / a, b - a"].map(str::to_owned).to_vec()];
     for (left, right) in a.1.figures().iter().zip(&b.1.figures()) {
         let change = change(left, right);
         rows.push(vec![left.label(), left.text(), right.text(), change]);
     }
-    render(&rows)
-        + &over_time(&format!(" of {}", a.0), &a.1.rate)
-        + &over_time(&format!(" of {}", b.0), &b.1.rate)
+    let over_time = over_time(" of a", &a.1.rate) + &over_time(" of b", &b.1.rate);
+    format!("a: {}\nb: {}\n\n{}{over_time}", a.0, b.0, render(&rows))
 }
 
 fn change(a: &Figure, b: &Figure) -> String {
