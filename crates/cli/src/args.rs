@@ -129,12 +129,14 @@ pub(crate) enum TraceCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "flashyard trace convert [OPTIONS] <WORKLOAD>... <OUT>")]
 pub(crate) struct TraceConvertArgs {
-    /// A trace, a built-in workload's name or a workload file, one or more; - is standard input.
-    #[arg(required = true, value_name = "WORKLOAD")]
-    pub(crate) workloads: Vec<String>,
-    /// The trace to write; compressed where the name ends in .gz or .zst; - is standard output.
-    pub(crate) out: String,
+    /// WORKLOAD: a trace, a built-in workload's name or a workload file, one or more; - is standard
+    /// input. OUT: the trace to write, compressed where the name ends in .gz or .zst; - is standard
+    /// output.
+    // One list: options may stand anywhere between the names.
+    #[arg(required = true, value_name = "WORKLOAD... OUT")]
+    pub(crate) names: Vec<String>,
     /// The format (flashyard list formats); default: the one that OUT's name ends in, .fyt for
     /// flashyard.
     #[arg(long, value_name = "FORMAT")]

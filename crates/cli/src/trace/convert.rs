@@ -6,6 +6,7 @@ use crate::inputs::{DEFAULT_SEED, Inputs, workload_error, wrong};
 use crate::output::{WholeFile, print, remark};
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
+use flashyard_core::request::Request;
 use flashyard_sim::config::nearest;
 use flashyard_sim::stream::Pacing;
 use flashyard_workload::RequestSource;
@@ -20,18 +21,27 @@ use std::path::Path;
 /// The end of the names of binary traces.
 const BINARY_EXTENSION: &str = "fyt";
 
+/// The sections of keys that say which requests there are.
+const SECTIONS: [&str; 4] = ["trace.", "generator.", "pattern.", "mix."];
+
 /// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// Runs `flashyard trace convert`.
 pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
-    let out = args.out.as_str();
+    let (workloads, out) = match &args.names[..] {
+        [workloads @ .., out] if !workloads.is_empty() => (workloads, out.as_str()),
+        names => {
+            let names = names.join(" ");
+            return Err(wrong(&format!("{names}: a workload and a file to write are needed")));
+        }
+    };
     let (packing, stem) = if out == "-" { (Packing::Plain, out) } else { Packing::of(out) };
     let format = format_of(args.to.as_deref(), out, stem)?;
     let name = if out == "-" { "standard output" } else { out };
     let mut writer =
         TraceWriter::new(name, format, args.lossy).map_err(|error| workload_error(&error))?;
-    let work = Work::open(args)?;
+    let work = Work::open(args, workloads, out)?;
     let written = if out == "-" {
         let sink = Counted { sink: std::io::stdout().lock(), bytes: 0 };
         match write(work, &mut writer, Packer::new(packing, sink)) {
@@ -60,11 +70,10 @@ pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
         remark(&format!("lost: {note}"));
     }
     if out == "-" {
-        remark(&text)
-    } else {
-        print(&text)?
+        remark(&text);
+        return Ok(());
     }
-    Ok(())
+    print(&text)
 }
 
 /// The format that is asked for, or that the name of the file says.
@@ -74,7 +83,8 @@ fn format_of(to: Option<&str>, out: &str, stem: &str) -> Result<&'static FormatI
     if let Some(to) = to {
         return FormatInfo::from_name(to).ok_or_else(|| {
             let near = nearest(to, names());
-            wrong(&format!("--to {to}: there is no such format{near}; there are {}", list()))
+            let near = if near.is_empty() { format!("; there are {}", list()) } else { near };
+            wrong(&format!("--to {to}: there is no such format{near}"))
         });
     }
     let extension = Path::new(stem).extension().and_then(|extension| extension.to_str());
@@ -89,42 +99,21 @@ fn format_of(to: Option<&str>, out: &str, stem: &str) -> Result<&'static FormatI
 }
 
 /// What is written.
-enum Work {
-    /// One workload, whose streams stay as they are.
-    One(Inputs, Source),
-    /// Several, a stream each.
-    Several(Vec<Inputs>, Merge<Source>),
+struct Work {
+    inputs: Vec<Inputs>,
+    requests: Requests,
+}
+
+enum Requests {
+    /// Of one workload, whose streams stay as they are.
+    One(Source),
+    /// Of several, a stream each.
+    Several(Merge<Source>),
 }
 
 impl Work {
-    fn open(args: &TraceConvertArgs) -> Result<Self> {
-        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let workload =
-            |setting: &str| !setting.starts_with("stream.") && !setting.starts_with("phase.");
-        if let Some((_, setting)) = set.iter().find(|(_, setting)| !workload(setting)) {
-            let why = "a trace has no pacing and no phases; give it when the trace is run";
-            return Err(wrong(&format!("--set {setting}: it would change nothing: {why}")));
-        }
-        let mut all = Vec::new();
-        for (number, workload) in args.workloads.iter().enumerate() {
-            let device = args.device.as_deref();
-            let mut inputs = Inputs::load(device.unwrap_or(DEFAULT_DEVICE), workload, &set)?;
-            refuse_output(&inputs, &args.out)?;
-            let seed = args.seed.unwrap_or(DEFAULT_SEED);
-            inputs.set_seed(stream_seed(seed, number as u64));
-            all.push(inputs);
-        }
-        if all
-            .iter()
-            .filter(|inputs| inputs.experiment().streams().any(|s| s.is_standard_input()))
-            .count()
-            > 1
-        {
-            return Err(wrong("-: standard input can be read only once: save it to a file"));
-        }
-        if args.seed.is_some() && !all.iter().any(|inputs| inputs.experiment().has_seed()) {
-            return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
-        }
+    fn open(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Self> {
+        let inputs = load(args, workloads, out)?;
         let open = |inputs: &Inputs| {
             let capacity = match args.device {
                 Some(_) => Some(inputs.settings()?.capacity_sectors()),
@@ -132,55 +121,84 @@ impl Work {
             };
             inputs.open(capacity)
         };
-        if let [only] = &all[..] {
-            let source = open(only)?;
-            return Ok(Self::One(all.remove(0), source));
-        }
-        let name = |inputs: &Inputs| {
-            let name = Path::new(inputs.workload_name()).file_name();
-            name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        let requests = if let [only] = &inputs[..] {
+            Requests::One(open(only)?)
+        } else {
+            let name = |inputs: &Inputs| {
+                let name = Path::new(inputs.workload_name()).file_name();
+                name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+            };
+            let sources = inputs.iter().map(|inputs| Ok((name(inputs), open(inputs)?)));
+            let merge = Merge::new(sources.collect::<Result<_>>()?);
+            Requests::Several(merge.map_err(|error| workload_error(&error))?)
         };
-        let sources = all.iter().map(|inputs| Ok((name(inputs), open(inputs)?)));
-        let merge = Merge::new(sources.collect::<Result<_>>()?);
-        Ok(Self::Several(all, merge.map_err(|error| workload_error(&error))?))
+        Ok(Self { inputs, requests })
     }
 
-    const fn source(&mut self) -> &mut dyn RequestSource {
-        match self {
-            Self::One(_, source) => source,
-            Self::Several(_, merge) => merge,
-        }
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        let next = match &mut self.requests {
+            Requests::One(source) => source.next_request(),
+            Requests::Several(merge) => merge.next_request(),
+        };
+        next.map_err(|error| workload_error(&error))
     }
 
     /// The names of the streams, once all has been read.
     fn stream_names(&self) -> Vec<String> {
-        match self {
-            Self::One(_, Source::Trace(trace)) => trace.stream_names(),
-            Self::One(..) => Vec::new(),
-            Self::Several(_, merge) => merge.names(),
+        match &self.requests {
+            Requests::One(Source::Trace(trace)) => trace.stream_names(),
+            Requests::One(_) => Vec::new(),
+            Requests::Several(merge) => merge.names(),
         }
     }
 
     /// What has been left out or changed, and what a trace cannot say of these workloads.
     fn notes(&self) -> Vec<String> {
-        let (inputs, mut notes) = match self {
-            Self::One(inputs, source) => (std::slice::from_ref(inputs), source.notes()),
-            Self::Several(inputs, merge) => (&inputs[..], merge.notes()),
+        let mut notes = match &self.requests {
+            Requests::One(source) => source.notes(),
+            Requests::Several(merge) => merge.notes(),
         };
-        for inputs in inputs {
+        for inputs in &self.inputs {
             let stream = inputs.experiment().only_stream();
-            if let Some(keys) =
-                stream.map(|stream| &stream.keys).filter(|k| k.pacing != Pacing::Open)
-            {
-                let (name, word) = (inputs.workload_name(), keys.pacing.word());
+            let pacing = stream.map_or(Pacing::Open, |stream| stream.keys.pacing);
+            if pacing != Pacing::Open {
+                let (name, word) = (inputs.workload_name(), pacing.word());
                 notes.push(format!(
                     "{name}: a run issues its requests in its own time, stream.pacing = \"{word}\"; \
-                     the trace has their recorded arrivals, and no pacing"
+                     the trace has the arrivals of its source, and no pacing"
                 ));
             }
         }
         notes
     }
+}
+
+/// The workloads that are named, each with its seed.
+fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<Inputs>> {
+    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+    let is_of_requests =
+        |setting: &str| SECTIONS.iter().any(|section| setting.starts_with(section));
+    if let Some((_, setting)) = set.iter().find(|(_, setting)| !is_of_requests(setting)) {
+        return Err(wrong(&format!(
+            "--set {setting}: only [trace], [generator], [pattern] and [mix] matter here"
+        )));
+    }
+    let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
+    let mut all = Vec::new();
+    for (number, workload) in workloads.iter().enumerate() {
+        let mut inputs = Inputs::load(device, workload, &set)?;
+        refuse_output(&inputs, out)?;
+        inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number as u64));
+        all.push(inputs);
+    }
+    let streams = || all.iter().flat_map(|inputs| inputs.experiment().streams());
+    if streams().filter(|stream| stream.is_standard_input()).count() > 1 {
+        return Err(wrong("-: standard input can be read only once: save it to a file"));
+    }
+    if args.seed.is_some() && !all.iter().any(|inputs| inputs.experiment().has_seed()) {
+        return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
+    }
+    Ok(all)
 }
 
 /// Refuses to write over what is read.
@@ -210,9 +228,7 @@ fn write<W: Write>(
     let failed =
         |error: std::io::Error| anyhow::Error::new(error).context("the trace cannot be written");
     let mut block = Vec::with_capacity(2 * BLOCK_BYTES);
-    while let Some(request) =
-        work.source().next_request().map_err(|error| workload_error(&error))?
-    {
+    while let Some(request) = work.next_request()? {
         writer.push(&request, &mut block).map_err(|error| workload_error(&error))?;
         if block.len() >= BLOCK_BYTES {
             packer.write_all(&block).map_err(failed)?;
