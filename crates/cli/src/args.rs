@@ -107,6 +107,9 @@ pub(crate) struct ReproduceArgs {
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the policies.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
+    pub(crate) twins: Option<u64>,
     /// Checks every rule while the runs go on. Slower.
     #[arg(long)]
     pub(crate) check: bool,

@@ -1,9 +1,9 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `stream` and `phase`. Where a file has several phases, the sections of the second are
-//! `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of the stream
-//! `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `stream` and `phase`. Where a file has several phases, the sections of the
+//! second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of
+//! the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
 use crate::inputs::workload_error;
 use crate::presets::DEFAULT_WORKLOAD;
@@ -138,12 +138,21 @@ impl StreamPlan {
         self.keys.depth = built_in.depth;
     }
 
+    /// What is known about its trace beside the keys.
+    pub(crate) fn trace_options(&self, capacity_sectors: Option<u64>) -> TraceOptions {
+        match &self.origin {
+            Origin::Trace { format, split, .. } => {
+                TraceOptions { format: format.clone(), split: split.clone(), capacity_sectors }
+            }
+            _ => TraceOptions::default(),
+        }
+    }
+
     /// Opens the stream for a device of this capacity.
     pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
         let source = match &self.origin {
-            Origin::Trace { path, format, split } => {
-                let (format, split) = (format.clone(), split.clone());
-                let options = TraceOptions { format, split, capacity_sectors };
+            Origin::Trace { path, .. } => {
+                let options = self.trace_options(capacity_sectors);
                 open_trace(path, &self.trace, &options).map(|trace| Source::Trace(Box::new(trace)))
             }
             Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)

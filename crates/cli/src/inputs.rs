@@ -205,7 +205,7 @@ fn config_error(problems: Vec<Problem>) -> anyhow::Error {
     wrong(&ConfigError(problems).to_string())
 }
 
-fn is_toml(name: &str) -> bool {
+pub(crate) fn is_toml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 

@@ -117,6 +117,17 @@ fn generate(bencher: Bencher<'_, '_>) {
         .bench(|| drain(Generator::new(&keys, 0, None).expect("the keys fit")));
 }
 
+/// Every page again and again: each access has a re-use distance.
+#[divan::bench]
+fn info_reuse(bencher: Bencher<'_, '_>) {
+    let row = |n: u64| format!("{} 0 {} 8 {}\n", n * 1_000, n * 7_919 % 20_011 * 8, n % 2);
+    let text: Vec<u8> = (0..ROWS).flat_map(|n| row(n).into_bytes()).collect();
+    bencher
+        .counter(ItemsCount::new(ROWS))
+        .with_inputs(|| open(text.clone(), &TraceKeys::default()))
+        .bench_values(|mut trace| Info::collect(&mut trace).expect("the trace is right"));
+}
+
 #[divan::bench]
 fn info(bencher: Bencher<'_, '_>) {
     let text = text("ssdsim");

@@ -5,6 +5,7 @@ use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
+use flashyard_workload::RequestSource;
 use flashyard_workload::info::{Figure, Info, compare};
 use serde_json::{Value, json};
 
@@ -19,8 +20,12 @@ pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
     }
     match &args.compare {
         None => {
-            let info = collect(&args.workload, &args.set)?;
-            print(&if args.json { serde_json::to_string_pretty(&info)? } else { info.table() })
+            let found = collect(&args.workload, &args.set)?;
+            print(&if args.json {
+                serde_json::to_string_pretty(&found.json()?)?
+            } else {
+                found.info.table() + &found.remarks("")
+            })
         }
         Some(other) => two(args, other),
     }
@@ -35,12 +40,13 @@ fn two(args: &TraceInfoArgs, other: &str) -> Result<()> {
     let [for_a, for_b] = settings_of(names, &args.set)?;
     let (a, b) = (collect(names[0], &for_a)?, collect(names[1], &for_b)?);
     if args.json {
-        let figures = a.figures().into_iter().zip(b.figures()).map(side_by_side);
+        let figures = a.info.figures().into_iter().zip(b.info.figures()).map(side_by_side);
         let figures: Vec<Value> = figures.collect();
-        let all = json!({ "names": names, "a": a, "b": b, "figures": figures });
+        let all = json!({ "names": names, "a": a.json()?, "b": b.json()?, "figures": figures });
         print(&serde_json::to_string_pretty(&all)?)
     } else {
-        print(&compare((names[0], &a), (names[1], &b)))
+        let remarks = a.remarks(names[0]) + &b.remarks(names[1]);
+        print(&(compare((names[0], &a.info), (names[1], &b.info)) + &remarks))
     }
 }
 
@@ -74,7 +80,28 @@ fn load(workload: &str, set: &[String]) -> Result<Inputs> {
     Inputs::load(DEFAULT_DEVICE, workload, &set)
 }
 
-fn collect(workload: &str, set: &[String]) -> Result<Info> {
+/// What a workload holds, and what was changed in it.
+struct Found {
+    info: Info,
+    changes: Vec<String>,
+}
+
+impl Found {
+    fn json(&self) -> Result<Value> {
+        let mut object = serde_json::to_value(&self.info)?;
+        object["changes"] = self.changes.clone().into();
+        Ok(object)
+    }
+
+    /// Lines about what was changed, for below a table.
+    fn remarks(&self, name: &str) -> String {
+        let of = if name.is_empty() { "changed" } else { name };
+        self.changes.iter().map(|what| format!("{of}: {what}\n")).collect()
+    }
+}
+
+fn collect(workload: &str, set: &[String]) -> Result<Found> {
     let mut source = load(workload, set)?.open(None)?;
-    Info::collect(&mut source).map_err(|error| workload_error(&error))
+    let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
+    Ok(Found { info, changes: source.notes() })
 }

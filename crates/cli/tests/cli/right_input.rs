@@ -118,7 +118,7 @@ fn policies(folder: &Folder) -> Vec<String> {
 
 #[test]
 fn the_example_of_every_format_is_read_as_detected_and_as_named() {
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         let folder = Folder::with("t.txt", format.example);
         folder
             .write("w.toml", format!("[trace]\npath = \"t.txt\"\nformat = \"{}\"\n", format.name));

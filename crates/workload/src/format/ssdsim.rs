@@ -29,6 +29,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 const COLUMN_COUNT: usize = 5;
 const COLUMNS: &str = "time ns, device, first sector, sectors, operation between blanks";
 
+const DECIMAL_FIX: &str = "a trace in decimal milliseconds is trace.format = \"disksim\"";
+
 #[derive(Debug)]
 struct Ssdsim;
 
@@ -50,7 +52,10 @@ impl Format for Ssdsim {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
         Ok(Parsed::Request(Record {
-            time_ns: whole("time", columns[0])?,
+            time_ns: whole("time", columns[0]).map_err(|error| RowError {
+                fix: format!("{}; {DECIMAL_FIX}", error.fix),
+                ..error
+            })?,
             stream: stream("device", columns[1])?,
             first_sector: whole("first sector", columns[2])?,
             sectors: sector_count("sectors", columns[3])?,

@@ -1,4 +1,36 @@
 //! Every statistic against its plain definition, on random requests; and closed forms.
+//!
+//! On a trace at hand, in format `msr` and sorted by `sort -st, -k1,1n TRACE > FILE`, these give the
+//! same figures as `flashyard trace info FILE`. Page accesses, first ones in %, footprint:
+//!
+//!     awk -F, '{for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++){n++;c+=!s[p]++}}
+//!         END{print n,100*c/n,c}' FILE
+//!
+//! Page reads and page writes after a write, in %:
+//!
+//!     awk -F, '{for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)if($4=="Read"){r++;a+=p in w}
+//!         else{u++;b+=p in w;w[p]}} END{print 100*a/r,100*b/u}' FILE
+//!
+//! Overlap with the last 32, in %; sequential reads and writes, in %:
+//!
+//!     awk -F, '{k=NR%32;m=0;for(i in b)m+=b[i]<$5+$6&&$5<e[i];v+=m>0;b[k]=$5;e[k]=$5+$6}
+//!         END{print 100*v/NR}' FILE
+//!     awk -F, '{n[$4]++;q[$4]+=e[$4]==$5;e[$4]=$5+$6} END{for(o in n)print o,100*q[o]/n[o]}' FILE
+//!
+//! The greatest working set of 1 s, in MiB:
+//!
+//!     awk -F, 'NR==1{t=$1} {w=int(($1-t)/1e7);if(w!=o){if(c>m)m=c;c=0;o=w;delete s}
+//!         for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)c+=!s[p]++} END{if(c>m)m=c;print m/256}' FILE
+//!
+//! Hits of a 1 MiB LRU cache, in %:
+//!
+//!     python3 -c 'import sys
+//!     s=[];h=n=0
+//!     for l in open(sys.argv[1]):
+//!         c=l.split(",");o=int(c[4])
+//!         for p in range(o//4096,(o+int(c[5])-1)//4096+1):
+//!             n+=1;h+=p in s;s=[q for q in s if q!=p][-255:]+[p]
+//!     print(100*h/n)' FILE
 
 use std::collections::{BTreeMap, BTreeSet};
 

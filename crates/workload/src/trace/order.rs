@@ -103,6 +103,11 @@ impl Window {
         Some(held.row)
     }
 
+    /// How many rows are held.
+    pub(super) fn held(&self) -> u64 {
+        self.heap.len() as u64
+    }
+
     /// Every row that is held is later than the late one, and so are some that were released.
     #[cold]
     fn too_late(&self, time_ns: u64) -> TooLate {

@@ -1,8 +1,7 @@
-//! The rows of a trace in file order: parsed, counted, and folded onto the device.
+//! The rows of a trace in file order: parsed, filtered and counted.
 
-use flashyard_core::request::RequestOp;
-
-use super::keys::{BadRows, Fold};
+use super::keys::BadRows;
+use super::select::Filter;
 use super::source::Source;
 use super::{TraceKeys, TraceOptions};
 use crate::SourceStats;
@@ -22,8 +21,7 @@ pub(super) struct Row {
 pub(super) struct Rows {
     source: Source,
     skip_bad: bool,
-    fold: Fold,
-    capacity_sectors: Option<u64>,
+    filter: Filter,
     last_time_ns: u64,
     /// The first row that could not be read, if such rows are left out.
     first_bad: Option<WorkloadError>,
@@ -40,29 +38,33 @@ impl Rows {
         Ok(Self {
             source: Source::open(input, keys, options)?,
             skip_bad: keys.bad_rows == BadRows::Skip,
-            fold: keys.fold,
-            capacity_sectors: options.capacity_sectors,
+            filter: Filter::new(keys),
             last_time_ns: 0,
             first_bad: None,
             stats: SourceStats::default(),
         })
     }
 
+    /// What messages call the trace.
+    pub(super) fn name(&self) -> &str {
+        self.source.name()
+    }
+
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
+    pub(super) fn format_name(&self) -> &str {
         self.source.format_name()
     }
 
     /// What has been read so far.
-    pub(super) const fn stats(&self) -> SourceStats {
-        self.stats
+    pub(super) fn stats(&self) -> SourceStats {
+        SourceStats { filtered: self.filter.dropped(), ..self.stats }
     }
 
     /// The next row, in file order. A trace without any row is an error.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     pub(super) fn next_row(&mut self) -> Result<Option<Row>, WorkloadError> {
-        let mut record = loop {
+        let record = loop {
             let Some(row) = self.source.next_row()? else {
                 if self.stats.requests == 0 {
                     return Err(self.nothing());
@@ -70,7 +72,8 @@ impl Rows {
                 return Ok(None);
             };
             match row {
-                Ok(Parsed::Request(record)) => break record,
+                Ok(Parsed::Request(record)) if self.filter.keeps(&record) => break record,
+                Ok(Parsed::Request(_)) => {}
                 Ok(Parsed::Other) => self.stats.other_rows += 1,
                 Err(error) if self.skip_bad => {
                     self.stats.bad_rows += 1;
@@ -81,7 +84,7 @@ impl Rows {
                 Err(error) => return Err(self.refuse(error)),
             }
         };
-        self.place(&mut record)?;
+        self.check_end(&record)?;
         if record.time_ns < self.last_time_ns {
             self.stats.steps_back += 1;
             let back_ns = self.last_time_ns - record.time_ns;
@@ -99,7 +102,7 @@ impl Rows {
 
     /// What has become of the rows so far, a sentence each.
     pub(super) fn notes(&self) -> Vec<String> {
-        let SourceStats { other_rows, bad_rows, folded, .. } = self.stats;
+        let SourceStats { other_rows, bad_rows, .. } = self.stats;
         let mut notes = Vec::new();
         if other_rows > 0 {
             notes.push(format!("{other_rows} lines hold no request of the chosen event"));
@@ -107,9 +110,7 @@ impl Rows {
         if let Some(first) = &self.first_bad {
             notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
         }
-        if folded > 0 {
-            notes.push(format!("{folded} requests were moved to fit the device"));
-        }
+        notes.extend(self.filter.note());
         notes
     }
 
@@ -117,17 +118,30 @@ impl Rows {
     fn nothing(&self) -> WorkloadError {
         let file = self.source.name().to_owned();
         let SourceStats { other_rows, bad_rows, .. } = self.stats;
+        if let Some(note) = self.filter.note().filter(|_| self.filter.dropped() > 0) {
+            let what = format!("no request is left of it: {note}");
+            return WorkloadError::File { file, what, fix: "filter less".to_owned() };
+        }
         if other_rows + bad_rows == 0 {
             return format::no_requests(file);
         }
         WorkloadError::File {
             file,
             what: format!(
-                "there are no requests in it, but {other_rows} lines of something else and \
-                 {bad_rows} that cannot be read"
+                "there are no requests in it, but {other_rows} lines of something else{} and \
+                 {bad_rows} that cannot be read",
+                self.events_passed_over()
             ),
             fix: "choose another trace.event or trace.format".to_owned(),
         }
+    }
+
+    /// The events that would have been requests, in brackets; nothing where there are none.
+    fn events_passed_over(&self) -> String {
+        let passed = self.source.passed_over();
+        let shown = passed.iter().filter(|(_, count)| *count > 0);
+        let shown: Vec<_> = shown.map(|(event, n)| format!("{} {n}", event.word())).collect();
+        if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
     }
 
     /// An error in a line that was read earlier.
@@ -139,31 +153,13 @@ impl Rows {
         self.error_at(self.source.line(), error.what, error.fix)
     }
 
-    /// Puts the request on the device, or refuses it.
-    fn place(&mut self, record: &mut Record) -> Result<(), WorkloadError> {
-        let sectors = u64::from(record.sectors);
-        let Some(end) = record.first_sector.checked_add(sectors) else {
-            let what = format!("first sector is too large, {}", record.first_sector);
-            let fix = "addresses end at sector 18446744073709551615".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        };
-        let Some(capacity) = self.capacity_sectors else { return Ok(()) };
-        if end <= capacity || record.op == RequestOp::Flush {
+    /// Refuses a request behind the last sector that there can be.
+    fn check_end(&self, record: &Record) -> Result<(), WorkloadError> {
+        if record.first_sector.checked_add(u64::from(record.sectors)).is_some() {
             return Ok(());
         }
-        if sectors > capacity {
-            let what =
-                format!("the request is larger than the device, {sectors} sectors of {capacity}");
-            let fix = "give the device more capacity".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        }
-        if self.fold == Fold::Error {
-            let what = format!("the request ends behind the device, sector {end} of {capacity}");
-            let fix = "set trace.fold = \"modulo\", or give the device more capacity".to_owned();
-            return Err(self.refuse(RowError { what, fix }));
-        }
-        record.first_sector = (record.first_sector % capacity).min(capacity - sectors);
-        self.stats.folded += 1;
-        Ok(())
+        let what = format!("first sector is too large, {}", record.first_sector);
+        let fix = "addresses end at sector 18446744073709551615".to_owned();
+        Err(self.refuse(RowError { what, fix }))
     }
 }

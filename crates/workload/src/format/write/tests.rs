@@ -114,7 +114,7 @@ fn what_is_written_is_read_back_but_for_the_stated_losses() {
 
 #[test]
 fn every_format_holds_what_an_example_of_any_other_holds() {
-    for from in super::super::FORMATS {
+    for from in super::super::FORMATS.iter() {
         let (requests, names) = read_rebased(from, from.example.as_bytes());
         for to in writable() {
             let (bytes, writer) = write(to, &requests, &names);
