@@ -88,8 +88,10 @@ pub struct Trace {
     split: Option<Request>,
     /// The stream whose requests are handed out, where it is one only.
     only: Option<u16>,
-    /// Requests that were moved to fit the device, of those handed out.
-    folded: u64,
+    /// Whether every row becomes one request: nothing is clipped, split or of another stream.
+    plain: bool,
+    /// Requests of other streams that were moved to fit the device.
+    folded_elsewhere: u64,
     /// No row is left to read: only the window is.
     drained: bool,
 }
@@ -137,7 +139,8 @@ impl Trace {
             clock: None,
             split: None,
             only: None,
-            folded: 0,
+            plain: !Clip::new(keys).is_active() && keys.fold != Fold::Renumber,
+            folded_elsewhere: 0,
             drained: false,
         })
     }
@@ -145,7 +148,7 @@ impl Trace {
     /// Hands out the requests of this stream only. Everything else is as in the whole trace: the
     /// clock starts with its first request, and chunks are numbered over all streams.
     pub const fn keep_stream(&mut self, number: u16) {
-        self.only = Some(number);
+        (self.only, self.plain) = (Some(number), false);
     }
 
     /// The name of its format.
@@ -207,6 +210,7 @@ impl Trace {
     }
 
     /// When a request arrives in the run.
+    #[inline]
     fn arrival_ns(&mut self, row: &Row) -> Result<u64, WorkloadError> {
         let time_ns = row.record.time_ns;
         if self.clock.is_none() {
@@ -222,26 +226,46 @@ impl Trace {
         Err(self.rows.error_at(row.line, what, fix.to_owned()))
     }
 
-    /// Puts the request of a row on the device.
-    fn place(&mut self, row: &mut Row) -> Result<(), WorkloadError> {
-        let folded = self.addresses.moves.folded;
-        match self.addresses.place(&mut row.record) {
-            Ok(()) => {}
-            Err(Refused::Row(error)) => {
-                return Err(self.rows.error_at(row.line, error.what, error.fix));
-            }
-            Err(Refused::Footprint) => return Err(self.footprint(*row)),
-        }
-        if self.is_wanted(row.record.stream) {
-            self.folded += self.addresses.moves.folded - folded;
-        } else {
-            self.addresses.forget_parts();
-        }
-        Ok(())
+    /// The request of a row that has been put on the device.
+    #[inline]
+    fn request(&mut self, row: &Row) -> Result<Request, WorkloadError> {
+        let record = &row.record;
+        Ok(Request {
+            arrival: Time::from_ns(self.arrival_ns(row)?),
+            first_sector: record.first_sector,
+            sectors: record.sectors,
+            stream: record.stream,
+            op: record.op,
+            flags: record.flags,
+        })
     }
 
-    fn is_wanted(&self, stream: u16) -> bool {
-        self.only.is_none_or(|only| only == stream)
+    /// The next request where a row may become none or several.
+    fn next_of_changed(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if let Some(part) = self.next_part() {
+            return Ok(Some(part));
+        }
+        while let Some(mut row) = self.next_clipped()? {
+            let folded = self.addresses.moves.folded;
+            self.addresses.place(&mut row.record).map_err(|why| self.refused(&row, why))?;
+            let request = self.request(&row)?;
+            if self.only.is_some_and(|only| only != request.stream) {
+                self.folded_elsewhere += self.addresses.moves.folded - folded;
+                self.addresses.forget_parts();
+                continue;
+            }
+            self.split = self.addresses.has_parts().then_some(request);
+            return Ok(Some(request));
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn refused(&mut self, row: &Row, why: Refused) -> WorkloadError {
+        match why {
+            Refused::Row(error) => self.rows.error_at(row.line, error.what, error.fix),
+            Refused::Footprint => self.footprint(*row),
+        }
     }
 
     /// The error of a trace whose chunks do not fit the device: reads on to its end to say how
@@ -306,28 +330,12 @@ impl Trace {
 
 impl RequestSource for Trace {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        if let Some(part) = self.next_part() {
-            return Ok(Some(part));
+        if !self.plain {
+            return self.next_of_changed();
         }
-        loop {
-            let Some(mut row) = self.next_clipped()? else { return Ok(None) };
-            self.place(&mut row)?;
-            let arrival_ns = self.arrival_ns(&row)?;
-            let record = row.record;
-            if !self.is_wanted(record.stream) {
-                continue;
-            }
-            let request = Request {
-                arrival: Time::from_ns(arrival_ns),
-                first_sector: record.first_sector,
-                sectors: record.sectors,
-                stream: record.stream,
-                op: record.op,
-                flags: record.flags,
-            };
-            self.split = self.addresses.has_parts().then_some(request);
-            return Ok(Some(request));
-        }
+        let Some(mut row) = self.next_sorted()? else { return Ok(None) };
+        self.addresses.place(&mut row.record).map_err(|why| self.refused(&row, why))?;
+        self.request(&row).map(Some)
     }
 
     fn stats(&self) -> SourceStats {
@@ -335,7 +343,7 @@ impl RequestSource for Trace {
             clock_epochs: self.survey.epoch_count(),
             clipped: self.clip.dropped(),
             added: self.addresses.added(),
-            folded: self.folded,
+            folded: self.addresses.moves.folded - self.folded_elsewhere,
             ..self.rows.stats()
         }
     }
