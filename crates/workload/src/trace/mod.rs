@@ -248,6 +248,13 @@ impl Trace {
         }
     }
 
+    /// The request of a row that may have to be moved.
+    #[cold]
+    fn moved(&mut self, row: Row) -> Result<Option<Request>, WorkloadError> {
+        let row = self.placed(row)?;
+        self.request(row).map(Some)
+    }
+
     /// The next request where a row may become none or several.
     fn next_of_changed(&mut self) -> Result<Option<Request>, WorkloadError> {
         if let Some(part) = self.next_part() {
@@ -335,11 +342,11 @@ impl RequestSource for Trace {
         if !self.plain {
             return self.next_of_changed();
         }
-        let Some(mut row) = self.next_sorted()? else { return Ok(None) };
+        let Some(row) = self.next_sorted()? else { return Ok(None) };
         if !self.addresses.keeps(&row.record) {
-            row = self.placed(row)?;
+            return self.moved(row);
         }
-        Ok(Some(self.request(row)?))
+        self.request(row).map(Some)
     }
 
     fn stats(&self) -> SourceStats {
