@@ -107,6 +107,9 @@ pub(crate) struct ReproduceArgs {
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the policies.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
+    pub(crate) twins: Option<u64>,
     /// Checks every rule while the runs go on. Slower.
     #[arg(long)]
     pub(crate) check: bool,
@@ -117,7 +120,8 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Requests, sizes, mix, rate, footprint, steps back in time, burstiness.
+    /// Sizes, mix, rate over time, burstiness, footprint, sequentiality, re-use, working set,
+    /// overlap.
     Info(TraceInfoArgs),
 }
 
@@ -125,7 +129,11 @@ pub(crate) enum TraceCommand {
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`; repeatable.
+    /// Another workload, to be put beside the first one.
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) compare: Option<String>,
+    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`, of both workloads where both have it;
+    /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

@@ -1,9 +1,9 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `stream` and `phase`. Where a file has several phases, the sections of the second are
-//! `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of the stream
-//! `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `stream` and `phase`. Where a file has several phases, the sections of the
+//! second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of
+//! the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
 use crate::inputs::workload_error;
 use crate::presets::DEFAULT_WORKLOAD;
@@ -14,6 +14,7 @@ use flashyard_sim::config::Sections;
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
+use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
 use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
@@ -40,6 +41,8 @@ pub(crate) enum Origin {
     Generator,
     /// A pattern, with the keys of `[pattern]`.
     Pattern,
+    /// A mix, with the keys of `[mix]`.
+    Mix,
 }
 
 impl Origin {
@@ -49,6 +52,7 @@ impl Origin {
             Self::Trace { .. } => "trace",
             Self::Generator => "generator",
             Self::Pattern => "pattern",
+            Self::Mix => "mix",
         }
     }
 
@@ -58,6 +62,7 @@ impl Origin {
             Self::Trace { .. } => "a trace",
             Self::Generator => "generated",
             Self::Pattern => "a pattern",
+            Self::Mix => "a mix",
         }
     }
 }
@@ -73,6 +78,7 @@ pub(crate) struct StreamPlan {
     pub(crate) trace: TraceKeys,
     pub(crate) generator: GeneratorKeys,
     pub(crate) pattern: PatternKeys,
+    pub(crate) mix: MixKeys,
 }
 
 impl StreamPlan {
@@ -87,6 +93,7 @@ impl StreamPlan {
             trace: TraceKeys::default(),
             generator: base.keys,
             pattern: pattern.keys,
+            mix: MixKeys::default(),
             origin: Origin::Generator,
         };
         if origin == Origin::Pattern {
@@ -101,6 +108,9 @@ impl StreamPlan {
         let from = Some(name.to_string());
         if let Some(built_in) = BuiltIn::from_name(name) {
             return Some(Self { generator: built_in.keys, from, ..Self::new(Origin::Generator) });
+        }
+        if let Some(built_in) = BuiltInMix::from_name(name) {
+            return Some(Self { mix: built_in.keys, from, ..Self::new(Origin::Mix) });
         }
         let built_in = BuiltInPattern::from_name(name)?;
         let mut plan = Self { from, ..Self::new(Origin::Pattern) };
@@ -128,18 +138,30 @@ impl StreamPlan {
         self.keys.depth = built_in.depth;
     }
 
+    /// What is known about its trace beside the keys.
+    pub(crate) fn trace_options(&self, capacity_sectors: Option<u64>) -> TraceOptions {
+        match &self.origin {
+            Origin::Trace { format, split, .. } => {
+                TraceOptions { format: format.clone(), split: split.clone(), capacity_sectors }
+            }
+            _ => TraceOptions::default(),
+        }
+    }
+
     /// Opens the stream for a device of this capacity.
     pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
         let source = match &self.origin {
-            Origin::Trace { path, format, split } => {
-                let (format, split) = (format.clone(), split.clone());
-                let options = TraceOptions { format, split, capacity_sectors };
+            Origin::Trace { path, .. } => {
+                let options = self.trace_options(capacity_sectors);
                 open_trace(path, &self.trace, &options).map(|trace| Source::Trace(Box::new(trace)))
             }
             Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
                 .map(|generator| Source::Generator(Box::new(generator))),
             Origin::Pattern => Pattern::new(&self.pattern, seed, capacity_sectors)
                 .map(|pattern| Source::Pattern(Box::new(pattern))),
+            Origin::Mix => {
+                Mix::new(&self.mix, seed, capacity_sectors).map(|mix| Source::Mix(Box::new(mix)))
+            }
         };
         source.map_err(|error| workload_error(&error))
     }
@@ -150,6 +172,7 @@ impl StreamPlan {
             "trace" => (TraceKeys::KEYS, "How a trace is read."),
             "generator" => (GeneratorKeys::KEYS, "A generated workload."),
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
+            "mix" => (MixKeys::KEYS, "A published mix of an enterprise workload."),
             _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
         }
     }
@@ -159,6 +182,7 @@ impl StreamPlan {
             "trace" => self.trace.set(key, value),
             "generator" => self.generator.set(key, value),
             "pattern" => self.pattern.set(key, value),
+            "mix" => self.mix.set(key, value),
             _ => self.keys.set(key, value),
         }
     }
@@ -168,13 +192,14 @@ impl StreamPlan {
             "trace" => self.trace.get(key),
             "generator" => self.generator.get(key),
             "pattern" => self.pattern.get(key),
+            "mix" => self.mix.get(key),
             _ => self.keys.get(key),
         }
     }
 }
 
 /// The sections of a stream; the last one is its own.
-const PARTS: [&str; 4] = ["trace", "generator", "pattern", "stream"];
+const PARTS: [&str; 5] = ["trace", "generator", "pattern", "mix", "stream"];
 
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
@@ -354,6 +379,8 @@ pub(crate) enum Source {
     Generator(Box<Generator>),
     /// A pattern.
     Pattern(Box<Pattern>),
+    /// A mix.
+    Mix(Box<Mix>),
 }
 
 impl RequestSource for Source {
@@ -362,13 +389,14 @@ impl RequestSource for Source {
             Self::Trace(trace) => trace.next_request(),
             Self::Generator(generator) => generator.next_request(),
             Self::Pattern(pattern) => pattern.next_request(),
+            Self::Mix(mix) => mix.next_request(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
-            Self::Generator(_) | Self::Pattern(_) => Vec::new(),
+            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) => Vec::new(),
         }
     }
 
@@ -377,6 +405,7 @@ impl RequestSource for Source {
             Self::Trace(trace) => trace.stats(),
             Self::Generator(generator) => generator.stats(),
             Self::Pattern(pattern) => pattern.stats(),
+            Self::Mix(mix) => mix.stats(),
         }
     }
 }

@@ -12,11 +12,12 @@ use flashyard_sim::config::{
 };
 use flashyard_workload::generator::BUILT_IN;
 use flashyard_workload::random::stream_seed;
-use flashyard_workload::{BUILT_IN_PATTERNS, WorkloadError};
+use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, WorkloadError};
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 6] = ["trace", "generator", "pattern", "stream", "phase", "initial"];
+const WORKLOAD_TABLES: [&str; 7] =
+    ["trace", "generator", "pattern", "mix", "stream", "phase", "initial"];
 
 /// The seed where none is given.
 const DEFAULT_SEED: u64 = 1;
@@ -252,7 +253,8 @@ fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -
 /// The names of all built-in workloads.
 fn built_in_names() -> impl Iterator<Item = &'static str> {
     let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
-    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns)
+    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
+    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes)
 }
 
 /// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may

@@ -4,6 +4,7 @@ mod args;
 mod compare;
 mod experiment;
 mod inputs;
+mod lanes;
 mod list;
 mod output;
 mod presets;

@@ -1,11 +1,13 @@
-//! Throughput of the trace readers, in MB/s of text, and of the generator.
+//! Throughput of the trace readers and writers, in MB/s, and of the generator.
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
+use flashyard_core::request::Request;
+use flashyard_workload::format::write::TraceWriter;
 use flashyard_workload::generator::{BUILT_IN, Generator, GeneratorKeys};
 use flashyard_workload::input::Input;
 use flashyard_workload::trace::{TimeOrder, Trace, TraceKeys, TraceOptions};
-use flashyard_workload::{Info, RequestSource};
+use flashyard_workload::{FormatInfo, Info, RequestSource};
 
 /// Rows of the traces that are read.
 const ROWS: u64 = 100_000;
@@ -68,6 +70,41 @@ fn parse(bencher: Bencher<'_, '_>, format: &str) {
         .bench_values(drain);
 }
 
+/// The requests of a trace.
+fn requests() -> Vec<Request> {
+    let mut trace = open(text("ssdsim"), &TraceKeys::default());
+    std::iter::from_fn(|| trace.next_request().expect("the trace is right")).collect()
+}
+
+/// These requests as this format has them.
+fn converted(requests: &[Request], format: &str) -> Vec<u8> {
+    let format = FormatInfo::from_name(format).expect("the format is known");
+    let mut writer = TraceWriter::new("bench", format, false).expect("it can be written");
+    let mut out = Vec::new();
+    for request in requests {
+        writer.push(request, &mut out).expect("every format has reads and writes");
+    }
+    writer.finish(&[], &mut out).expect("there are requests");
+    out
+}
+
+/// The bar is 1 GB/s.
+#[divan::bench]
+fn read_binary(bencher: Bencher<'_, '_>) {
+    let bytes = converted(&requests(), "flashyard");
+    bencher
+        .counter(BytesCount::of_slice(&bytes))
+        .with_inputs(|| open(bytes.clone(), &TraceKeys::default()))
+        .bench_values(drain);
+}
+
+#[divan::bench(args = ["flashyard", "biotracer", "msr", "spc", "ssdsim"])]
+fn write(bencher: Bencher<'_, '_>, format: &str) {
+    let requests = requests();
+    let bytes = BytesCount::of_slice(&converted(&requests, format));
+    bencher.counter(bytes).bench(|| converted(&requests, format));
+}
+
 #[divan::bench]
 fn parse_and_sort(bencher: Bencher<'_, '_>) {
     let text = text("ssdsim");
@@ -82,6 +119,17 @@ fn generate(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(ROWS))
         .bench(|| drain(Generator::new(&keys, 0, None).expect("the keys fit")));
+}
+
+/// Every page again and again: each access has a re-use distance.
+#[divan::bench]
+fn info_reuse(bencher: Bencher<'_, '_>) {
+    let row = |n: u64| format!("{} 0 {} 8 {}\n", n * 1_000, n * 7_919 % 20_011 * 8, n % 2);
+    let text: Vec<u8> = (0..ROWS).flat_map(|n| row(n).into_bytes()).collect();
+    bencher
+        .counter(ItemsCount::new(ROWS))
+        .with_inputs(|| open(text.clone(), &TraceKeys::default()))
+        .bench_values(|mut trace| Info::collect(&mut trace).expect("the trace is right"));
 }
 
 #[divan::bench]

@@ -7,6 +7,8 @@
 //!   built-in workloads.
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
+//! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -18,8 +20,11 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod mix;
+mod names;
 mod number;
 pub mod pattern;
+pub mod profile;
 pub mod random;
 pub mod trace;
 
@@ -29,8 +34,10 @@ pub use error::WorkloadError;
 pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
+pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
-pub use trace::{Trace, TraceKeys, from_reader, open_trace};
+pub use profile::{Profile, ProfileKeys, Twin};
+pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.
 pub trait RequestSource {
@@ -56,6 +63,12 @@ pub struct SourceStats {
     pub other_rows: u64,
     /// Rows that could not be read and were left out.
     pub bad_rows: u64,
+    /// Requests that were filtered out; not among `requests`.
+    pub filtered: u64,
+    /// Requests that were read and clipped off.
+    pub clipped: u64,
+    /// Requests that came to them because some were split.
+    pub added: u64,
     /// Requests moved to fit the device.
     pub folded: u64,
     /// Rows that are earlier than the row before them in the file.

@@ -2,7 +2,7 @@
 //! named.
 
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
-use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
+use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS, FormatInfo};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -83,11 +83,16 @@ fn everything_that_list_names_can_be_run() {
         json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
     }
     let workloads = first_words("workloads");
-    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len());
-    assert_eq!(first_words("formats").len(), FORMATS.len());
+    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len());
+    assert_eq!(first_words("formats").len(), FormatInfo::all().count());
     for workload in workloads {
         let is_pattern = BUILT_IN_PATTERNS.iter().any(|built_in| built_in.name == workload);
-        let few = if is_pattern { "pattern.requests=50" } else { FEW[1] };
+        let is_mix = BUILT_IN_MIXES.iter().any(|built_in| built_in.name == workload);
+        let few = match (is_pattern, is_mix) {
+            (true, _) => "pattern.requests=50",
+            (_, true) => "mix.requests=50",
+            _ => FEW[1],
+        };
         json(&folder, &[&workload, "--set", few]);
     }
     for setting in policies(&folder) {

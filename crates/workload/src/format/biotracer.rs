@@ -12,8 +12,9 @@
 //! as one sector, so that a device reads the page that it points at. Other formats refuse such
 //! rows.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::write::{Holds, Streams, Writer, put, Seconds};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count_or_none,
     whole,
@@ -32,6 +33,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: Event::ALL,
     splits: &[],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 8;
@@ -75,6 +77,29 @@ impl Format for Biotracer {
             op: if write { RequestOp::Write } else { RequestOp::Read },
             flags: Flags::NONE,
         }))
+    }
+}
+
+/// Writes the arrival as the time of every event.
+#[derive(Debug)]
+struct BiotracerWriter;
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(BiotracerWriter)
+}
+
+impl Writer for BiotracerWriter {
+    fn holds(&self) -> Holds {
+        Holds { streams: Streams::None, ..Holds::READS_AND_WRITES }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, first_sector, sectors, op, .. } = request;
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        let write = u8::from(*op == RequestOp::Write);
+        let time = Seconds(*arrival);
+        put(out, format_args!("{first_sector}\t\t{sectors}\t\t{bytes}\t\t{write}"));
+        put(out, format_args!("\t\t{time}\t\t{time}\t\t{time}\t\t{time}\n"));
     }
 }
 

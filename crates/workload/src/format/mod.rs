@@ -3,7 +3,8 @@
 //! Most formats are rows of columns, and need no code: write `formats/<name>.toml` and add its name
 //! to `described!` in `format/columns/mod.rs`. For any other, write `format/<name>.rs` with a type
 //! that implements [`Format`] and a constant `INFO`, and add its name to `formats!` below.
-//! Detection, `list formats` and the tests follow.
+//! Detection, `list formats` and the tests follow. With a type that implements [`Writer`], traces
+//! can be converted to it.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -15,6 +16,11 @@ use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
 use crate::trace::Event;
 
+use self::write::Writer;
+
+pub mod binary;
+pub mod write;
+
 macro_rules! formats {
     (..$described:ident, $($module:ident),+ $(,)?) => {
         mod $described;
@@ -23,8 +29,9 @@ macro_rules! formats {
         /// The formats that are written by hand.
         const WRITTEN: &[FormatInfo] = &[$($module::INFO),+];
 
-        /// Every format, in the order in which they are tried and listed: first those that are
-        /// described by their columns, which know their rows more closely.
+        /// Every format of text, in the order in which they are tried and listed: first those that
+        /// are described by their columns, which know their rows more closely. [`binary::INFO`] is
+        /// the one that is not text.
         pub static FORMATS: LazyLock<Vec<FormatInfo>> =
             LazyLock::new(|| [&$described::formats()[..], WRITTEN].concat());
     };
@@ -33,6 +40,9 @@ macro_rules! formats {
 formats! {
     ..columns,
     biotracer,
+    blkparse,
+    disksim,
+    fio,
     spc,
     ssdsim,
 }
@@ -46,6 +56,11 @@ formats! {
 pub trait Format: fmt::Debug + Send {
     /// What one line (without its end, never blank) holds.
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
+
+    /// How many requests of events that are not the chosen one were passed over so far.
+    fn passed_over(&self) -> Vec<(Event, u64)> {
+        Vec::new()
+    }
 
     /// What the values of the column that makes streams were so far, by number of the stream. Empty
     /// where streams are the numbers that rows have.
@@ -125,6 +140,8 @@ pub struct FormatInfo {
     pub splits: &'static [&'static str],
     /// A reader; the options hold an event and a column of the format.
     pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
+    /// A writer, where there is one.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 impl fmt::Debug for FormatInfo {
@@ -134,9 +151,14 @@ impl fmt::Debug for FormatInfo {
 }
 
 impl FormatInfo {
+    /// Every format: those of text, and the binary one.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().chain([&binary::INFO])
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
+        FormatInfo::all().find(|format| format.name == name)
     }
 
     /// A reader.
@@ -220,6 +242,10 @@ const SAMPLE_LINES: usize = 16;
 /// The format of `lines`: the one that `name` names or describes, or by the first lines where there
 /// is no name.
 pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, WorkloadError> {
+    if let Some((what, fix)) = binary(lines.peek(1)?) {
+        let file = lines.name().to_owned();
+        return Err(WorkloadError::File { file, what: what.to_owned(), fix: fix.to_owned() });
+    }
     if let Some(name) = name {
         if let Some(own) = columns::own(name) {
             return own.map(|layout| Chosen::Own(Box::new(layout)));
@@ -245,6 +271,21 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     })
 }
 
+/// Binary traces that are known and not read: what they are, and how to make text of them.
+///
+/// A blktrace file starts with 0x65617400 plus the version of the record, in the byte order of the
+/// machine that wrote it (`struct blk_io_trace`, `linux/blktrace_api.h`).
+fn binary(text: &[u8]) -> Option<(&'static str, &'static str)> {
+    let magic: [u8; 4] = *text.first_chunk()?;
+    let words = [u32::from_le_bytes(magic), u32::from_be_bytes(magic)];
+    // A version is a small number, not a letter: text may start with "eat".
+    let known = |word: u32| word & !0xff == 0x6561_7400 && word & 0xff < 0x20;
+    words.into_iter().any(known).then_some((
+        "it is a binary trace of blktrace, it starts with the bytes 0x65617400",
+        "make text of it: blkparse -i FILE -o TEXT",
+    ))
+}
+
 /// The error of a trace without rows.
 pub(crate) fn no_requests(file: String) -> WorkloadError {
     let what = "there are no requests in it".to_owned();
@@ -252,7 +293,13 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 }
 
 fn names() -> String {
-    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the formats that can be written.
+fn writable_names() -> String {
+    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
+    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {

@@ -5,8 +5,9 @@
 //! the application storage unit (ASU), and the unit becomes the stream: units are not laid out one
 //! behind the other. The operation is R or W in either case. Fields behind the fifth are not read.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::write::{Holds, Writer, put, Seconds};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
     whole,
@@ -24,6 +25,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["asu"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -64,6 +66,24 @@ impl Format for Spc {
             },
             flags: Flags::NONE,
         }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Spc)
+}
+
+impl Writer for Spc {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        let op = if *op == RequestOp::Read { 'R' } else { 'W' };
+        let seconds = Seconds(*arrival);
+        put(out, format_args!("{stream},{first_sector},{bytes},{op},{seconds}\n"));
     }
 }
 

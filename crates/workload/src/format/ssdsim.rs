@@ -4,8 +4,9 @@
 //! FAST 2018). Times are whole nanoseconds; for files of this shape in another unit set
 //! `trace.time_scale` (1000 for microseconds). The device becomes the stream.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::write::{Holds, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
 };
@@ -22,10 +23,13 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["device"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
 const COLUMNS: &str = "time ns, device, first sector, sectors, operation between blanks";
+
+const DECIMAL_FIX: &str = "a trace in decimal milliseconds is trace.format = \"disksim\"";
 
 #[derive(Debug)]
 struct Ssdsim;
@@ -48,7 +52,10 @@ impl Format for Ssdsim {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
         Ok(Parsed::Request(Record {
-            time_ns: whole("time", columns[0])?,
+            time_ns: whole("time", columns[0]).map_err(|error| RowError {
+                fix: format!("{}; {DECIMAL_FIX}", error.fix),
+                ..error
+            })?,
             stream: stream("device", columns[1])?,
             first_sector: whole("first sector", columns[2])?,
             sectors: sector_count("sectors", columns[3])?,
@@ -59,6 +66,22 @@ impl Format for Ssdsim {
             },
             flags: Flags::NONE,
         }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Ssdsim)
+}
+
+impl Writer for Ssdsim {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let op = u8::from(*op == RequestOp::Read);
+        put(out, format_args!("{} {stream} {first_sector} {sectors} {op}\n", arrival.as_ns()));
     }
 }
 

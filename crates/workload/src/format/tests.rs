@@ -33,7 +33,7 @@ fn stems(directory: &str, extension: &str) -> Vec<String> {
 #[test]
 fn every_file_of_the_directories_is_registered() {
     let mut written = stems("src/format", ".rs");
-    written.retain(|name| name != "mod" && name != "tests");
+    written.retain(|name| !["binary", "mod", "tests"].contains(&name.as_str()));
     let known: Vec<&str> = WRITTEN.iter().map(|info| info.name).collect();
     assert_eq!(written, known, "add the format to `formats!` in format/mod.rs, in this order");
     let known: Vec<&str> = columns::formats().iter().map(|info| info.name).collect();
@@ -66,6 +66,24 @@ fn one_spoilt_line_does_not_hide_the_format() {
     assert!(FormatInfo::detect(&lines[..1]).is_none());
     assert!(FormatInfo::detect(&[b"\x7fELF\x02\x01", b"\0\0\0"]).is_none());
     assert!(FormatInfo::detect(&[b"0.000 0 11562803200 4096 7"]).is_none());
+}
+
+#[test]
+fn binary_traces_of_blktrace_are_known() {
+    for magic in [[7, b't', b'a', b'e'], [b'e', b'a', b't', 7]] {
+        let bytes = [&magic[..], &[0; 44]].concat();
+        for name in [None, Some("blkparse")] {
+            let mut lines = Lines::new("t", Box::new(std::io::Cursor::new(bytes.clone())));
+            let message = resolve(&mut lines, name).unwrap_err().to_string();
+            assert_eq!(
+                message,
+                "t: it is a binary trace of blktrace, it starts with the bytes 0x65617400; make \
+                 text of it: blkparse -i FILE -o TEXT"
+            );
+        }
+    }
+    assert_eq!(binary(b"eat"), None);
+    assert_eq!(binary(b"eats 1 2 3"), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::request::RequestOp;
 
 use super::*;
-use crate::format::FORMATS;
+use crate::format::{FORMATS, FormatInfo, Parsed, ReaderOptions};
 use crate::random::SplitMix64;
 
 type Read = Result<Vec<Request>, String>;
@@ -40,14 +40,22 @@ fn keys(time_order: TimeOrder) -> TraceKeys {
     TraceKeys { time_order, ..TraceKeys::default() }
 }
 
-fn format_names() -> String {
-    FORMATS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
-}
-
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
+}
+
+/// The rows of the example that are requests.
+fn example_requests(info: &FormatInfo) -> usize {
+    let mut reader = (info.reader)(&ReaderOptions::default());
+    let is_request = |line: &&str| reader.parse(line.as_bytes()) != Ok(Parsed::Other);
+    info.example.lines().filter(is_request).count()
+}
+
+/// The names of all formats, as messages list them.
+fn format_names() -> String {
+    FormatInfo::all().map(|info| info.name).collect::<Vec<_>>().join(", ")
 }
 
 #[test]
@@ -57,7 +65,7 @@ fn every_format_reads_its_example() {
         let blank_lines = format!("\n{}\n \t\n", info.example);
         let unended = info.example.trim_end();
         let expected = read(info.example, &TraceKeys::default()).unwrap();
-        assert_eq!(expected.len(), info.example.lines().count());
+        assert_eq!(expected.len(), example_requests(info));
         assert_eq!(expected[0].arrival, Time::ZERO);
         for text in [&crlf, &blank_lines, unended] {
             assert_eq!(read(text, &TraceKeys::default()).unwrap(), expected, "{text:?}");
@@ -96,16 +104,18 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
     assert_eq!(refused(&gzip(b"")), empty);
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\n\xff\xfe"),
-        "t.txt: its format is not known, it starts with \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set \
-         trace.format to one of NAMES, or convert it"
-            .replace("NAMES", &format_names())
+        format!(
+            "t.txt: its format is not known, it starts with \
+             \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set trace.format to one of {}, or convert it",
+            format_names()
+        )
     );
 }
 
 #[test]
 fn each_format_refuses_a_row_that_was_cut() {
     for info in FORMATS.iter() {
-        let row = info.example.lines().next().unwrap();
+        let row = info.example.lines().last().unwrap();
         let cut = &row[..row.len() / 2];
         let text = format!("{}{cut}", info.example);
         let line = text.lines().count();
@@ -280,7 +290,7 @@ fn every_key_does_something() {
         }
         let mut flipped = plain;
         set(&mut flipped, key, key.flip);
-        let read = |keys| read_on(KEY_TRACE.as_bytes(), keys, Some(1_000_000));
+        let read = |keys| read_on(key_trace(key.name).as_bytes(), keys, Some(64 << 20));
         assert_ne!(read(&plain), read(&flipped), "{}", key.name);
     }
 }
@@ -304,7 +314,7 @@ fn set(keys: &mut TraceKeys, key: &Key, text: &str) {
 #[test]
 fn mutated_traces_never_panic() {
     let mut random = SplitMix64::new(9);
-    let orders = TimeOrder::ALL;
+    let (orders, folds) = (TimeOrder::ALL, Fold::ALL);
     for round in 0..4_000 {
         let info = &FORMATS[random.below_usize(FORMATS.len())];
         let mut text = info.example.repeat(3).into_bytes();
@@ -320,7 +330,10 @@ fn mutated_traces_never_panic() {
             time_order: orders[random.below_usize(orders.len())],
             sort_window: 1 + random.below(4),
             duration_ms: random.below(2) * random.below(1_000_000),
-            fold: Fold::Modulo,
+            fold: folds[random.below_usize(folds.len())],
+            renumber_wrap: random.happens(500_000),
+            align_kib: random.below(2) * random.below(64),
+            end_ms: random.below(2) * random.below(2_000_000_000),
             ..TraceKeys::default()
         };
         let capacity = random.happens(500_000).then(|| random.below(100_000));

@@ -43,6 +43,7 @@ macro_rules! described {
                     events: &LAYOUT.events,
                     splits: &SPLITS,
                     reader: |options| LAYOUT.reader(options),
+                    writer: None,
                 }
             }),+]
         }
