@@ -257,6 +257,20 @@ fn formats_that_look_alike_are_told_apart() {
     assert_eq!(found(&[b"0,303567,3584,w,0.000000"]), Some("spc"));
 }
 
+#[test]
+fn columns_are_found_at_any_place() {
+    let mut random = SplitMix64::new(8);
+    let layout = layout("pipe; - time:s op:R/W offset:B size:B - - ...");
+    for _ in 0..5_000 {
+        let mut field = || "\u{7f}\u{fc}{".repeat(random.below_usize(9));
+        let row = format!("{}|1|R|512|1024|{}|{}|{}", field(), field(), field(), field());
+        let expected = record(1_000_000_000, (1, 2), 0, RequestOp::Read);
+        assert_eq!(self::row(&layout, &row), Ok(expected), "{row}");
+        let error = self::row(&layout, &row.replacen('|', "", 2)).unwrap_err();
+        assert_eq!(error.what, "6 columns instead of at least 7", "{row}");
+    }
+}
+
 /// Worked out with 128 bits and without any code of the reader.
 #[test]
 fn units_and_widening_agree_with_plain_arithmetic() {
