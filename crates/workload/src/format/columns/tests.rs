@@ -56,6 +56,38 @@ fn every_shipped_descriptor_is_right_and_has_a_source() {
     }
 }
 
+/// The document shows every shipped descriptor as one line, which reads rows as the file does.
+#[test]
+fn shipped_descriptors_are_documented() {
+    let document = include_str!("../../../../../docs/TRACES.md");
+    for (name, text) in SHIPPED {
+        let start = format!("| `{name}` | `");
+        let lines = document.lines().filter_map(|line| line.strip_prefix(&start));
+        let shown = lines.filter_map(|line| line.strip_suffix("` |")).next();
+        let shown = grammar::inline(shown.unwrap_or_else(|| panic!("{name} is not documented")));
+        let (shown, file) = (shown.unwrap(), file::parse(name, text).unwrap());
+        assert_eq!(shown.columns, file.columns, "{name}");
+        assert_eq!((&shown.header, shown.base), (&file.header, file.base), "{name}");
+        assert_eq!((shown.delimiter, shown.more), (file.delimiter, file.more), "{name}");
+    }
+}
+
+/// The example of a user's own descriptor, as a file and as one line.
+#[test]
+fn the_documented_example_is_right() {
+    let document = include_str!("../../../../../docs/TRACES.md");
+    let text = document.split("# disk.toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let file = file::parse("disk.toml", text.expect("an example")).unwrap();
+    let line = document.split("In one line that is `").nth(1).expect("one line").split('`').next();
+    let line = layout(&line.unwrap().replace('\n', " "));
+    assert_eq!(file.name, "disk");
+    for layout in [file, line] {
+        let text = ["when,took,...", "100,30,10.0.0.7,sda,WS,x,2056,4,more"];
+        let expected = record(70_000, (8, 8), 0, RequestOp::Write);
+        assert_eq!(rows(&layout, &ReaderOptions::default(), &text), [expected]);
+    }
+}
+
 /// Rows in the public layouts, with values worked out by hand. The published files of each, where
 /// at hand, were compared with one-liners such as
 /// `zcat rsrch_1.csv.gz | awk -F, '{n[$4]++; b[$4] += $6} END {for (k in n) print k, n[k], b[k]}'`
