@@ -5,13 +5,14 @@ use std::sync::Arc;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
-use super::classes::{OPS, PAUSE_NS, TRAITS, size_class, trait_of};
+use super::classes::{OPS, PACES, TRAITS, pace_of, range_of, size_class, trait_of, work_ns};
 use super::deck::Deck;
 use super::gaps::GapDecks;
 use super::keys::ProfileKeys;
 use super::places::Places;
 use super::tables::Profile;
-use super::walk::{Guide, Walk};
+use super::history::PAGE_SECTORS;
+use super::walk::{Guide, Traits, Walk};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{RequestSource, SourceStats};
@@ -27,9 +28,6 @@ pub struct Twin {
     position: Position,
     chain: Chain,
     clock: Clock,
-    /// By operation and class of size.
-    sizes: Vec<Deck>,
-    size_random: SplitMix64,
     places: Places,
     time_scale: u64,
     stats: SourceStats,
@@ -46,7 +44,7 @@ struct Position {
     left: u64,
 }
 
-/// Symbols and the gaps before them.
+/// What happens, when and how much; not where.
 #[derive(Clone, Debug)]
 struct Chain {
     walk: Walk,
@@ -56,23 +54,39 @@ struct Chain {
     at: usize,
     random: SplitMix64,
     gaps: GapDecks,
+    /// By operation and class of size.
+    sizes: Vec<Deck>,
+    size_random: SplitMix64,
 }
 
 impl Chain {
     fn new(profile: &Profile, seed: u64) -> Self {
-        let mut random = SplitMix64::stream(seed, 1);
-        let kind = |symbol: &[u64; 4]| trait_of(symbol[0], symbol[2], &profile.gap_bounds_ns);
-        let mut guide = Guide::new(profile.symbols.iter().map(kind).collect(), TRAITS);
+        let random = SplitMix64::stream(seed, 1);
+        let traits = |symbol: &[u64; 5]| Traits {
+            number: trait_of(symbol[0], symbol[2], &profile.gap_bounds_ns),
+            gap: range_of(symbol[2], &profile.gap_bounds_ns),
+            load: range_of(symbol[4], &profile.load_bounds_ns),
+        };
+        let mut guide = Guide::new(profile.symbols.iter().map(traits).collect(), TRAITS);
         let start = index(profile.first);
-        let walk = Walk::new(&[], start, &mut guide, &mut random);
+        let walk = Walk::new(&[], start, &mut guide);
         let gaps = GapDecks::new(&profile.gaps, SplitMix64::stream(seed, 3));
-        Self { walk, guide, start, at: start, random, gaps }
+        let classes = profile.size_bounds.len() + 1;
+        let mut sizes = vec![Deck::default(); OPS * classes];
+        for table in &profile.sizes {
+            for &card in &table.sectors {
+                let class = size_class(card[0], &profile.size_bounds);
+                sizes[index(table.op) * classes + class].add(card);
+            }
+        }
+        let size_random = SplitMix64::stream(seed, 2);
+        Self { walk, guide, start, at: start, random, gaps, sizes, size_random }
     }
 
     /// Starts a walk over the moves of a phase.
     fn start(&mut self, profile: &Profile, phase: usize) {
         let moves = &profile.phase[phase].moves;
-        self.walk = Walk::new(moves, self.start, &mut self.guide, &mut self.random);
+        self.walk = Walk::new(moves, self.start, &mut self.guide);
     }
 
     /// Goes to the next symbol and returns the gap before it.
@@ -81,7 +95,23 @@ impl Chain {
             self.start(profile, phase);
         }
         self.at = self.walk.next(&mut self.guide, &mut self.random).expect("a phase has moves");
-        self.gaps.draw(index(profile.symbols[self.at][2]))
+        let (least, most) = self.guide.symbols[self.at].gaps(self.guide.load_ns);
+        let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most).max(least);
+        self.guide.load_ns = self.guide.load_ns.saturating_sub(gap);
+        gap
+    }
+
+    /// The size of the request of the symbol that the chain is at.
+    fn size(&mut self, profile: &Profile) -> u32 {
+        let [op, size, ..] = profile.symbols[self.at].map(index);
+        if RequestOp::ALL[op] == RequestOp::Flush {
+            return 0;
+        }
+        let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
+        let sectors = sizes.deal(&mut self.size_random).expect("sizes were checked");
+        let work = work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS));
+        self.guide.load_ns = self.guide.load_ns.saturating_add(work);
+        u32::try_from(sectors).expect("sizes were checked")
     }
 }
 
@@ -93,37 +123,42 @@ struct Clock {
     /// So far, and of the whole segment.
     sums: Sums,
     totals: Sums,
+    /// Gaps of this pace and longer ones are stretched.
+    from: usize,
 }
 
-/// What gaps add up to: those inside bursts, and pauses.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    gaps: u128,
-    pauses: u128,
-}
+/// What gaps add up to, by pace.
+type Sums = [u128; PACES];
 
-impl Sums {
-    fn add(&mut self, gap_ns: u64) {
-        if gap_ns < PAUSE_NS {
-            self.gaps += u128::from(gap_ns);
-        } else {
-            self.pauses += u128::from(gap_ns);
-        }
-    }
-}
+/// The first pace that is a pause, not a gap inside a burst.
+const FIRST_PAUSE: usize = 2;
 
 impl Clock {
-    /// Pauses are stretched if there are any and there is room for the other gaps; otherwise all
-    /// gaps are. No sum reaches 2^64, so no product overflows.
+    fn new(start_ns: u128, duration_ns: u128, totals: Sums) -> Self {
+        // The longest pauses are stretched, if that does not make them much shorter; otherwise
+        // shorter ones too, and where there are no pauses all gaps.
+        let fixed = |from: usize| totals[..from].iter().sum::<u128>();
+        let from = (FIRST_PAUSE..PACES).rev().find(|&from| {
+            let stretched = totals[from..].iter().sum::<u128>();
+            stretched > 0 && fixed(from) + stretched / 2 <= duration_ns
+        });
+        let pauses = totals[FIRST_PAUSE..].iter().sum::<u128>();
+        let any = if pauses > 0 && fixed(FIRST_PAUSE) < duration_ns { FIRST_PAUSE } else { 0 };
+        Self { start_ns, duration_ns, sums: Sums::default(), totals, from: from.unwrap_or(any) }
+    }
+
+    fn add(&mut self, gap_ns: u64) {
+        self.sums[pace_of(gap_ns)] += u128::from(gap_ns);
+    }
+
+    /// No sum reaches 2^64, so no product overflows.
     fn now(&self) -> u128 {
-        let Self { start_ns, duration_ns, sums, totals } = self;
-        if totals.pauses > 0 && totals.gaps < *duration_ns {
-            let room = duration_ns - totals.gaps;
-            start_ns + sums.gaps + sums.pauses * room / totals.pauses
-        } else {
-            let all = (totals.gaps + totals.pauses).max(1);
-            start_ns + (sums.gaps + sums.pauses) * duration_ns / all
-        }
+        let parts = |sums: &Sums| {
+            let (fixed, stretched) = sums.split_at(self.from);
+            (fixed.iter().sum::<u128>(), stretched.iter().sum::<u128>())
+        };
+        let ((fixed, stretched), (all_fixed, all)) = (parts(&self.sums), parts(&self.totals));
+        self.start_ns + fixed + stretched * (self.duration_ns - all_fixed) / all.max(1)
     }
 }
 
@@ -136,21 +171,11 @@ impl Twin {
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
         let span = span(&profile, keys, capacity_sectors)?;
-        let classes = profile.size_bounds.len() + 1;
-        let mut sizes = vec![Deck::default(); OPS * classes];
-        for table in &profile.sizes {
-            for &card in &table.sectors {
-                let class = size_class(card[0], &profile.size_bounds);
-                sizes[index(table.op) * classes + class].add(card);
-            }
-        }
         Ok(Self {
             requests: if keys.requests == 0 { profile.requests() } else { keys.requests },
             position: Position::default(),
             chain: Chain::new(&profile, seed),
             clock: Clock::default(),
-            sizes,
-            size_random: SplitMix64::stream(seed, 2),
             places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -179,12 +204,9 @@ impl Twin {
                 u128::from(row.duration_ns) * u128::from(left) / u128::from(row.requests());
             self.chain.guide.want(&row.counts);
             self.position = Position { phase, segment, fitted: behind, left };
-            self.clock = Clock {
-                start_ns: self.clock.start_ns + self.clock.duration_ns,
-                duration_ns,
-                sums: Sums::default(),
-                totals: self.measure(),
-            };
+            let start_ns = self.clock.start_ns + self.clock.duration_ns;
+            self.clock = Clock::new(start_ns, duration_ns, self.measure());
+            if std::env::var("SEG").is_ok() { eprintln!("SEG {phase} {segment} t={}ms want {}us got {:?}us from {} counts {:?}", start_ns/1_000_000, duration_ns/1000, self.clock.totals.map(|t| t/1000), self.clock.from, row.counts); }
             self.position.segment += 1;
             if self.position.segment == self.profile.phase[phase].segments.len() && left == 0 {
                 (self.position.phase, self.position.segment) = (phase + 1, 0);
@@ -197,7 +219,9 @@ impl Twin {
         let mut chain = self.chain.clone();
         let mut sums = Sums::default();
         for _ in 0..self.position.left {
-            sums.add(chain.next(&self.profile, self.position.phase));
+            let gap = chain.next(&self.profile, self.position.phase);
+            chain.size(&self.profile);
+            sums[pace_of(gap)] += u128::from(gap);
         }
         sums
     }
@@ -217,18 +241,16 @@ impl RequestSource for Twin {
             }
             self.next_segment();
             let gap = self.chain.next(&self.profile, self.position.phase);
-            self.clock.sums.add(gap);
+            self.clock.add(gap);
             self.position.left -= 1;
         }
         self.stats.requests += 1;
         let now = self.clock.now() * u128::from(self.time_scale) / 1_000_000;
         let arrival = u64::try_from(now).expect("times were checked");
-        let [op, size, _, kind] = self.profile.symbols[self.chain.at].map(index);
-        let (mut first_sector, mut sectors) = (0, 0);
+        let [op, _, _, kind, _] = self.profile.symbols[self.chain.at].map(index);
+        let sectors = self.chain.size(&self.profile);
+        let mut first_sector = 0;
         if RequestOp::ALL[op] != RequestOp::Flush {
-            let sizes = &mut self.sizes[op * (self.profile.size_bounds.len() + 1) + size];
-            let card = sizes.deal(&mut self.size_random).expect("sizes were checked");
-            sectors = u32::try_from(card).expect("sizes were checked");
             first_sector = self.places.draw(op, kind, sectors);
         }
         Ok(Some(Request {
