@@ -50,7 +50,7 @@ pub(super) const GIVEN_UP: [Bound; 12] = [
     Bound::Size(64),
     Bound::Load(2_000_000),
     Bound::Gap(200_000),
-    Bound::Size(128),
+    Bound::Size(256),
     Bound::Gap(15_000_000),
     Bound::Size(32),
     Bound::Load(250_000_000),
@@ -73,15 +73,20 @@ const PACE_BOUNDS_NS: [u64; 6] =
     [700_000, 5_000_000, 60_000_000, 300_000_000, 1_500_000_000, 12_000_000_000];
 /// Classes of gaps that segments count apart.
 pub(super) const PACES: usize = PACE_BOUNDS_NS.len() + 1;
-/// Traits of a symbol that segments count: whether it is a read, and its pace.
-pub(super) const TRAITS: usize = 2 * PACES;
+/// Sizes (inclusive) up to which a request is small, in sectors.
+const SMALL_SECTORS: u64 = 128;
+/// Traits of a symbol that segments count: its pace, and whether it is a read, a large write or
+/// anything else.
+pub(super) const TRAITS: usize = 3 * PACES;
 
-/// The trait of a request of this operation with a gap of this class before it; `bounds` are those
-/// of the classes.
-pub(super) fn trait_of(op: u64, gap_class: u64, bounds: &[u64]) -> usize {
-    // The least gap of a class decides, so that it does not matter which bounds were given up.
-    let (least, _) = range_of(gap_class, bounds);
-    2 * pace_of(least) + usize::from(op != RequestOp::Read as u64)
+/// The trait of a request: of this operation, with a gap and a size of classes that start here.
+pub(super) fn trait_of(op: u64, least_gap_ns: u64, sectors_below: u64) -> usize {
+    let sort = match RequestOp::ALL[usize::try_from(op).expect("operations were checked")] {
+        RequestOp::Read => 0,
+        RequestOp::Write if sectors_below >= SMALL_SECTORS => 2,
+        _ => 1,
+    };
+    3 * pace_of(least_gap_ns) + sort
 }
 
 /// The pace of a gap.
@@ -181,7 +186,9 @@ mod tests {
             Bound::Size(_) | Bound::Load(_) => None,
         });
         assert!(gaps.clone().all(|bound| GAP_BOUNDS_NS.contains(&bound)));
-        assert_eq!(trait_of(0, 0, &GAP_BOUNDS_NS), 0);
-        assert_eq!(trait_of(1, 12, &GAP_BOUNDS_NS), TRAITS - 1);
+        assert!(SIZE_BOUNDS.contains(&SMALL_SECTORS));
+        assert!(!GIVEN_UP.contains(&Bound::Size(SMALL_SECTORS)));
+        assert_eq!(trait_of(0, 0, 0), 0);
+        assert_eq!(trait_of(1, u64::MAX, 128), TRAITS - 1);
     }
 }

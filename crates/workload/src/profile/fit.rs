@@ -7,7 +7,7 @@ use flashyard_core::request::{Request, RequestOp};
 
 use super::classes::{
     AGAIN, Bound, ELSEWHERE, GAP_BOUNDS_NS, GIVEN_UP, KINDS, LOAD_BOUNDS_NS, OPS, RANKS, RUN_ON,
-    RUN_OTHER, RUN_OVER, SIZE_BOUNDS, TRAITS, gap_class, rank_class, size_class, trait_of, work_ns,
+    RUN_OTHER, RUN_OVER, SIZE_BOUNDS, TRAITS, gap_class, range_of, rank_class, size_class, trait_of, work_ns,
 };
 use super::gaps::GapCounts;
 use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, Place, RUNS, ZONE_SECTORS};
@@ -159,8 +159,12 @@ impl Fit {
             bounds.give_up(bound);
             (symbols, names) = rename(&self.symbols, &bounds);
         }
-        let traits: Vec<usize> =
-            symbols.iter().map(|symbol| trait_of(symbol[0], symbol[2], &bounds.gaps)).collect();
+        let traits: Vec<usize> = symbols
+            .iter()
+            .map(|&[op, size, gap, ..]| {
+                trait_of(op, range_of(gap, &bounds.gaps).0, range_of(size, &bounds.sizes).0)
+            })
+            .collect();
         let mut places = Vec::new();
         for (index, counts) in self.places.into_iter().enumerate() {
             if counts.ranks.is_empty() {

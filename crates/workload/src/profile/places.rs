@@ -20,6 +20,9 @@ const TRIES: usize = 12;
 /// How far a rank may be from the one that was drawn, so that the place is what it should be.
 const NEARBY: usize = 16;
 
+/// Anywhere in pages not touched yet.
+const NEW_AND_FRESH: usize = 2 * ELSEWHERE_LABELS - 1;
+
 /// Pages of a chunk.
 const CHUNK_PAGES: u64 = CHUNK_SECTORS / PAGE_SECTORS;
 
@@ -68,7 +71,7 @@ impl Places {
             _ => None,
         };
         let first = found.filter(|&first| first <= last).unwrap_or_else(|| {
-            let label = if kind == ELSEWHERE { label } else { 2 * ELSEWHERE_LABELS - 1 };
+            let label = if kind == ELSEWHERE { label } else { NEW_AND_FRESH };
             self.elsewhere(op, label, sectors)
         });
         let first = first.min(last);
@@ -77,15 +80,16 @@ impl Places {
     }
 
     /// The end of another run than the latest: that of the rank, or another one as fresh as it
-    /// should be.
+    /// should be. A run that should go on in pages not touched yet, and cannot, goes on elsewhere.
     fn other_end(&self, label: usize, sectors: u32) -> Option<u64> {
         let (rank, fresh) = (label % RUNS, label >= RUNS);
-        let suits = |&end: &u64| self.history.is_fresh(end, sectors) == fresh;
+        let suits = |&end: &u64| self.suits(end, sectors, fresh);
         let wanted = self.history.end(rank);
         if wanted.as_ref().is_some_and(suits) {
             return wanted;
         }
-        (1..RUNS).filter_map(|rank| self.history.end(rank)).find(suits).or(wanted)
+        let other = (1..RUNS).filter_map(|rank| self.history.end(rank)).find(suits);
+        if fresh { other } else { other.or(wanted) }
     }
 
     /// An earlier start of about the rank, from which the request ends as it should.
@@ -102,6 +106,15 @@ impl Places {
         };
         let near = nearby(rank).filter_map(|rank| starts.get(rank)).find(suits);
         near.or_else(|| starts.get(rank))
+    }
+
+    /// Whether a request lies in pages none of which was touched, or ends in one that was.
+    fn suits(&self, first: u64, sectors: u32, fresh: bool) -> bool {
+        if fresh {
+            self.history.is_untouched(first, sectors)
+        } else {
+            !self.history.is_fresh(first, sectors)
+        }
     }
 
     fn elsewhere(&mut self, op: usize, label: usize, sectors: u32) -> u64 {
@@ -129,12 +142,7 @@ impl Places {
                 let page = (page + more) % CHUNK_PAGES;
                 let first = chunk * CHUNK_SECTORS + page * PAGE_SECTORS + sector;
                 fallback.get_or_insert(first);
-                let suits = if fresh {
-                    self.history.is_untouched(first, sectors)
-                } else {
-                    !self.history.is_fresh(first, sectors)
-                };
-                if suits && !self.history.is_known(first) {
+                if self.suits(first, sectors, fresh) && !self.history.is_known(first) {
                     return first;
                 }
             }
@@ -142,12 +150,12 @@ impl Places {
         fallback.unwrap_or(0)
     }
 
-    /// A zone that is not remembered, if one is found.
+    /// A zone that is not remembered, if one is found; rather one with room for a run behind it.
     fn new_zone(&mut self) -> u64 {
         let mut zone = 0;
-        for _ in 0..TRIES {
+        for room in (0..TRIES as u64).rev() {
             zone = self.random.below(self.span.div_ceil(ZONE_SECTORS));
-            if !self.history.zones().contains(zone) {
+            if (zone..=zone + room).all(|zone| !self.history.zones().contains(zone)) {
                 break;
             }
         }

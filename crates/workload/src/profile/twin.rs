@@ -63,7 +63,11 @@ impl Chain {
     fn new(profile: &Profile, seed: u64) -> Self {
         let random = SplitMix64::stream(seed, 1);
         let traits = |symbol: &[u64; 5]| Traits {
-            number: trait_of(symbol[0], symbol[2], &profile.gap_bounds_ns),
+            number: trait_of(
+                symbol[0],
+                range_of(symbol[2], &profile.gap_bounds_ns).0,
+                range_of(symbol[1], &profile.size_bounds).0,
+            ),
             gap: range_of(symbol[2], &profile.gap_bounds_ns),
             load: range_of(symbol[4], &profile.load_bounds_ns),
         };
