@@ -1,5 +1,6 @@
 //! Requests made of a profile.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -17,6 +18,9 @@ use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{RequestSource, SourceStats};
 
+/// How much later than planned a request arrives at most.
+const MOST_LATE_NS: u64 = 250_000_000;
+
 /// Sectors of a MiB.
 const MIB_SECTORS: u64 = 2_048;
 
@@ -28,6 +32,12 @@ pub struct Twin {
     position: Position,
     chain: Chain,
     clock: Clock,
+    /// Of the next request.
+    arrival_ns: u64,
+    /// The load that the next request would meet if it came at once.
+    load_ns: u64,
+    /// The last arrival.
+    end_ns: u64,
     places: Places,
     time_scale: u64,
     stats: SourceStats,
@@ -93,28 +103,39 @@ impl Chain {
         self.walk = Walk::new(moves, self.start, &mut self.guide);
     }
 
-    /// Goes to the next symbol and returns the gap before it.
-    fn next(&mut self, profile: &Profile, phase: usize) -> u64 {
+    /// Goes to the next symbol. Returns the size of the request of the symbol before, chosen so that
+    /// the next request meets the load that it should, and the gap between the two.
+    fn next(&mut self, profile: &Profile, phase: usize) -> (u32, u64) {
         if self.walk.left() == 0 {
             self.start(profile, phase);
         }
+        let before = self.at;
         self.at = self.walk.next(&mut self.guide, &mut self.random).expect("a phase has moves");
+        let Traits { gap: (shortest, longest), load: (idle, busy), .. } =
+            self.guide.symbols[self.at];
+        let loads = idle.saturating_add(shortest)..busy.saturating_add(longest);
+        let sectors = self.size(profile, before, loads);
         let (least, most) = self.guide.symbols[self.at].gaps(self.guide.load_ns);
-        let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most).max(least);
+        let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most);
         self.guide.load_ns = self.guide.load_ns.saturating_sub(gap);
-        gap
+        (sectors, gap)
     }
 
-    /// The size of the request of the symbol that the chain is at.
-    fn size(&mut self, profile: &Profile) -> u32 {
-        let [op, size, ..] = profile.symbols[self.at].map(index);
+    /// The size of a request of this symbol, rather one after which the load is one of `loads`.
+    fn size(&mut self, profile: &Profile, symbol: usize, loads: Range<u64>) -> u32 {
+        let [op, size, ..] = profile.symbols[symbol].map(index);
         if RequestOp::ALL[op] == RequestOp::Flush {
             return 0;
         }
+        let before = self.guide.load_ns;
+        let load = |sectors: u64| {
+            before.saturating_add(work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS)))
+        };
         let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
-        let sectors = sizes.deal(&mut self.size_random).expect("sizes were checked");
-        let work = work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS));
-        self.guide.load_ns = self.guide.load_ns.saturating_add(work);
+        let sectors = sizes
+            .deal_if(&mut self.size_random, |_| true)
+            .expect("sizes were checked");
+        self.guide.load_ns = load(sectors);
         u32::try_from(sectors).expect("sizes were checked")
     }
 }
@@ -180,6 +201,9 @@ impl Twin {
             position: Position::default(),
             chain: Chain::new(&profile, seed),
             clock: Clock::default(),
+            arrival_ns: 0,
+            load_ns: 0,
+            end_ns: profile.duration_ns(),
             places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -196,7 +220,10 @@ impl Twin {
             u64::try_from(part).expect("a part of the requests")
         };
         while self.position.left == 0 {
-            let Position { phase, segment, fitted, .. } = self.position;
+            let Position { mut phase, mut segment, fitted, .. } = self.position;
+            if segment == self.profile.phase[phase].segments.len() {
+                (phase, segment) = (phase + 1, 0);
+            }
             if segment == 0 {
                 self.chain.start = self.chain.at;
                 self.chain.start(&self.profile, phase);
@@ -210,11 +237,25 @@ impl Twin {
             self.position = Position { phase, segment, fitted: behind, left };
             let start_ns = self.clock.start_ns + self.clock.duration_ns;
             self.clock = Clock::new(start_ns, duration_ns, self.measure());
-            if std::env::var("SEG").is_ok() { eprintln!("SEG {phase} {segment} t={}ms want {}us got {:?}us from {} counts {:?}", start_ns/1_000_000, duration_ns/1000, self.clock.totals.map(|t| t/1000), self.clock.from, row.counts); }
             self.position.segment += 1;
-            if self.position.segment == self.profile.phase[phase].segments.len() && left == 0 {
-                (self.position.phase, self.position.segment) = (phase + 1, 0);
-            }
+        }
+    }
+
+    /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
+    /// meet more load than its class allows. What is late so is made up for in the next pauses.
+    fn next_arrival(&mut self, at: usize, sectors: u32) {
+        let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
+        let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
+        let load = self.load_ns.saturating_add(work);
+        let (least, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
+        let planned = u64::try_from(self.clock.now()).expect("times were checked");
+        let latest = planned.saturating_add(MOST_LATE_NS).min(self.end_ns);
+        let wanted = self.arrival_ns.saturating_add(least);
+        let next = if wanted <= latest { wanted } else { self.arrival_ns }.max(planned);
+        self.load_ns = load.saturating_sub(next - self.arrival_ns);
+        self.arrival_ns = next;
+        if self.stats.requests + 1 == self.requests {
+            self.arrival_ns = self.end_ns.max(planned);
         }
     }
 
@@ -223,8 +264,7 @@ impl Twin {
         let mut chain = self.chain.clone();
         let mut sums = Sums::default();
         for _ in 0..self.position.left {
-            let gap = chain.next(&self.profile, self.position.phase);
-            chain.size(&self.profile);
+            let (_, gap) = chain.next(&self.profile, self.position.phase);
             sums[pace_of(gap)] += u128::from(gap);
         }
         sums
@@ -236,29 +276,29 @@ impl RequestSource for Twin {
         if self.stats.requests == self.requests {
             return Ok(None);
         }
-        if self.stats.requests > 0 {
-            if self.position.left == 0 {
-                let phase = &self.profile.phase[self.position.phase];
-                if self.position.segment == phase.segments.len() {
-                    (self.position.phase, self.position.segment) = (self.position.phase + 1, 0);
-                }
-            }
-            self.next_segment();
-            let gap = self.chain.next(&self.profile, self.position.phase);
-            self.clock.add(gap);
-            self.position.left -= 1;
-        }
         self.stats.requests += 1;
-        let now = self.clock.now() * u128::from(self.time_scale) / 1_000_000;
-        let arrival = u64::try_from(now).expect("times were checked");
-        let [op, _, _, kind, _] = self.profile.symbols[self.chain.at].map(index);
-        let sectors = self.chain.size(&self.profile);
+        let at = self.chain.at;
+        let arrival_ns = u128::from(self.arrival_ns) * u128::from(self.time_scale) / 1_000_000;
+        let arrival_ns = u64::try_from(arrival_ns).expect("times were checked");
+        let sectors = if self.stats.requests == self.requests {
+            self.chain.size(&self.profile, at, 0..u64::MAX)
+        } else {
+            if self.position.left == 0 {
+                self.next_segment();
+            }
+            let (sectors, gap) = self.chain.next(&self.profile, self.position.phase);
+            self.position.left -= 1;
+            self.clock.add(gap);
+            self.next_arrival(at, sectors);
+            sectors
+        };
+        let [op, _, _, kind, _] = self.profile.symbols[at].map(index);
         let mut first_sector = 0;
         if RequestOp::ALL[op] != RequestOp::Flush {
             first_sector = self.places.draw(op, kind, sectors);
         }
         Ok(Some(Request {
-            arrival: Time::from_ns(arrival),
+            arrival: Time::from_ns(arrival_ns),
             first_sector,
             sectors,
             stream: 0,
