@@ -243,14 +243,15 @@ impl Twin {
 
     /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
     /// meet more load than its class allows. What is late so is made up for in the next pauses.
-    fn next_arrival(&mut self, at: usize, sectors: u32) {
+    fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
         let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
         let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
         let load = self.load_ns.saturating_add(work);
         let (least, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
         let planned = u64::try_from(self.clock.now()).expect("times were checked");
         let latest = planned.saturating_add(MOST_LATE_NS).min(self.end_ns);
-        let wanted = self.arrival_ns.saturating_add(least);
+        let in_burst = if pace_of(gap_ns) < FIRST_PAUSE { gap_ns } else { 0 };
+        let wanted = self.arrival_ns.saturating_add(least.max(in_burst));
         let next = if wanted <= latest { wanted } else { self.arrival_ns }.max(planned);
         self.load_ns = load.saturating_sub(next - self.arrival_ns);
         self.arrival_ns = next;
@@ -289,7 +290,7 @@ impl RequestSource for Twin {
             let (sectors, gap) = self.chain.next(&self.profile, self.position.phase);
             self.position.left -= 1;
             self.clock.add(gap);
-            self.next_arrival(at, sectors);
+            self.next_arrival(at, sectors, gap);
             sectors
         };
         let [op, _, _, kind, _] = self.profile.symbols[at].map(index);
