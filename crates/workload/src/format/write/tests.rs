@@ -64,6 +64,11 @@ fn degraded(requests: &[Request], holds: &Holds) -> (Vec<Request>, Losses) {
             }
         };
         let flags = Flags::from_bits(request.flags.bits() & holds.flags.bits()).unwrap();
+        let mut request = request;
+        if request.op == RequestOp::Flush && !holds.flush_ranges {
+            losses.flush_ranges += u64::from(request.first_sector > 0 || request.sectors > 0);
+            (request.first_sector, request.sectors) = (0, 0);
+        }
         losses.times += u64::from(rounded != ns);
         losses.streams += u64::from(stream != request.stream);
         losses.flags += u64::from(flags != request.flags);
