@@ -144,7 +144,8 @@ pub(crate) struct TraceConvertArgs {
     /// flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Sets a key of `[trace]`, `[generator]`, `[pattern]` or `[mix]` of every workload; repeatable.
+    /// Sets a key of `[trace]`, `[generator]`, `[pattern]` or `[mix]` of every workload;
+    /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of generated workloads; default: 1.
