@@ -50,6 +50,10 @@ fn text(format: &str) -> Vec<u8> {
                 if op == 1 { "W" } else { "r" }
             ),
             "ssdsim" => format!("{} {} {sector} 8 {op}\n", n * 1_000_000, n % 24),
+            "tencent" => format!("{s},{sector},8,{op},{}\n", n % 24),
+            "heimdall" => {
+                format!("{}.{:03} 0 {} 4096 {op}\n", n / 50, n % 50 * 20, sector * 512)
+            }
             _ => panic!("a new format needs a row here: {format}"),
         }
     };
@@ -69,7 +73,9 @@ fn open(text: Vec<u8>, keys: &TraceKeys) -> Trace {
         .expect("the trace is right")
 }
 
-#[divan::bench(args = ["biotracer", "blkparse", "disksim", "fio", "msr", "spc", "ssdsim"])]
+#[divan::bench(args = [
+    "biotracer", "blkparse", "disksim", "fio", "heimdall", "msr", "spc", "ssdsim", "tencent",
+])]
 fn parse(bencher: Bencher<'_, '_>, format: &str) {
     let text = text(format);
     let bytes = BytesCount::of_slice(&text);

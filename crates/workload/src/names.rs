@@ -10,7 +10,7 @@ use crate::format::RowError;
 pub(crate) struct Names {
     numbers: BTreeMap<Box<[u8]>, u16>,
     /// The name that was asked for last, which most often is the next one too.
-    last: Box<[u8]>,
+    last: Vec<u8>,
     last_number: u16,
 }
 
@@ -20,11 +20,13 @@ impl Names {
         if *self.last == *name && !self.numbers.is_empty() {
             return Ok(self.last_number);
         }
-        let (key, number) = match self.numbers.get_key_value(name) {
-            Some((key, &number)) => (key.clone(), number),
-            None => (name.into(), self.insert(column, name)?),
+        let number = match self.numbers.get(name) {
+            Some(&number) => number,
+            None => self.insert(column, name)?,
         };
-        (self.last, self.last_number) = (key, number);
+        self.last.clear();
+        self.last.extend_from_slice(name);
+        self.last_number = number;
         Ok(number)
     }
 

@@ -172,6 +172,23 @@ fn a_workload_file_finds_its_trace_beside_itself() {
 }
 
 #[test]
+fn a_users_own_columns_are_read_from_a_file_and_from_the_command_line() {
+    let folder = Folder::with("sub/t.csv", "when;what;at;much\n9.5;R;8;8\n9.75;W;16;4\n");
+    let columns = "[\"time:ms\", \"op:R/W\", \"offset:sector\", \"size:KiB\"]";
+    let text = format!("delimiter = \"semicolon\"\nheader = 1\ncolumns = {columns}\n");
+    folder.write("sub/own.toml", text);
+    folder.write("sub/w.toml", "[trace]\npath = \"t.csv\"\nformat = \"own.toml\"\n");
+    let file = json(&folder, &["sub/w.toml"]);
+    assert_eq!(int(&file, "workload.reads"), 1);
+    assert_eq!(int(&file, "workload.last_ns"), 250_000);
+    let line = "semicolon header; time:ms op:R/W offset:sector size:KiB";
+    for format in ["sub/own.toml", line] {
+        let run = json(&folder, &["sub/t.csv", "--set", &format!("trace.format={format}")]);
+        assert_eq!(without_command(run), without_command(file.clone()), "{format}");
+    }
+}
+
+#[test]
 fn a_workload_file_changes_what_its_base_has() {
     let folder = Folder::new();
     let check = |text: &str, args: &[&str]| {

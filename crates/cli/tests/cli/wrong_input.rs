@@ -300,6 +300,11 @@ fn workload_files_with_problems_are_refused_with_their_lines() {
     check("[trace]\npath = \"none.txt\"\n", "none.txt: cannot be read, ...");
     let format = "trace.format: there is no format \"csv\"; the formats are ...";
     check("[trace]\npath = \"w.toml\"\nformat = \"csv\"\n", format);
+    let columns = "trace.format: there is no column size; name the columns in ...";
+    let text = "[trace]\npath = \"w.toml\"\nformat = \"comma; time:s op:R/W offset:B\"\n";
+    check(text, columns);
+    let missing = "none.toml: cannot be read, ...";
+    check("[trace]\npath = \"w.toml\"\nformat = \"none.toml\"\n", missing);
 }
 
 #[test]

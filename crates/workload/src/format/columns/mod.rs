@@ -8,11 +8,13 @@ mod file;
 mod grammar;
 mod op;
 mod reader;
+mod writer;
 
 use std::sync::LazyLock;
 
 use self::op::OpCodes;
 use self::reader::Reader;
+use self::writer::Rows;
 use super::{Format, FormatInfo, ReaderOptions};
 use crate::error::WorkloadError;
 use crate::trace::Event;
@@ -43,7 +45,7 @@ macro_rules! described {
                     events: &LAYOUT.events,
                     splits: &SPLITS,
                     reader: |options| LAYOUT.reader(options),
-                    writer: None,
+                    writer: Some(|| Box::new(Rows::new(&LAYOUT))),
                 }
             }),+]
         }

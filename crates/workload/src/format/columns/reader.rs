@@ -1,8 +1,6 @@
 //! Reading rows by a descriptor: a plan is made once, then each row costs one pass over its text
 //! and one number at a time. Nothing is allocated for a row once all streams have been seen.
 
-use std::collections::BTreeMap;
-
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 
 use super::super::{
@@ -12,6 +10,7 @@ use super::super::{
 use super::op::OpCodes;
 use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 use crate::error::quoted;
+use crate::names::Names;
 use crate::number::{NumberError, decimal, integer};
 use crate::trace::Event;
 
@@ -56,6 +55,9 @@ pub(super) fn clock(layout: &Layout, event: Event) -> Option<Clock> {
     }
 }
 
+/// What messages call all columns of streams together.
+const ALL_STREAMS: &str = "the columns of streams";
+
 /// What makes the streams.
 #[derive(Debug)]
 enum Split {
@@ -82,7 +84,9 @@ pub(super) struct Reader {
     size: (usize, u64),
     base: u64,
     split: Split,
-    streams: Streams,
+    streams: Names,
+    /// Room to put the values of several columns together.
+    key: Vec<u8>,
     /// Where the columns of the row begin and end.
     bounds: Vec<(usize, usize)>,
 }
@@ -114,7 +118,8 @@ impl Reader {
             size: size.expect("a layout has lengths"),
             base: layout.base,
             split: split_of(layout, options.split),
-            streams: Streams::default(),
+            streams: Names::default(),
+            key: Vec::new(),
             bounds: Vec::with_capacity(layout.columns.len() + 1),
         }
     }
@@ -164,7 +169,8 @@ impl Reader {
         }
     }
 
-    /// First sector and sectors of the row; ranges of bytes are widened to whole sectors.
+    /// First sector and sectors of the row; ranges of bytes are widened to whole sectors. A length
+    /// of 0 is none.
     fn range(&self, line: &[u8]) -> Result<(u64, u32), RowError> {
         let (column, unit) = self.offset;
         let value = self.number(line, column)?;
@@ -187,7 +193,7 @@ impl Reader {
         let (column, unit) = self.size;
         let count = self.number(line, column)?;
         if count == 0 {
-            return Err(empty_request("size"));
+            return Ok((first, 0));
         }
         let bytes = count.checked_mul(unit).and_then(|bytes| bytes.checked_add(before));
         let sectors = bytes.and_then(|bytes| u32::try_from(bytes.div_ceil(sector)).ok());
@@ -209,9 +215,9 @@ impl Reader {
                     None => &[],
                 };
                 if let [column] = columns[..] {
-                    return self.streams.number(text(column));
+                    return self.streams.number(&self.names[column], text(column));
                 }
-                let mut key = std::mem::take(&mut self.streams.key);
+                let key = &mut self.key;
                 key.clear();
                 for (at, &column) in columns.iter().enumerate() {
                     if at > 0 {
@@ -219,9 +225,7 @@ impl Reader {
                     }
                     key.extend_from_slice(text(column));
                 }
-                let number = self.streams.number(&key);
-                self.streams.key = key;
-                number
+                self.streams.number(ALL_STREAMS, key)
             }
         }
     }
@@ -265,14 +269,19 @@ impl Format for Reader {
         let Some((op, flags)) = self.op.1.decode(text) else {
             return Err(RowError::op(text, &self.op.1.allowed()));
         };
-        let (first_sector, sectors) =
-            if op == RequestOp::Flush { (0, 0) } else { self.range(line)? };
+        let (first_sector, sectors) = match op {
+            RequestOp::Flush if self.text(line, self.size.0).is_empty() => (0, 0),
+            _ => self.range(line)?,
+        };
+        if sectors == 0 && op != RequestOp::Flush {
+            return Err(empty_request("size"));
+        }
         let stream = self.stream(line)?;
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
     }
 
     fn stream_names(&self) -> Vec<String> {
-        self.streams.names()
+        self.streams.list()
     }
 }
 
@@ -296,19 +305,19 @@ fn split(line: &[u8], delimiter: Delimiter, bounds: &mut Vec<(usize, usize)>) {
     let mut start = 0;
     match delimiter {
         Delimiter::Byte(byte) => {
-            for end in memchr::memchr_iter(byte, line) {
+            for_each_of([byte, byte], line, |end| {
                 bounds.push((start, end));
                 start = end + 1;
-            }
+            });
             bounds.push((start, line.len()));
         }
         Delimiter::Blank => {
-            for end in memchr::memchr2_iter(b' ', b'\t', line) {
+            for_each_of([b' ', b'\t'], line, |end| {
                 if end > start {
                     bounds.push((start, end));
                 }
                 start = end + 1;
-            }
+            });
             if start < line.len() {
                 bounds.push((start, line.len()));
             }
@@ -316,54 +325,35 @@ fn split(line: &[u8], delimiter: Delimiter, bounds: &mut Vec<(usize, usize)>) {
     }
 }
 
+/// Calls `found` with the place of each byte that is one of two. Eight at a time: columns are too
+/// short for a search for each of their ends.
+#[inline]
+fn for_each_of(bytes: [u8; 2], line: &[u8], mut found: impl FnMut(usize)) {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let patterns = bytes.map(|byte| u64::from_le_bytes([byte; 8]));
+    let (chunks, rest) = line.as_chunks::<8>();
+    for (number, chunk) in chunks.iter().enumerate() {
+        let word = u64::from_le_bytes(*chunk);
+        // The highest bit of each byte that is 0 after the pattern is taken off.
+        let zeros = |pattern: u64| {
+            let left = word ^ pattern;
+            !(((left & LOW) + LOW) | left | LOW)
+        };
+        let mut places = zeros(patterns[0]) | zeros(patterns[1]);
+        while places != 0 {
+            found(number * 8 + places.trailing_zeros() as usize / 8);
+            places &= places - 1;
+        }
+    }
+    for (place, byte) in rest.iter().enumerate() {
+        if bytes.contains(byte) {
+            found(chunks.len() * 8 + place);
+        }
+    }
+}
+
 fn is_header_text(header: &[u8], line: &[u8]) -> bool {
     line.len() >= header.len() && line.trim_ascii().eq_ignore_ascii_case(header)
-}
-
-/// Values of columns as numbers of streams.
-#[derive(Debug, Default)]
-struct Streams {
-    numbers: BTreeMap<Box<[u8]>, u16>,
-    /// The value of the row before: most rows repeat it.
-    last: Option<(Vec<u8>, u16)>,
-    /// Room to put a value of several columns together.
-    key: Vec<u8>,
-}
-
-impl Streams {
-    fn number(&mut self, value: &[u8]) -> Result<u16, RowError> {
-        if let Some((last, number)) = &self.last
-            && last == value
-        {
-            return Ok(*number);
-        }
-        let number = match self.numbers.get(value) {
-            Some(&number) => number,
-            None => self.add(value)?,
-        };
-        let (last, last_number) = self.last.get_or_insert_default();
-        last.clear();
-        last.extend_from_slice(value);
-        *last_number = number;
-        Ok(number)
-    }
-
-    fn add(&mut self, value: &[u8]) -> Result<u16, RowError> {
-        let number = u16::try_from(self.numbers.len()).map_err(|_| RowError {
-            what: format!("there are more than 65536 streams, {}", quoted(value)),
-            fix: "choose another column by trace.split, or split the file".to_owned(),
-        })?;
-        self.numbers.insert(value.into(), number);
-        Ok(number)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names = vec![String::new(); self.numbers.len()];
-        for (value, &number) in &self.numbers {
-            names[usize::from(number)] = value.escape_ascii().to_string();
-        }
-        names
-    }
 }
 
 impl Layout {
