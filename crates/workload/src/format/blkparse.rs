@@ -22,8 +22,9 @@
 //!
 //! A completion names no process, and its CPU and process number are those of whom it interrupts.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::write::{Holds, Seconds, Streams, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count, whole,
 };
@@ -48,7 +49,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue, Event::Issue, Event::Complete],
     splits: &["device", "cpu", "pid", "process"],
     reader,
-    writer: None,
+    writer: Some(writer),
 };
 
 const COLUMNS: &str = "major,minor, CPU, sequence, time s, process number, action, RWBS, \
@@ -283,6 +284,40 @@ impl Format for Blkparse {
 
     fn stream_names(&self) -> Vec<String> {
         self.names.list()
+    }
+}
+
+/// Writes a Q line a request; each stream is a device, `0,` and its number.
+#[derive(Debug)]
+struct BlkparseWriter {
+    sequence: u64,
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(BlkparseWriter { sequence: 0 })
+}
+
+impl Writer for BlkparseWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            ops: &RequestOp::ALL,
+            streams: Streams::Appearance,
+            flush_ranges: false,
+            ..Holds::READS_AND_WRITES
+        }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        self.sequence += 1;
+        let (sequence, seconds) = (self.sequence, Seconds(*arrival));
+        put(out, format_args!("0,{stream} 0 {sequence} {seconds} 0 Q "));
+        match op {
+            RequestOp::Read => put(out, format_args!("R {first_sector} + {sectors} [0]\n")),
+            RequestOp::Write => put(out, format_args!("W {first_sector} + {sectors} [0]\n")),
+            RequestOp::Trim => put(out, format_args!("D {first_sector} + {sectors} [0]\n")),
+            RequestOp::Flush => out.extend_from_slice(b"FN [0]\n"),
+        }
     }
 }
 

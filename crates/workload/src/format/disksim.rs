@@ -10,8 +10,9 @@
 //! apart. Rows whose address and length are both whole multiples of 512 look like bytes, which
 //! other tools write in the same columns: they do not make a file a `disksim` one.
 
-use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::write::{Holds, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
 };
@@ -29,7 +30,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["device"],
     reader,
-    writer: None,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -91,6 +92,23 @@ impl Format for Disksim {
             op: if is_read(columns[4])? { RequestOp::Read } else { RequestOp::Write },
             flags: Flags::NONE,
         }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Disksim)
+}
+
+impl Writer for Disksim {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let (ms, ns) = (arrival.as_ns() / 1_000_000, arrival.as_ns() % 1_000_000);
+        let flags = u8::from(*op == RequestOp::Read);
+        put(out, format_args!("{ms}.{ns:06} {stream} {first_sector} {sectors} {flags}\n"));
     }
 }
 
