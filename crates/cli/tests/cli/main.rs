@@ -9,5 +9,6 @@ mod presets;
 mod right_input;
 mod saved;
 mod support;
+mod transforms;
 mod workloads;
 mod wrong_input;
