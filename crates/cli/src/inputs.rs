@@ -20,7 +20,7 @@ const WORKLOAD_TABLES: [&str; 7] =
     ["trace", "generator", "pattern", "mix", "stream", "phase", "initial"];
 
 /// The seed where none is given.
-const DEFAULT_SEED: u64 = 1;
+pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// Every section that --set can assign: the device's and the workload's.
 #[derive(Clone, Debug)]
@@ -155,6 +155,11 @@ impl Inputs {
         self.experiment().has_seed().then_some(self.seed)
     }
 
+    /// Makes generated workloads start from this seed.
+    pub(crate) const fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
     /// The seed of the stream of this number, counted over all phases.
     pub(crate) fn stream_seed(&self, number: usize) -> u64 {
         stream_seed(self.seed, number as u64)
@@ -200,7 +205,7 @@ fn config_error(problems: Vec<Problem>) -> anyhow::Error {
     wrong(&ConfigError(problems).to_string())
 }
 
-fn is_toml(name: &str) -> bool {
+pub(crate) fn is_toml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 

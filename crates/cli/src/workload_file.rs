@@ -1,11 +1,11 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern` and `mix`, with the keys of a `stream` table; or it has an array of
-//! tables `stream`, each with its own; or, inside a phase, it names a workload.
+//! `trace`, `generator`, `pattern` and `mix`, with the keys of a `stream` table; or it has an array
+//! of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
 use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
-use crate::inputs::{read_text, read_workload, wrong};
+use crate::inputs::{is_toml, read_text, read_workload, wrong};
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
@@ -258,6 +258,9 @@ impl Reader<'_> {
     fn origin(&mut self, table: &Table, extras: &Extras, level: Level) -> Origin {
         let path = self.string(extras, "trace.path");
         let format = self.string(extras, "trace.format");
+        // A descriptor file stands beside the workload file; names and descriptors are no paths.
+        let place = |text: String| if is_toml(&text) { beside(self.file, &text) } else { text };
+        let format = format.map(place);
         let split = self.string(extras, "trace.split");
         if let Some(path) = path {
             return Origin::Trace { path: beside(self.file, &path), format, split };

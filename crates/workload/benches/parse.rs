@@ -26,6 +26,19 @@ fn text(format: &str) -> Vec<u8> {
                 "{sector}\t\t88\t\t45056\t\t{op}\t\t{s}.{ns:09}\t\t{s}.{ns:09}\t\t{s}.{ns:09}\
                  \t\t{s}.{ns:09}\n"
             ),
+            "blkparse" => {
+                let (rwbs, us) = (if op == 1 { "WS" } else { "R" }, n % 1_000_000);
+                format!(
+                    "  8,16   5 {n:8} {:5}.{us:06}402 18615  Q {rwbs:>3} {sector} + 256 [java]\n",
+                    n / 1_000_000
+                )
+            }
+            "disksim" => format!("{n}.{:03} 0 {sector} 8 {op}\n", n % 1_000),
+            "fio" if n == 0 => "fio version 3 iolog\n".to_owned(),
+            "fio" => {
+                let op = if op == 1 { "write" } else { "read" };
+                format!("{} /dev/sdb{} {op} {} 4096\n", n * 10, n % 2, sector * 512)
+            }
             "msr" => {
                 let op = if op == 1 { "Write" } else { "Read" };
                 let ticks = 128_166_385_295_514_663 + n * 10_000;
@@ -37,6 +50,10 @@ fn text(format: &str) -> Vec<u8> {
                 if op == 1 { "W" } else { "r" }
             ),
             "ssdsim" => format!("{} {} {sector} 8 {op}\n", n * 1_000_000, n % 24),
+            "tencent" => format!("{s},{sector},8,{op},{}\n", n % 24),
+            "heimdall" => {
+                format!("{}.{:03} 0 {} 4096 {op}\n", n / 50, n % 50 * 20, sector * 512)
+            }
             _ => panic!("a new format needs a row here: {format}"),
         }
     };
@@ -56,7 +73,9 @@ fn open(text: Vec<u8>, keys: &TraceKeys) -> Trace {
         .expect("the trace is right")
 }
 
-#[divan::bench(args = ["biotracer", "msr", "spc", "ssdsim"])]
+#[divan::bench(args = [
+    "biotracer", "blkparse", "disksim", "fio", "heimdall", "msr", "spc", "ssdsim", "tencent",
+])]
 fn parse(bencher: Bencher<'_, '_>, format: &str) {
     let text = text(format);
     let bytes = BytesCount::of_slice(&text);
@@ -115,6 +134,17 @@ fn generate(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(ROWS))
         .bench(|| drain(Generator::new(&keys, 0, None).expect("the keys fit")));
+}
+
+/// Every page again and again: each access has a re-use distance.
+#[divan::bench]
+fn info_reuse(bencher: Bencher<'_, '_>) {
+    let row = |n: u64| format!("{} 0 {} 8 {}\n", n * 1_000, n * 7_919 % 20_011 * 8, n % 2);
+    let text: Vec<u8> = (0..ROWS).flat_map(|n| row(n).into_bytes()).collect();
+    bencher
+        .counter(ItemsCount::new(ROWS))
+        .with_inputs(|| open(text.clone(), &TraceKeys::default()))
+        .bench_values(|mut trace| Info::collect(&mut trace).expect("the trace is right"));
 }
 
 #[divan::bench]

@@ -8,6 +8,9 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
+//! * [`merge`]: several sources as one, a stream each.
+//! * [`pack`]: gzip and zstd of what is written.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -19,9 +22,13 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod merge;
 pub mod mix;
+mod names;
 mod number;
+pub mod pack;
 pub mod pattern;
+pub mod profile;
 pub mod random;
 pub mod trace;
 
@@ -33,6 +40,7 @@ pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
 pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
+pub use profile::{Profile, ProfileKeys, Twin};
 pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.

@@ -11,7 +11,7 @@ use indicatif::ParallelProgressIterator;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-const FILE: &str = include_str!("../../../../experiments/drs.toml");
+pub(super) const FILE: &str = include_str!("../../../../experiments/drs.toml");
 
 /// The classes of requests that the tables show, and their titles.
 const CLASSES: [(&str, &str); 3] = [
@@ -69,12 +69,15 @@ pub(crate) fn mean(ratios: &[f64]) -> f64 {
 }
 
 /// A ratio with three digits.
-fn ratio(ratio: f64) -> String {
+pub(super) fn ratio(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.3}") } else { "-".to_string() }
 }
 
 /// Runs the study and prints it.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
+    if let Some(twins) = args.twins {
+        return super::twins::run(args, twins);
+    }
     let study = Study::parse(FILE)?;
     let (device, keys) = study.device(args)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
@@ -90,13 +93,17 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
 }
 
 /// One run: its settings on top of the device, and its workload.
-struct Job {
+pub(super) struct Job {
     settings: Settings,
     workload: usize,
 }
 
 impl Job {
-    fn new(workload: usize, keys: &DeviceKeys, settings: &[(&str, &str)]) -> Result<Self> {
+    pub(super) fn new(
+        workload: usize,
+        keys: &DeviceKeys,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
         let settings: Vec<_> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         Ok(Self { settings: settings_of(*keys, &settings)?, workload })
@@ -104,7 +111,7 @@ impl Job {
 }
 
 /// Runs jobs side by side; the reports are in the order of the jobs, whatever the threads do.
-fn run_jobs(
+pub(super) fn run_jobs(
     title: &str,
     jobs: &[Job],
     loaded: &[Loaded],

@@ -3,6 +3,7 @@
 mod claims;
 mod drs;
 mod study;
+mod twins;
 
 use crate::args::{ReproduceArgs, Study};
 use anyhow::Result;

@@ -2,6 +2,7 @@
 //! libraries are linked once.
 
 mod contract;
+mod convert;
 mod determinism;
 mod keys;
 mod logs;
@@ -9,6 +10,7 @@ mod presets;
 mod right_input;
 mod saved;
 mod support;
+mod trace_info;
 mod transforms;
 mod workloads;
 mod wrong_input;

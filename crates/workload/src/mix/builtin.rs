@@ -1,25 +1,25 @@
 //! The built-in mixes: rows of data, with what was published about each.
 //!
 //! `oltp` and `olap` follow Park, Kim, Urgaonkar, Lee, Seo, 2011, table 2. Their two sizes are
-//! assumed such that the published mean comes out; where requests lie is not published, so there are
-//! three of each: uniform, and self-similar 80-20 at the start of the device or all over it.
+//! assumed such that the published mean comes out; where requests lie is not published, so there
+//! are three of each: uniform, and self-similar 80-20 at the start of the device or all over it.
 //!
-//! `fin1`, `fin2`, `gen1`, `gen2`, `gen3` and `ftp` follow the table of traces of Bang et al.: share
-//! of reads and mean sizes. All else about them is assumed:
+//! `fin1`, `fin2`, `gen1`, `gen2`, `gen3` and `ftp` follow the table of traces of Bang et al.:
+//! share of reads and mean sizes. All else about them is assumed:
 //!
 //! * Sizes are the two powers of two around the mean.
 //! * Locality, called highest in fin1 and gen1 and low in fin2, is 90-10 clustered in these two,
 //!   uniform in fin2, and 80-20 scattered in the others. None of them is sequential.
-//! * The rate loads the device of that study by about a half, one request at a time: 4 channels with
-//!   4 chips each, pages of 4 KiB, tR 25 us, tPROG 200 us, 123 us for a page on its channel, 13.65
-//!   us on the link. With n pages a read takes `tR + 123 ceil(n / 4) + 13.65 n`, and a write, which
-//!   evicts as much from a full buffer, `tPROG ceil(n / 16) + 123 ceil(n / 4) + 13.65 n`; the mean
-//!   time between requests is twice the mean of these.
+//! * The rate loads the device of that study by about a half, one request at a time: 4 channels
+//!   with 4 chips each, pages of 4 KiB, tR 25 us, tPROG 200 us, 123 us for a page on its channel,
+//!   13.65 us on the link. With n pages a read takes `tR + 123 ceil(n / 4) + 13.65 n`, and a write,
+//!   which evicts as much from a full buffer, `tPROG ceil(n / 16) + 123 ceil(n / 4) + 13.65 n`; the
+//!   mean time between requests is twice the mean of these.
 //!
 //! `web` has the 98 % reads of the workload Web in the study of read-while-write scheduling (ROS)
 //! for a PRAM buffer. Assumed: reads of 8 and 32 KiB with a mean of 15, near those of the web
-//! search traces of the Storage Performance Council, writes of 8 KiB, uniform places, and a rate that keeps
-//! one channel half busy with 130 us for each page of 4 KiB.
+//! search traces of the Storage Performance Council, writes of 8 KiB, uniform places, and a rate
+//! that keeps one channel half busy with 130 us for each page of 4 KiB.
 
 use super::keys::{MixKeys, MixPlaces};
 

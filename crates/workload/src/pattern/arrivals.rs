@@ -1,8 +1,8 @@
 //! When requests arrive. Draws: `poisson` and `pareto` one a request; `constant` and `none` take
-//! none. `mmpp` two at the start (in a burst? how long does the state last?) and one for each gap; a
-//! gap that would end behind the state is discarded, which an exponential time allows, and the next
-//! state (one draw for its length) starts with a gap of its own. `on_off` two for each burst, at
-//! its start: how long the silence before it was, and how long it is.
+//! none. `mmpp` two at the start (in a burst? how long does the state last?) and one for each gap;
+//! a gap that would end behind the state is discarded, which an exponential time allows, and the
+//! next state (one draw for its length) starts with a gap of its own. `on_off` two for each burst,
+//! at its start: how long the silence before it was, and how long it is.
 
 use super::keys::{Arrival, PatternKeys};
 use crate::error::WorkloadError;
@@ -79,7 +79,9 @@ impl Arrivals {
     #[inline]
     pub(super) fn draw(&mut self) -> Option<u64> {
         let now = self.next_ns;
-        self.advance();
+        if !matches!(self.pace, Pace::AtOnce) {
+            self.advance();
+        }
         (now <= LAST_ARRIVAL_NS).then_some(now)
     }
 

@@ -213,8 +213,8 @@ keys! {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_SKEWED,
         },
-        /// `access = "zipf"`, `"hot_cold"` and `"self_similar"`: popular places are scattered over the range;
-        /// otherwise they lie at its start, the most popular one first.
+        /// `access = "zipf"`, `"hot_cold"` and `"self_similar"`: popular places are scattered over
+        /// the range; otherwise they lie at its start, the most popular one first.
         scatter: bool = true => {
             kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
             flip: "false", with: FEW_HOT,

@@ -2,8 +2,8 @@
 //! of those to the first 1 - h of these, and so on.
 //!
 //! Source: Gray, Sundaresan, Englert, Baclawski, Weinberger, "Quickly generating billion-record
-//! synthetic databases", SIGMOD 1994: `floor(n u^(ln(1 - h) / ln h))` of a uniform `u`. So the share
-//! of the first part x of the ranks is `x^(ln h / ln(1 - h))`.
+//! synthetic databases", SIGMOD 1994: `floor(n u^(ln(1 - h) / ln h))` of a uniform `u`. So the
+//! share of the first part x of the ranks is `x^(ln h / ln(1 - h))`.
 
 /// A self-similar distribution.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@
 //!   least;
 //! * geometric: the chance of k is proportional to `e^(-t k)`, so that `k = floor(-ln(1 - u (1 -
 //!   e^(-n t))) / t)`. A mean above the middle mirrors the distribution of one as far below it;
-//! * pareto: of a bounded Pareto distribution from L = `least` to H = `least + n step`, rounded down
-//!   to a size: `x = L (1 - u (1 - (L / H)^a))^(-1 / a)`.
+//! * pareto: of a bounded Pareto distribution from L = `least` to H = `least + n step`, rounded
+//!   down to a size: `x = L (1 - u (1 - (L / H)^a))^(-1 / a)`.
 //!
 //! The parameters t and a are found by bisection so that the mean of the sizes comes out.
 

@@ -51,7 +51,7 @@ impl Rows {
     }
 
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
+    pub(super) fn format_name(&self) -> &str {
         self.source.format_name()
     }
 
@@ -128,11 +128,20 @@ impl Rows {
         WorkloadError::File {
             file,
             what: format!(
-                "there are no requests in it, but {other_rows} lines of something else and \
-                 {bad_rows} that cannot be read"
+                "there are no requests in it, but {other_rows} lines of something else{} and \
+                 {bad_rows} that cannot be read",
+                self.events_passed_over()
             ),
             fix: "choose another trace.event or trace.format".to_owned(),
         }
+    }
+
+    /// The events that would have been requests, in brackets; nothing where there are none.
+    fn events_passed_over(&self) -> String {
+        let passed = self.source.passed_over();
+        let shown = passed.iter().filter(|(_, count)| *count > 0);
+        let shown: Vec<_> = shown.map(|(event, n)| format!("{} {n}", event.word())).collect();
+        if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
     }
 
     /// An error in a line that was read earlier.

@@ -1,6 +1,6 @@
 //! Where rows come from: lines of a text format, or the records of the binary one.
 
-use super::{TraceKeys, TraceOptions};
+use super::{Event, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::format::binary::{self, Records};
 use crate::format::{self, Format, Parsed, ReaderOptions, RowError};
@@ -11,7 +11,7 @@ use crate::lines::Lines;
 #[derive(Debug)]
 pub(super) enum Source {
     /// One row a line.
-    Text { lines: Lines, format: Box<dyn Format>, name: &'static str },
+    Text { lines: Lines, format: Box<dyn Format>, name: String },
     /// One row a record.
     Binary(Box<Records>),
 }
@@ -47,11 +47,11 @@ impl Source {
             lines.skip_line()?;
         }
         let info = format::resolve(&mut lines, wanted)?;
-        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name })
+        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name().to_owned() })
     }
 
     /// The name of the format.
-    pub(super) const fn format_name(&self) -> &'static str {
+    pub(super) fn format_name(&self) -> &str {
         match self {
             Self::Text { name, .. } => name,
             Self::Binary(_) => binary::INFO.name,
@@ -94,6 +94,14 @@ impl Source {
         match self {
             Self::Text { format, .. } => format.stream_names(),
             Self::Binary(records) => records.stream_names().to_vec(),
+        }
+    }
+
+    /// The events of requests that were passed over, and how many.
+    pub(super) fn passed_over(&self) -> Vec<(Event, u64)> {
+        match self {
+            Self::Text { format, .. } => format.passed_over(),
+            Self::Binary(_) => Vec::new(),
         }
     }
 

@@ -114,12 +114,13 @@ fn what_is_written_is_read_back_but_for_the_stated_losses() {
 
 #[test]
 fn every_format_holds_what_an_example_of_any_other_holds() {
-    for from in super::super::FORMATS {
+    for from in super::super::FORMATS.iter() {
         let (requests, names) = read_rebased(from, from.example.as_bytes());
         for to in writable() {
             let (bytes, writer) = write(to, &requests, &names);
             let (expected, losses) = degraded(&requests, &writer.holds);
-            assert_eq!(losses.left_out(), 0, "{} to {}", from.name, to.name);
+            let lacks = requests.iter().filter(|request| !writer.holds.ops.contains(&request.op));
+            assert_eq!(losses.left_out(), lacks.count() as u64, "{} to {}", from.name, to.name);
             assert_eq!(read(to, &bytes).0, expected, "{} to {}", from.name, to.name);
         }
     }
