@@ -5,12 +5,12 @@ use serde_json::Value;
 
 const DEVICE: &str = "embedded-2x2";
 
-/// 400 requests of the devices 0 to 2 (format `ssdsim`), no two at one time, every time a multiple
-/// of 1,000 ns and one; every tenth row stands one place early.
+/// 400 requests of the devices 0 and 1 (format `ssdsim`), no two at one time; every tenth row stands
+/// one place early.
 fn trace() -> String {
     let mut rows: Vec<String> = (0..400_u64)
         .map(|n| {
-            let (first, sectors) = (n * 7_919 % 50_000 * 8, 8 + n * n % 5 * 16);
+            let (first, sectors) = (n * 7_919 % 600 * 8, 8 + n * n % 5 * 16);
             format!("{} {} {first} {sectors} {}\n", n * 90_001 + 5_000, n * n % 3, n % 2)
         })
         .collect();
