@@ -68,7 +68,7 @@ fn unknown_keys_and_words_are_refused_with_the_nearest_known_one() {
     check("queue.depth", "KEY=VALUE is needed, such as queue.depth=64");
     check("policy.command=drz", "policy.command: drz is not one of fifo, rcf, ...");
     check("map.batch_update=yes", "map.batch_update: yes is neither true nor false");
-    check("trace.fold=", "trace.fold:  is not one of error, modulo");
+    check("trace.fold=", "trace.fold:  is not one of error, modulo, mirror, renumber");
 }
 
 #[test]
