@@ -20,7 +20,7 @@ const WORKLOAD_TABLES: [&str; 7] =
     ["trace", "generator", "pattern", "mix", "stream", "phase", "initial"];
 
 /// The seed where none is given.
-const DEFAULT_SEED: u64 = 1;
+pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// Every section that --set can assign: the device's and the workload's.
 #[derive(Clone, Debug)]
@@ -153,6 +153,11 @@ impl Inputs {
     /// The seed, where the workload has one.
     pub(crate) fn seed(&self) -> Option<u64> {
         self.experiment().has_seed().then_some(self.seed)
+    }
+
+    /// Makes generated workloads start from this seed.
+    pub(crate) const fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 
     /// The seed of the stream of this number, counted over all phases.

@@ -26,6 +26,19 @@ fn text(format: &str) -> Vec<u8> {
                 "{sector}\t\t88\t\t45056\t\t{op}\t\t{s}.{ns:09}\t\t{s}.{ns:09}\t\t{s}.{ns:09}\
                  \t\t{s}.{ns:09}\n"
             ),
+            "blkparse" => {
+                let (rwbs, us) = (if op == 1 { "WS" } else { "R" }, n % 1_000_000);
+                format!(
+                    "  8,16   5 {n:8} {:5}.{us:06}402 18615  Q {rwbs:>3} {sector} + 256 [java]\n",
+                    n / 1_000_000
+                )
+            }
+            "disksim" => format!("{n}.{:03} 0 {sector} 8 {op}\n", n % 1_000),
+            "fio" if n == 0 => "fio version 3 iolog\n".to_owned(),
+            "fio" => {
+                let op = if op == 1 { "write" } else { "read" };
+                format!("{} /dev/sdb{} {op} {} 4096\n", n * 10, n % 2, sector * 512)
+            }
             "msr" => {
                 let op = if op == 1 { "Write" } else { "Read" };
                 let ticks = 128_166_385_295_514_663 + n * 10_000;
@@ -60,7 +73,9 @@ fn open(text: Vec<u8>, keys: &TraceKeys) -> Trace {
         .expect("the trace is right")
 }
 
-#[divan::bench(args = ["biotracer", "heimdall", "msr", "spc", "ssdsim", "tencent"])]
+#[divan::bench(args = [
+    "biotracer", "blkparse", "disksim", "fio", "heimdall", "msr", "spc", "ssdsim", "tencent",
+])]
 fn parse(bencher: Bencher<'_, '_>, format: &str) {
     let text = text(format);
     let bytes = BytesCount::of_slice(&text);

@@ -9,6 +9,8 @@
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
 //! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
+//! * [`merge`]: several sources as one, a stream each.
+//! * [`pack`]: gzip and zstd of what is written.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -20,9 +22,11 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod merge;
 pub mod mix;
 mod names;
 mod number;
+pub mod pack;
 pub mod pattern;
 pub mod profile;
 pub mod random;

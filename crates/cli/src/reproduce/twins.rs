@@ -60,6 +60,23 @@ fn twin(loaded: &Loaded, seed: u64, capacity: u64) -> Result<Loaded> {
         requests.push(request);
     }
     if std::env::var("DBG").is_ok() {
+        if seed == 1 {
+            for (what, list) in [("trace", &loaded.requests), ("twin", &requests)] {
+                let text: String = list
+                    .iter()
+                    .map(|r| {
+                        format!(
+                            "{} {} {} {}\n",
+                            r.arrival.as_ns(),
+                            r.op as u8,
+                            r.first_sector,
+                            r.sectors
+                        )
+                    })
+                    .collect();
+                std::fs::write(format!("{}.{what}", loaded.name), text)?;
+            }
+        }
         let info = |r: &[Request]| {
             let mut s = InMemory { requests: r.iter(), read: 0 };
             flashyard_workload::Info::collect(&mut s).unwrap()
@@ -152,6 +169,9 @@ fn ratios(
             .take(study.policies.len())
             .map(|report| Results::mean(&report, "read"))
             .collect();
+        if std::env::var("DBG").is_ok() {
+            crate::output::remark(&format!("rcf us {:.0}", means[0] / 1e3));
+        }
         means.iter().map(|mean| mean / means[0]).collect()
     };
     Ok(loaded.iter().map(row).collect())

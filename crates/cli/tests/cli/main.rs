@@ -2,6 +2,7 @@
 //! libraries are linked once.
 
 mod contract;
+mod convert;
 mod determinism;
 mod keys;
 mod logs;

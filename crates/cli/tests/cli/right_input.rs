@@ -2,6 +2,7 @@
 //! named.
 
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
+use flashyard_workload::format::{Parsed, ReaderOptions};
 use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS, FormatInfo};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -116,16 +117,24 @@ fn policies(folder: &Folder) -> Vec<String> {
     settings
 }
 
+/// The rows of a format's example that are requests.
+fn requests_in(format: &FormatInfo) -> u64 {
+    let mut reader = (format.reader)(&ReaderOptions::default());
+    let parsed = format.example.lines().map(|line| reader.parse(line.as_bytes()).unwrap());
+    parsed.filter(|parsed| *parsed != Parsed::Other).count() as u64
+}
+
 #[test]
 fn the_example_of_every_format_is_read_as_detected_and_as_named() {
-    for format in FORMATS.iter() {
+    // The rows of `dtrs` look like those of another format: it is found by its name only.
+    for format in FORMATS.iter().filter(|format| format.name != "dtrs") {
         let folder = Folder::with("t.txt", format.example);
         folder
             .write("w.toml", format!("[trace]\npath = \"t.txt\"\nformat = \"{}\"\n", format.name));
         let fold = ["--set", "trace.fold=modulo"];
         let detected = json(&folder, &[&["t.txt"], &fold[..]].concat());
         let named = json(&folder, &[&["w.toml"], &fold[..]].concat());
-        assert_eq!(int(&detected, "workload.requests"), format.example.lines().count() as u64);
+        assert_eq!(int(&detected, "workload.requests"), requests_in(format), "{}", format.name);
         assert_eq!(without_command(detected), without_command(named), "{}", format.name);
     }
 }

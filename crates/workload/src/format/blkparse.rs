@@ -175,10 +175,14 @@ fn rwbs(text: &[u8]) -> Result<Rwbs, RowError> {
     Ok(Rwbs { op, flags })
 }
 
-/// What is between the last brackets of an event.
-fn process(rest: &[u8]) -> Option<&[u8]> {
-    let text = rest.trim_ascii_end().strip_suffix(b"]")?;
-    Some(&text[memchr::memchr(b'[', text)? + 1..])
+/// What is in the brackets at the end of an event of a request.
+fn process(rest: &[u8]) -> Result<&[u8], RowError> {
+    let text = rest.trim_ascii_end().strip_suffix(b"]");
+    let name = text.and_then(|text| Some(&text[memchr::memchr(b'[', text)? + 1..]));
+    name.ok_or_else(|| RowError {
+        what: format!("the line is cut short, it ends with {}", quoted(rest)),
+        fix: "an event of a request ends with [process] or, if completed, with [error]".to_owned(),
+    })
 }
 
 impl Blkparse {
@@ -208,26 +212,22 @@ impl Blkparse {
         &mut self,
         [device, cpu, _, time, pid, _, letters]: [&[u8]; COLUMN_COUNT],
         mut rest: &[u8],
+        process: &[u8],
     ) -> Result<Parsed, RowError> {
-        let process = process(rest).ok_or_else(|| RowError {
-            what: format!("the line is cut short, it ends with {}", quoted(rest)),
-            fix: "an event of a request ends with [process] or, if completed, with [error]"
-                .to_owned(),
-        })?;
         let Rwbs { op, flags } = rwbs(letters)?;
         let time_ns = seconds("time", time)?;
         let sector = column(&mut rest);
         let has_sectors = column(&mut rest) == b"+";
+        let flush = op == Some(RequestOp::Flush);
         let (op, flags, first_sector, sectors) = match op {
-            None => return Ok(Parsed::Other),
-            Some(op) if has_sectors && op != RequestOp::Flush => {
+            Some(op) if has_sectors && !flush => {
                 let sectors = sector_count("sectors", column(&mut rest))?;
                 (op, flags, whole("sector", sector)?, sectors)
             }
-            Some(op) if op == RequestOp::Flush || flags.has(Flags::PREFLUSH) => {
+            Some(_) if flush || flags.has(Flags::PREFLUSH) => {
                 (RequestOp::Flush, Flags::NONE, 0, 0)
             }
-            Some(_) => return Ok(Parsed::Other),
+            _ => return Ok(Parsed::Other),
         };
         let stream = self.stream([device, cpu, pid], process)?;
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
@@ -252,8 +252,11 @@ impl Format for Blkparse {
         }
         let action = columns[5];
         match ACTIONS.iter().position(|(_, known)| *known == action) {
-            Some(at) if at == self.chosen => self.request(columns, rest),
             Some(at) => {
+                let process = process(rest)?;
+                if at == self.chosen {
+                    return self.request(columns, rest, process);
+                }
                 self.seen[at] += 1;
                 Ok(Parsed::Other)
             }
@@ -324,17 +327,8 @@ mod tests {
         assert_eq!(times(Event::Queue), [1_850, 402_210]);
         assert_eq!(times(Event::Issue), [31_865]);
         assert_eq!(times(Event::Complete), [1_866_003]);
-        assert_eq!(read(Event::Queue).map_ops(), [Read, Flush]);
-    }
-
-    trait Ops {
-        fn map_ops(&self) -> Vec<RequestOp>;
-    }
-
-    impl Ops for Vec<Record> {
-        fn map_ops(&self) -> Vec<RequestOp> {
-            self.iter().map(|record| record.op).collect()
-        }
+        let ops: Vec<RequestOp> = read(Event::Queue).iter().map(|record| record.op).collect();
+        assert_eq!(ops, [Read, Flush]);
     }
 
     #[test]
@@ -457,6 +451,7 @@ mod tests {
         refused(&INFO, &ROW.replace(" Q ", " K "), "unknown action, \"K\"");
         refused(&INFO, &ROW.replace("java]", "ja"), "the line is cut short, it ends with");
         refused(&INFO, &ROW.replace(" + 256 [java]", ""), "the line is cut short");
+        refused(&INFO, "8,16 5 8 0.5 0 C R 1444645666 + 256", "the line is cut short");
         refused(&INFO, &ROW.replace(" R ", " ZA "), "unknown operation, \"ZA\"");
         refused(&INFO, &ROW.replace(" R ", " RX "), "unknown operation, \"RX\"");
         refused(&INFO, &ROW.replace("256", "0"), "sectors is 0");

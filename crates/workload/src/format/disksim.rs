@@ -1,6 +1,6 @@
 //! `disksim`: the ASCII traces of `DiskSim`: `time device first_block blocks flags`.
 //!
-//! Source: Bucy, Schindler, Schlosser, Ganger, "The DiskSim simulation environment version 4.0
+//! Source: Bucy, Schindler, Schlosser, Ganger, "The `DiskSim` simulation environment version 4.0
 //! reference manual", Carnegie Mellon University, CMU-PDL-08-101, 2008; traces in this form came
 //! with the SSD extension (Agrawal et al., USENIX ATC 2008). Times are decimal milliseconds, blocks
 //! have 512 B, the flags are hexadecimal and only bit 0 (1 read, 0 write) is used. The device

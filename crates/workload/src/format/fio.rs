@@ -209,6 +209,8 @@ impl Format for Fio {
 //   awk 'NF == 5 { n[$3]++; b[$3] += $5 } END { for (a in n) print a, n[a], b[a] }' FILE
 #[cfg(test)]
 mod tests {
+    use RequestOp::{Flush, Read, Trim, Write};
+
     use super::*;
 
     /// What the rows behind the header of a version hold.
@@ -255,7 +257,6 @@ mod tests {
         let rows = rows.map(|action| format!("f {action} 512 1024"));
         let ops: Vec<RequestOp> =
             read(2, &rows.each_ref().map(String::as_str)).iter().map(|r| record(r).op).collect();
-        use RequestOp::{Flush, Read, Trim, Write};
         assert_eq!(ops, [Read, Write, Trim, Flush, Flush, Flush]);
         assert_eq!(read(2, &["f sync_file_range 0 4096"]), [Ok(Parsed::Other)]);
     }

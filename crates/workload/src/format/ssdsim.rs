@@ -8,7 +8,7 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 
 use super::write::{Holds, Writer, put};
 use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream, whole,
 };
 use crate::number::{integer, split_blanks};
 use crate::trace::Event;
@@ -29,7 +29,8 @@ pub(super) const INFO: FormatInfo = FormatInfo {
 const COLUMN_COUNT: usize = 5;
 const COLUMNS: &str = "time ns, device, first sector, sectors, operation between blanks";
 
-const DECIMAL_FIX: &str = "a trace in decimal milliseconds is trace.format = \"disksim\"";
+const DECIMAL_FIX: &str = "times are whole nanoseconds; for decimal milliseconds set \
+                           trace.format = \"disksim\"";
 
 #[derive(Debug)]
 struct Ssdsim;
@@ -45,6 +46,12 @@ fn recognises(line: &[u8]) -> bool {
         && matches!(columns[4], b"0" | b"1")
 }
 
+/// The time; the message of a decimal one names the format that has them.
+fn time_ns(text: &[u8]) -> Result<u64, RowError> {
+    let fix = if text.contains(&b'.') { DECIMAL_FIX } else { WHOLE_FIX };
+    whole("time", text).map_err(|error| RowError { fix: fix.to_owned(), ..error })
+}
+
 impl Format for Ssdsim {
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
@@ -52,10 +59,7 @@ impl Format for Ssdsim {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
         Ok(Parsed::Request(Record {
-            time_ns: whole("time", columns[0]).map_err(|error| RowError {
-                fix: format!("{}; {DECIMAL_FIX}", error.fix),
-                ..error
-            })?,
+            time_ns: time_ns(columns[0])?,
             stream: stream("device", columns[1])?,
             first_sector: whole("first sector", columns[2])?,
             sectors: sector_count("sectors", columns[3])?,

@@ -247,16 +247,16 @@ impl Sums {
         let last = end.unwrap_or(u64::MAX).saturating_sub(1).max(first);
         self.highest_sector = self.highest_sector.max(Some(last));
         let (first_page, last_page) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
-        self.footprint.add(first_page, last_page);
+        let mut is_new = true;
         if request.op != RequestOp::Trim {
             let is_write = request.op == RequestOp::Write;
             self.runs[usize::from(is_write)].add(first, end);
             self.recent.add(request, last);
-            self.pages.access(
-                first_page,
-                last_page,
-                Access { since_ns, request: number, is_write },
-            );
+            let access = Access { since_ns, request: number, is_write };
+            is_new = self.pages.access(first_page, last_page, access);
+        }
+        if is_new {
+            self.footprint.add(first_page, last_page);
         }
     }
 

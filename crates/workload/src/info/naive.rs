@@ -1,7 +1,7 @@
 //! Every statistic against its plain definition, on random requests; and closed forms.
 //!
-//! On a trace at hand, in format `msr` and sorted by `sort -st, -k1,1n TRACE > FILE`, these give the
-//! same figures as `flashyard trace info FILE`. Page accesses, first ones in %, footprint:
+//! On a trace at hand, in format `msr` and sorted by `sort -st, -k1,1n TRACE > FILE`, these give
+//! the same figures as `flashyard trace info FILE`. Page accesses, first ones in %, footprint:
 //!
 //!     awk -F, '{for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++){n++;c+=!s[p]++}}
 //!         END{print n,100*c/n,c}' FILE
@@ -20,7 +20,8 @@
 //! The greatest working set of 1 s, in MiB:
 //!
 //!     awk -F, 'NR==1{t=$1} {w=int(($1-t)/1e7);if(w!=o){if(c>m)m=c;c=0;o=w;delete s}
-//!         for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)c+=!s[p]++} END{if(c>m)m=c;print m/256}' FILE
+//!         for(p=int($5/4096);p<=int(($5+$6-1)/4096);p++)c+=!s[p]++}
+//!         END{if(c>m)m=c;print m/256}' FILE
 //!
 //! Hits of a 1 MiB LRU cache, in %:
 //!
@@ -31,6 +32,13 @@
 //!         for p in range(o//4096,(o+int(c[5])-1)//4096+1):
 //!             n+=1;h+=p in s;s=[q for q in s if q!=p][-255:]+[p]
 //!     print(100*h/n)' FILE
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of a test are small"
+)]
+#![expect(clippy::float_cmp, reason = "halves of whole numbers are exact")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,8 +135,11 @@ fn reuse_is_that_of_a_list_in_order_of_use() {
             }
             list.push(page);
         }
-        let reuse = info(all).reuse;
-        let total = cold + distances.len();
+        let touched = all.iter().filter(|request| request.op != RequestOp::Flush).flat_map(pages);
+        let touched: BTreeSet<u64> = touched.collect();
+        let info = info(all);
+        assert_eq!(info.footprint_pages, touched.len() as u64);
+        let (reuse, total) = (info.reuse, cold + distances.len());
         assert_eq!((reuse.page_accesses, reuse.sampled_percent), (total as u64, 100.0));
         near(reuse.cold_percent, share(cold, total));
         sorted(&reuse.distance_mib, distances, fraction);
@@ -285,7 +296,7 @@ fn sizes_are_those_of_sorting() {
         let of_op: Vec<_> = all.iter().filter(|request| request.op == op).collect();
         let kib = of_op.iter().map(|request| f64::from(request.sectors) / 2.0).collect();
         sorted(&found.kib, kib, f64::INFINITY);
-        let whole = |request: &&&Request| request.first_sector % 8 == 0 && request.sectors % 8 == 0;
+        let whole = |request: &&&Request| (request.first_sector % 8, request.sectors % 8) == (0, 0);
         near(found.aligned_percent, share(of_op.iter().filter(whole).count(), of_op.len()));
         let times = |kib: f64| {
             of_op.iter().filter(|request| f64::from(request.sectors) / 2.0 == kib).count()
@@ -444,11 +455,12 @@ fn sampled_reuse_is_that_of_the_sampled_pages() {
     let before = read_pages(limit, &start);
     near(Some(before.sampled_percent), 100.0 / 16.0);
     let after = read_pages(limit, &[&start[..], &more].concat());
-    let mut list: Vec<u64> = start.iter().copied().filter(|page| mixed(*page) % 16 == 0).collect();
+    let mut list: Vec<u64> =
+        start.iter().copied().filter(|page| mixed(*page).is_multiple_of(16)).collect();
     assert!(list.len() <= limit);
     let mut hits = [0, 0];
     let mut sampled = 0;
-    for page in more.iter().filter(|page| mixed(**page) % 16 == 0) {
+    for page in more.iter().filter(|page| mixed(**page).is_multiple_of(16)) {
         let at = list.iter().position(|other| other == page).unwrap();
         let distance = 16 * (list.len() - 1 - at);
         hits[0] += usize::from(distance < 256);

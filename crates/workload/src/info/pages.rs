@@ -150,8 +150,10 @@ impl Pages {
         }
     }
 
-    /// Accesses the pages from `first` to `last`. Times and requests MUST NOT decrease.
-    pub(super) fn access(&mut self, first: u64, last: u64, access: Access) {
+    /// Accesses the pages from `first` to `last`; whether any may not have been accessed before.
+    /// Times and requests MUST NOT decrease.
+    pub(super) fn access(&mut self, first: u64, last: u64, access: Access) -> bool {
+        let cold = self.cold;
         for window in &mut self.windows {
             window.advance(access.since_ns);
         }
@@ -161,6 +163,7 @@ impl Pages {
                 self.access_page(number, access);
             }
         }
+        self.level > 0 || self.cold > cold
     }
 
     fn is_sampled(&self, number: u64) -> bool {

@@ -79,7 +79,9 @@ impl Arrivals {
     #[inline]
     pub(super) fn draw(&mut self) -> Option<u64> {
         let now = self.next_ns;
-        self.advance();
+        if !matches!(self.pace, Pace::AtOnce) {
+            self.advance();
+        }
         (now <= LAST_ARRIVAL_NS).then_some(now)
     }
 

@@ -93,6 +93,7 @@ impl Places {
     }
 
     /// The next place by the rule.
+    #[inline]
     fn walk(&mut self, sectors: u64) -> u64 {
         let count = self.count;
         match &mut self.walk {

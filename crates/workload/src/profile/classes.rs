@@ -23,17 +23,38 @@ pub(super) const GAP_BOUNDS_NS: [u64; 12] = [
 /// Upper bounds (inclusive) of the classes of sizes, in sectors; the last class has none.
 pub(super) const SIZE_BOUNDS: [u64; 7] = [8, 16, 32, 64, 128, 256, 1_024];
 
+/// Upper bounds (exclusive) of the classes of the load that a request meets, in nanoseconds of work;
+/// the last class has none.
+pub(super) const LOAD_BOUNDS_NS: [u64; 6] =
+    [1, 2_000_000, 10_000_000, 50_000_000, 250_000_000, 2_000_000_000];
+
+/// Time that a page of 4 KiB takes to read and to write on the device that loads are measured with.
+/// Assumed: those of a phone's flash, as in Lee et al., IEEE Access 2021.
+const PAGE_WORK_NS: [u64; 2] = [60_000, 700_000];
+
+/// The work of a request.
+pub(super) fn work_ns(op: RequestOp, pages: u64) -> u64 {
+    match op {
+        RequestOp::Read => PAGE_WORK_NS[0] * pages,
+        RequestOp::Write => PAGE_WORK_NS[1] * pages,
+        RequestOp::Trim | RequestOp::Flush => 0,
+    }
+}
+
 /// Bounds that are given up, one after the other, where there are too many moves.
-pub(super) const GIVEN_UP: [Bound; 9] = [
+pub(super) const GIVEN_UP: [Bound; 12] = [
     Bound::Gap(20_000),
     Bound::Size(1_024),
     Bound::Size(16),
-    Bound::Gap(12_000_000_000),
-    Bound::Size(64),
-    Bound::Gap(200_000),
-    Bound::Gap(5_000_000),
-    Bound::Size(128),
     Bound::Gap(4_000_000_000),
+    Bound::Size(64),
+    Bound::Load(2_000_000),
+    Bound::Gap(200_000),
+    Bound::Size(256),
+    Bound::Gap(15_000_000),
+    Bound::Size(32),
+    Bound::Load(250_000_000),
+    Bound::Load(1),
 ];
 
 /// A bound between two classes.
@@ -43,39 +64,58 @@ pub(super) enum Bound {
     Gap(u64),
     /// Of sizes.
     Size(u64),
+    /// Of loads.
+    Load(u64),
 }
 
-/// From this length on, gaps are stretched to keep the duration: pauses, not gaps inside bursts.
-pub(super) const PAUSE_NS: u64 = 15_000_000;
-
 /// Upper bounds (exclusive) of the gaps that segments count apart.
-const PACE_BOUNDS_NS: [u64; 5] = [700_000, 5_000_000, 60_000_000, 300_000_000, 1_500_000_000];
-/// Traits of a symbol that segments count: whether it is a read, and its pace.
-pub(super) const TRAITS: usize = 2 * (PACE_BOUNDS_NS.len() + 1);
+const PACE_BOUNDS_NS: [u64; 6] =
+    [700_000, 5_000_000, 60_000_000, 300_000_000, 1_500_000_000, 12_000_000_000];
+/// Classes of gaps that segments count apart.
+pub(super) const PACES: usize = PACE_BOUNDS_NS.len() + 1;
+/// Sizes (inclusive) up to which a request is small, in sectors.
+const SMALL_SECTORS: u64 = 128;
+/// Traits of a symbol that segments count: its pace, and whether it is a read, a large write or
+/// anything else.
+pub(super) const TRAITS: usize = 3 * PACES;
 
-/// The trait of a request of this operation with a gap of this class before it; `bounds` are those
-/// of the classes.
-pub(super) fn trait_of(op: u64, gap_class: u64, bounds: &[u64]) -> usize {
-    let class = usize::try_from(gap_class).expect("classes were checked");
-    // The least gap of a class decides, so that it does not matter which bounds were given up.
+/// The trait of a request: of this operation, with a gap and a size of classes that start here.
+pub(super) fn trait_of(op: u64, least_gap_ns: u64, sectors_below: u64) -> usize {
+    let sort = match RequestOp::ALL[usize::try_from(op).expect("operations were checked")] {
+        RequestOp::Read => 0,
+        RequestOp::Write if sectors_below >= SMALL_SECTORS => 2,
+        _ => 1,
+    };
+    3 * pace_of(least_gap_ns) + sort
+}
+
+/// The pace of a gap.
+pub(super) fn pace_of(gap_ns: u64) -> usize {
+    PACE_BOUNDS_NS.partition_point(|&bound| bound <= gap_ns)
+}
+
+/// The range that a class between exclusive upper bounds covers; the end is not part of it.
+pub(super) fn range_of(class: u64, bounds: &[u64]) -> (u64, u64) {
+    let class = usize::try_from(class).expect("classes were checked");
     let least = class.checked_sub(1).map_or(0, |below| bounds[below]);
-    let pace = PACE_BOUNDS_NS.partition_point(|&bound| bound <= least);
-    2 * pace + usize::from(op != RequestOp::Read as u64)
+    (least, bounds.get(class).copied().unwrap_or(u64::MAX))
 }
 
 /// Operations.
 pub(super) const OPS: usize = RequestOp::ALL.len();
 
 /// Kinds of places.
-pub(super) const KINDS: usize = 4;
-/// The end of a run, the range behind it not touched yet.
+pub(super) const KINDS: usize = 5;
+/// The end of the latest run, where the request ends in a page that was not touched yet.
 pub(super) const RUN_ON: usize = 0;
-/// The end of a run, the range behind it touched before.
+/// The end of the latest run, where it ends in a touched page.
 pub(super) const RUN_OVER: usize = 1;
+/// The end of another run.
+pub(super) const RUN_OTHER: usize = 2;
 /// An earlier start.
-pub(super) const AGAIN: usize = 2;
+pub(super) const AGAIN: usize = 3;
 /// Anywhere else.
-pub(super) const ELSEWHERE: usize = 3;
+pub(super) const ELSEWHERE: usize = 4;
 
 /// Classes of ranks: 0 to 3, then two an octave up to [`REMEMBERED`].
 pub(super) const RANKS: usize = 4 + 2 * 10;
@@ -138,15 +178,17 @@ mod tests {
 
     #[test]
     fn no_bound_is_given_up_that_others_need() {
-        for bound in PACE_BOUNDS_NS.into_iter().chain([PAUSE_NS]) {
+        for bound in PACE_BOUNDS_NS {
             assert!(GAP_BOUNDS_NS.contains(&bound) && !GIVEN_UP.contains(&Bound::Gap(bound)));
         }
         let gaps = GIVEN_UP.iter().filter_map(|bound| match bound {
             Bound::Gap(bound) => Some(*bound),
-            Bound::Size(_) => None,
+            Bound::Size(_) | Bound::Load(_) => None,
         });
         assert!(gaps.clone().all(|bound| GAP_BOUNDS_NS.contains(&bound)));
-        assert_eq!(trait_of(0, 0, &GAP_BOUNDS_NS), 0);
-        assert_eq!(trait_of(1, 12, &GAP_BOUNDS_NS), TRAITS - 1);
+        assert!(SIZE_BOUNDS.contains(&SMALL_SECTORS));
+        assert!(!GIVEN_UP.contains(&Bound::Size(SMALL_SECTORS)));
+        assert_eq!(trait_of(0, 0, 0), 0);
+        assert_eq!(trait_of(1, u64::MAX, 128), TRAITS - 1);
     }
 }

@@ -29,31 +29,42 @@ impl Deck {
 
     /// What stands on the next card, by one draw; `None` and no draw if there are no cards at all.
     pub(super) fn deal(&mut self, random: &mut SplitMix64) -> Option<u64> {
+        self.deal_if(random, |_| true)
+    }
+
+    /// The same, where a card that `suits` is drawn as long as one is left.
+    pub(super) fn deal_if(
+        &mut self,
+        random: &mut SplitMix64,
+        suits: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
         if self.total == 0 {
             for (left, card) in self.left.iter_mut().zip(&self.cards) {
                 *left = card[1];
                 self.total += card[1];
             }
-            if self.total == 0 {
-                return None;
-            }
         }
-        let kind = pick(&self.left, random.below(self.total))?;
+        let suitable = |kind: usize| suits(self.cards[kind][0]);
+        let kinds = 0..self.cards.len();
+        let wanted: u64 = kinds.clone().filter(|&kind| suitable(kind)).map(|k| self.left[k]).sum();
+        let total = if wanted > 0 { wanted } else { self.total };
+        if total == 0 {
+            return None;
+        }
+        let mut number = random.below(total);
+        let mut dealt = None;
+        for kind in kinds.filter(|&kind| wanted == 0 || suitable(kind)) {
+            if number < self.left[kind] {
+                dealt = Some(kind);
+                break;
+            }
+            number -= self.left[kind];
+        }
+        let kind = dealt?;
         self.left[kind] -= 1;
         self.total -= 1;
         Some(self.cards[kind][0])
     }
-}
-
-/// The kind that the card of this number belongs to, where the cards lie in the order of kinds.
-fn pick(counts: &[u64], mut number: u64) -> Option<usize> {
-    for (kind, &count) in counts.iter().enumerate() {
-        if number < count {
-            return Some(kind);
-        }
-        number -= count;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -71,6 +82,16 @@ mod tests {
                 assert_eq!(dealt.iter().filter(|&&card| card == label).count() as u64, count);
             }
         }
+    }
+
+    #[test]
+    fn suitable_cards_come_first() {
+        let mut random = SplitMix64::new(3);
+        let mut deck = Deck::new(vec![[1, 4], [2, 3], [3, 2]]);
+        let dealt: Vec<u64> =
+            (0..9).map(|_| deck.deal_if(&mut random, |card| card != 1).unwrap()).collect();
+        assert!(dealt[..5].iter().all(|&card| card != 1));
+        assert_eq!(dealt[5..], [1; 4]);
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use flashyard_core::request::{Request, RequestOp};
 
 use super::classes::{
-    AGAIN, Bound, ELSEWHERE, GAP_BOUNDS_NS, GIVEN_UP, KINDS, OPS, RANKS, RUN_ON, RUN_OVER,
-    SIZE_BOUNDS, TRAITS, gap_class, rank_class, size_class, trait_of,
+    AGAIN, Bound, ELSEWHERE, GAP_BOUNDS_NS, GIVEN_UP, KINDS, LOAD_BOUNDS_NS, OPS, RANKS, RUN_ON,
+    RUN_OTHER, RUN_OVER, SIZE_BOUNDS, TRAITS, gap_class, range_of, rank_class, size_class,
+    trait_of, work_ns,
 };
 use super::gaps::GapCounts;
-use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, Place, ZONE_SECTORS};
+use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, Place, RUNS, ZONE_SECTORS};
 use super::phases::{Limits, SegmentCounts, distinct_moves, phases};
 use super::tables::{Places, Profile, Sizes, VERSION};
 use crate::RequestSource;
@@ -33,6 +34,9 @@ impl Profile {
     }
 }
 
+/// Operation, and the classes of size, gap, place and load.
+type Symbol = [u64; 5];
+
 /// Counts of labels.
 type Tally = BTreeMap<u64, u64>;
 
@@ -48,7 +52,7 @@ struct PlaceCounts {
 struct Fit {
     last_ns: Option<u64>,
     /// The number of each symbol, in the order of their appearance, and how often it was seen.
-    symbols: BTreeMap<[u64; 4], (u16, u64)>,
+    symbols: BTreeMap<Symbol, (u16, u64)>,
     first: u16,
     previous: u16,
     segments: SegmentCounts,
@@ -56,6 +60,8 @@ struct Fit {
     sizes: [Tally; OPS],
     places: Vec<PlaceCounts>,
     history: History,
+    /// Work that a device with one die would still have to do.
+    load_ns: u64,
     span_sectors: u64,
 }
 
@@ -71,6 +77,7 @@ impl Fit {
             sizes: Default::default(),
             places: vec![PlaceCounts::default(); OPS * KINDS],
             history: History::new(),
+            load_ns: 0,
             span_sectors: 0,
         }
     }
@@ -86,7 +93,11 @@ impl Fit {
             kind = self.add_place(request);
             *self.sizes[op].entry(sectors).or_default() += 1;
         }
-        let key = [op, size, gap_class(gap), kind].map(|part| part as u64);
+        self.load_ns = self.load_ns.saturating_sub(gap);
+        let load = LOAD_BOUNDS_NS.partition_point(|&bound| bound <= self.load_ns);
+        let pages = u64::from(request.sectors).div_ceil(PAGE_SECTORS);
+        self.load_ns = self.load_ns.saturating_add(work_ns(request.op, pages));
+        let key = [op, size, gap_class(gap), kind, load].map(|part| part as u64);
         let number = u16::try_from(self.symbols.len()).expect("the classes multiply to thousands");
         let (symbol, seen) = self.symbols.entry(key).or_insert((number, 0));
         *seen += 1;
@@ -110,8 +121,16 @@ impl Fit {
         let elsewhere =
             |label: usize| (ELSEWHERE, label + if fresh { ELSEWHERE_LABELS } else { 0 });
         let (kind, label) = match self.history.place(group, first) {
-            Place::Run(rank) => (if fresh { RUN_ON } else { RUN_OVER }, rank),
-            Place::Again { own, rank } => (AGAIN, rank_class(rank) + if own { 0 } else { RANKS }),
+            Place::Run(0) => (if fresh { RUN_ON } else { RUN_OVER }, 0),
+            Place::Run(rank) => (RUN_OTHER, rank + if fresh { RUNS } else { 0 }),
+            Place::Again { own, rank } => {
+                let end = match (fresh, self.history.goes_on(first, request.sectors)) {
+                    (true, _) => 2,
+                    (false, false) => 1,
+                    (false, true) => 0,
+                };
+                (AGAIN, rank_class(rank) + RANKS * (usize::from(!own) + 2 * end))
+            }
             Place::Chunk(rank) => elsewhere(rank_class(rank)),
             Place::Zone(rank) => elsewhere(RANKS + rank_class(rank)),
             Place::New => elsewhere(2 * RANKS),
@@ -131,20 +150,21 @@ impl Fit {
     fn finish(self) -> Option<Profile> {
         self.last_ns?;
         let segments = self.segments.finish();
-        let (mut gap_bounds, mut size_bounds) = (GAP_BOUNDS_NS.to_vec(), SIZE_BOUNDS.to_vec());
-        let (mut symbols, mut names) = rename(&self.symbols, &gap_bounds, &size_bounds);
+        let mut bounds = Bounds::finest();
+        let (mut symbols, mut names) = rename(&self.symbols, &bounds);
         for bound in GIVEN_UP {
             if distinct_moves(&segments, &names) <= LIMITS.most_moves {
                 break;
             }
-            match bound {
-                Bound::Gap(bound) => gap_bounds.retain(|&other| other != bound),
-                Bound::Size(bound) => size_bounds.retain(|&other| other != bound),
-            }
-            (symbols, names) = rename(&self.symbols, &gap_bounds, &size_bounds);
+            bounds.give_up(bound);
+            (symbols, names) = rename(&self.symbols, &bounds);
         }
-        let traits: Vec<usize> =
-            symbols.iter().map(|symbol| trait_of(symbol[0], symbol[2], &gap_bounds)).collect();
+        let traits: Vec<usize> = symbols
+            .iter()
+            .map(|&[op, size, gap, ..]| {
+                trait_of(op, range_of(gap, &bounds.gaps).0, range_of(size, &bounds.sizes).0)
+            })
+            .collect();
         let mut places = Vec::new();
         for (index, counts) in self.places.into_iter().enumerate() {
             if counts.ranks.is_empty() {
@@ -161,13 +181,14 @@ impl Fit {
             version: VERSION,
             span_sectors: self.span_sectors.div_ceil(ZONE_SECTORS) * ZONE_SECTORS,
             first: u64::from(names[usize::from(self.first)]),
-            gaps: self.gaps.tables(&gap_bounds),
+            gaps: self.gaps.tables(&bounds.gaps),
             sizes: sizes.collect(),
             places,
             phase: phases(&segments, &names, &traits, TRAITS, LIMITS),
             symbols,
-            gap_bounds_ns: gap_bounds,
-            size_bounds,
+            gap_bounds_ns: bounds.gaps,
+            size_bounds: bounds.sizes,
+            load_bounds_ns: bounds.loads,
         })
     }
 }
@@ -181,35 +202,60 @@ fn pairs(tally: &Tally) -> Vec<[u64; 2]> {
     tally.iter().map(|(&label, &count)| [label, count]).collect()
 }
 
-/// The symbols between fewer bounds, the most frequent first, and the new name of each old one.
-fn rename(
-    symbols: &BTreeMap<[u64; 4], (u16, u64)>,
-    gap_bounds: &[u64],
-    size_bounds: &[u64],
-) -> (Vec<[u64; 4]>, Vec<u16>) {
-    let coarse = |[op, size, gap, kind]: [u64; 4]| {
-        let upper = |bounds: &[u64], class: u64| {
-            usize::try_from(class).ok().and_then(|class| bounds.get(class).copied())
-        };
-        let size = upper(&SIZE_BOUNDS, size)
-            .map_or(size_bounds.len(), |bound| size_class(bound, size_bounds));
-        let gap = upper(&GAP_BOUNDS_NS, gap)
-            .map_or(gap_bounds.len(), |bound| gap_bounds.partition_point(|&other| other < bound));
-        [op, size as u64, gap as u64, kind]
-    };
-    let mut seen: BTreeMap<[u64; 4], u64> = BTreeMap::new();
-    for (&key, &(_, count)) in symbols {
-        *seen.entry(coarse(key)).or_default() += count;
+/// The bounds of the classes that symbols are made of.
+#[derive(Clone, Debug)]
+struct Bounds {
+    gaps: Vec<u64>,
+    sizes: Vec<u64>,
+    loads: Vec<u64>,
+}
+
+impl Bounds {
+    fn finest() -> Self {
+        Self {
+            gaps: GAP_BOUNDS_NS.to_vec(),
+            sizes: SIZE_BOUNDS.to_vec(),
+            loads: LOAD_BOUNDS_NS.to_vec(),
+        }
     }
-    let mut order: Vec<[u64; 4]> = seen.keys().copied().collect();
+
+    fn give_up(&mut self, bound: Bound) {
+        match bound {
+            Bound::Gap(bound) => self.gaps.retain(|&other| other != bound),
+            Bound::Size(bound) => self.sizes.retain(|&other| other != bound),
+            Bound::Load(bound) => self.loads.retain(|&other| other != bound),
+        }
+    }
+
+    /// The symbol of the finest classes, between these bounds.
+    fn coarse(&self, [op, size, gap, kind, load]: Symbol) -> Symbol {
+        let size = coarser(size, &SIZE_BOUNDS, &self.sizes);
+        let gap = coarser(gap, &GAP_BOUNDS_NS, &self.gaps);
+        [op, size, gap, kind, coarser(load, &LOAD_BOUNDS_NS, &self.loads)]
+    }
+}
+
+/// The class between `fewer` of the `bounds` that a class between all of them is a part of.
+fn coarser(class: u64, bounds: &[u64], fewer: &[u64]) -> u64 {
+    let passed = bounds.iter().zip(0..class).filter(|(bound, _)| fewer.contains(bound));
+    passed.count() as u64
+}
+
+/// The symbols between fewer bounds, the most frequent first, and the new name of each old one.
+fn rename(symbols: &BTreeMap<Symbol, (u16, u64)>, bounds: &Bounds) -> (Vec<Symbol>, Vec<u16>) {
+    let mut seen: BTreeMap<Symbol, u64> = BTreeMap::new();
+    for (&key, &(_, count)) in symbols {
+        *seen.entry(bounds.coarse(key)).or_default() += count;
+    }
+    let mut order: Vec<Symbol> = seen.keys().copied().collect();
     order.sort_by_key(|key| (Reverse(seen[key]), *key));
-    let mut numbers: BTreeMap<[u64; 4], u16> = BTreeMap::new();
+    let mut numbers: BTreeMap<Symbol, u16> = BTreeMap::new();
     for (number, key) in order.iter().enumerate() {
         numbers.insert(*key, u16::try_from(number).expect("no more than there were"));
     }
     let mut names = vec![0; symbols.len()];
     for (&key, &(number, _)) in symbols {
-        names[usize::from(number)] = numbers[&coarse(key)];
+        names[usize::from(number)] = numbers[&bounds.coarse(key)];
     }
     (order, names)
 }

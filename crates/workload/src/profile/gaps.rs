@@ -111,12 +111,18 @@ impl GapDecks {
         Self { classes, random }
     }
 
-    /// A gap of a class, by two draws: its bin; its place in the bin.
-    pub(super) fn draw(&mut self, class: usize) -> u64 {
+    /// A gap of a class, by two draws: its bin; its place in the bin. A gap between `least` and
+    /// `most` is drawn where the class has one that was not drawn yet.
+    pub(super) fn draw(&mut self, class: usize, least: u64, most: u64) -> u64 {
         let Some((deck, bounds)) = &mut self.classes[class] else { return 0 };
-        let bin = deck.deal(&mut self.random).expect("each bin has a card");
-        let bin = usize::try_from(bin).expect("a few bins");
-        let (low, high) = (bounds[bin], bounds[bin + 1]);
+        let range = |bin: u64| {
+            let bin = usize::try_from(bin).expect("a few bins");
+            (bounds[bin], bounds[bin + 1])
+        };
+        let suits = |bin: u64| range(bin).0 <= most && least <= range(bin).1;
+        let bin = deck.deal_if(&mut self.random, suits).expect("each bin has a card");
+        let (low, high) = range(bin);
+        let (low, high) = if suits(bin) { (low.max(least), high.min(most)) } else { (low, high) };
         low + self.random.below(high - low + 1)
     }
 }
@@ -152,11 +158,11 @@ mod tests {
         let tables = [Gaps { class: 3, bounds_ns: vec![200_000, 300_000, 600_000] }];
         let mut decks = GapDecks::new(&tables, SplitMix64::new(7));
         let count = 20_000;
-        let sum: u64 = (0..count).map(|_| decks.draw(3)).sum();
+        let sum: u64 = (0..count).map(|_| decks.draw(3, 0, u64::MAX)).sum();
         // Uniform in each bin, and as many of one as of the other: mean 350,000, and the standard
         // deviation within the bins is below 86,603.
         let error = 4.0 * 86_603.0 / f64::sqrt(f64::from(count));
         assert!((sum as f64 / f64::from(count) - 350_000.0).abs() < error);
-        assert_eq!(decks.draw(0), 0);
+        assert_eq!(decks.draw(0, 0, u64::MAX), 0);
     }
 }

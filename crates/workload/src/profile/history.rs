@@ -83,6 +83,23 @@ impl History {
         !self.touched.has(last_sector(first_sector, sectors))
     }
 
+    /// Whether all pages of a request were never touched.
+    pub(super) fn is_untouched(&self, first_sector: u64, sectors: u32) -> bool {
+        self.touched.has_none(first_sector, last_sector(first_sector, sectors))
+    }
+
+    /// Whether the page behind a request was touched.
+    pub(super) fn goes_on(&self, first_sector: u64, sectors: u32) -> bool {
+        let last = last_sector(first_sector, sectors);
+        self.touched.has(last.saturating_add(PAGE_SECTORS))
+    }
+
+    /// Whether a run or an earlier request of any operation is at this sector.
+    pub(super) fn is_known(&self, first_sector: u64) -> bool {
+        self.ends.contains(&first_sector)
+            || self.starts.iter().any(|starts| starts.contains(first_sector))
+    }
+
     /// The end of the run of this rank.
     pub(super) fn end(&self, rank: usize) -> Option<u64> {
         self.ends.iter().rev().nth(rank).copied()

@@ -5,7 +5,7 @@
 //! the place is as fresh as it should be: in a used zone one draw for the chunk, in another zone two
 //! for zone and chunk; one for the page in the chunk, one for the sector in the page.
 
-use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OVER, ranks_of};
+use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of};
 use super::deck::Deck;
 use super::fit::ELSEWHERE_LABELS;
 use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, RUNS, Recent, ZONE_SECTORS};
@@ -14,6 +14,15 @@ use crate::random::SplitMix64;
 
 /// How often a place is drawn anew because it is not as fresh as it should be.
 const TRIES: usize = 12;
+
+/// How far a rank may be from the one that was drawn, so that the place is what it should be.
+const NEARBY: usize = 16;
+
+/// Anywhere in pages not touched yet.
+const NEW_AND_FRESH: usize = 2 * ELSEWHERE_LABELS - 1;
+
+/// Pages of a chunk.
+const CHUNK_PAGES: u64 = CHUNK_SECTORS / PAGE_SECTORS;
 
 /// Chunks of a zone.
 const ZONE_CHUNKS: u64 = ZONE_SECTORS / CHUNK_SECTORS;
@@ -54,15 +63,13 @@ impl Places {
         let label = self.decks[op * KINDS + kind].ranks.deal(&mut self.random);
         let label = label.map_or(0, index);
         let found = match kind {
-            RUN_ON | RUN_OVER => self.end(label, kind == RUN_ON, sectors),
-            AGAIN => {
-                let starts = self.history.starts(group, label < RANKS);
-                ranked(starts, label % RANKS, &mut self.random)
-            }
+            RUN_ON | RUN_OVER => self.history.end(0),
+            RUN_OTHER => self.other_end(label, sectors),
+            AGAIN => self.again(group, label, sectors),
             _ => None,
         };
         let first = found.filter(|&first| first <= last).unwrap_or_else(|| {
-            let label = if kind == ELSEWHERE { label } else { 2 * ELSEWHERE_LABELS - 1 };
+            let label = if kind == ELSEWHERE { label } else { NEW_AND_FRESH };
             self.elsewhere(op, label, sectors)
         });
         let first = first.min(last);
@@ -70,50 +77,83 @@ impl Places {
         first
     }
 
-    /// The end of a run. The latest run is taken whatever lies behind it, so that the share of
-    /// sequential requests is kept; of the others one that is as fresh as it should be, if any is.
-    fn end(&self, rank: usize, fresh: bool, sectors: u32) -> Option<u64> {
-        let fits = |&end: &u64| self.history.is_fresh(end, sectors) == fresh;
+    /// The end of another run than the latest: that of the rank, or another one as fresh as it
+    /// should be. A run that should go on in pages not touched yet, and cannot, goes on elsewhere.
+    fn other_end(&self, label: usize, sectors: u32) -> Option<u64> {
+        let (rank, fresh) = (label % RUNS, label >= RUNS);
+        let suits = |&end: &u64| self.suits(end, sectors, fresh);
         let wanted = self.history.end(rank);
-        if rank == 0 || wanted.as_ref().is_some_and(fits) {
+        if wanted.as_ref().is_some_and(suits) {
             return wanted;
         }
-        (1..RUNS).filter_map(|rank| self.history.end(rank)).find(fits).or(wanted)
+        let other = (1..RUNS).filter_map(|rank| self.history.end(rank)).find(suits);
+        if fresh { other } else { other.or(wanted) }
+    }
+
+    /// An earlier start of about the rank, from which the request ends as it should.
+    fn again(&mut self, group: usize, label: usize, sectors: u32) -> Option<u64> {
+        let (class, end) = (label % (2 * RANKS), label / (2 * RANKS));
+        let starts = self.history.starts(group, class < RANKS);
+        let rank = rank_in(class % RANKS, starts, &mut self.random)?;
+        let suits = |&first: &u64| {
+            let fresh = self.history.is_fresh(first, sectors);
+            match end {
+                2 => fresh,
+                end => !fresh && self.history.goes_on(first, sectors) == (end == 0),
+            }
+        };
+        let near = nearby(rank).filter_map(|rank| starts.get(rank)).find(suits);
+        near.or_else(|| starts.get(rank))
+    }
+
+    /// Whether a request lies in pages none of which was touched, or ends in one that was.
+    fn suits(&self, first: u64, sectors: u32, fresh: bool) -> bool {
+        if fresh {
+            self.history.is_untouched(first, sectors)
+        } else {
+            !self.history.is_fresh(first, sectors)
+        }
     }
 
     fn elsewhere(&mut self, op: usize, label: usize, sectors: u32) -> u64 {
         let (fresh, label) = (label >= ELSEWHERE_LABELS, label % ELSEWHERE_LABELS);
-        let used = if label < RANKS {
-            ranked(self.history.chunks(), label, &mut self.random)
-        } else if label < 2 * RANKS {
-            ranked(self.history.zones(), label - RANKS, &mut self.random)
-        } else {
-            None
+        let decks = &mut self.decks[op * KINDS + ELSEWHERE];
+        let page = decks.pages.deal(&mut self.random).unwrap_or(0);
+        let sector = decks.sectors.deal(&mut self.random).unwrap_or(0);
+        let (is_chunk, is_zone) = (label < RANKS, (RANKS..2 * RANKS).contains(&label));
+        let used = if is_chunk { self.history.chunks() } else { self.history.zones() };
+        let rank = match label % RANKS {
+            class if is_chunk || is_zone => rank_in(class, used, &mut self.random),
+            _ => None,
         };
-        let mut first = 0;
+        let mut tries = rank.into_iter().flat_map(nearby);
+        let mut fallback = None;
         for _ in 0..TRIES {
-            let chunk = match used {
-                Some(chunk) if label < RANKS => chunk,
+            let used = if is_chunk { self.history.chunks() } else { self.history.zones() };
+            let place = tries.next().and_then(|rank| used.get(rank));
+            let chunk = match place {
+                Some(chunk) if is_chunk => chunk,
                 Some(zone) => zone * ZONE_CHUNKS + self.random.below(ZONE_CHUNKS),
                 None => self.new_zone() * ZONE_CHUNKS + self.random.below(ZONE_CHUNKS),
             };
-            let decks = &mut self.decks[op * KINDS + ELSEWHERE];
-            let page = decks.pages.deal(&mut self.random).unwrap_or(0);
-            let sector = decks.sectors.deal(&mut self.random).unwrap_or(0);
-            first = chunk * CHUNK_SECTORS + page * PAGE_SECTORS + sector;
-            if self.history.is_fresh(first, sectors) == fresh {
-                break;
+            for more in 0..CHUNK_PAGES {
+                let page = (page + more) % CHUNK_PAGES;
+                let first = chunk * CHUNK_SECTORS + page * PAGE_SECTORS + sector;
+                fallback.get_or_insert(first);
+                if self.suits(first, sectors, fresh) && !self.history.is_known(first) {
+                    return first;
+                }
             }
         }
-        first
+        fallback.unwrap_or(0)
     }
 
-    /// A zone that is not remembered, if one is found.
+    /// A zone that is not remembered, if one is found; rather one with room for a run behind it.
     fn new_zone(&mut self) -> u64 {
         let mut zone = 0;
-        for _ in 0..TRIES {
+        for room in (0..TRIES as u64).rev() {
             zone = self.random.below(self.span.div_ceil(ZONE_SECTORS));
-            if !self.history.zones().contains(zone) {
+            if (zone..=zone + room).all(|zone| !self.history.zones().contains(zone)) {
                 break;
             }
         }
@@ -121,12 +161,18 @@ impl Places {
     }
 }
 
-/// The place of a rank of this class, or the oldest that is remembered.
-fn ranked(recent: &Recent, class: usize, random: &mut SplitMix64) -> Option<u64> {
+/// A rank of this class, or that of the oldest place that is remembered.
+fn rank_in(class: usize, recent: &Recent, random: &mut SplitMix64) -> Option<usize> {
     let (first, count) = ranks_of(class);
     let more = if count > 1 { random.below_usize(count) } else { 0 };
     let oldest = recent.len().checked_sub(1)?;
-    recent.get((first + more).min(oldest))
+    Some((first + more).min(oldest))
+}
+
+/// A rank and its neighbours, the nearest first.
+fn nearby(rank: usize) -> impl Iterator<Item = usize> {
+    let more = (1..=NEARBY).flat_map(move |step| [Some(rank + step), rank.checked_sub(step)]);
+    std::iter::once(rank).chain(more.flatten())
 }
 
 fn index(label: u64) -> usize {

@@ -21,11 +21,13 @@ pub struct Profile {
     pub gap_bounds_ns: Vec<u64>,
     /// Upper bounds (inclusive) of the classes of sizes, in sectors.
     pub size_bounds: Vec<u64>,
+    /// Upper bounds (exclusive) of the classes of loads, in nanoseconds.
+    pub load_bounds_ns: Vec<u64>,
     /// The span of the addresses from 0, in sectors.
     pub span_sectors: u64,
     /// Kinds of requests: operation (0 read, 1 write, 2 trim, 3 flush), classes of the size and of
-    /// the gap before it, kind of place.
-    pub symbols: Vec<[u64; 4]>,
+    /// the gap before it, kind of place, class of the load it meets.
+    pub symbols: Vec<[u64; 5]>,
     /// The symbol of the first request.
     pub first: u64,
     /// Quantiles of gaps.

@@ -24,6 +24,11 @@ impl Touched {
         })
     }
 
+    /// Whether no page of the sectors from `first` to `last` was touched.
+    pub(super) fn has_none(&self, first: u64, last: u64) -> bool {
+        (first / PAGE_SECTORS..=last / PAGE_SECTORS).all(|page| !self.has(page * PAGE_SECTORS))
+    }
+
     /// Touches the pages of the sectors from `first` to `last`.
     pub(super) fn add(&mut self, first: u64, last: u64) {
         for page in first / PAGE_SECTORS..=last / PAGE_SECTORS {

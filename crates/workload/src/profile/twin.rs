@@ -1,20 +1,25 @@
 //! Requests made of a profile.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
-use super::classes::{OPS, PAUSE_NS, TRAITS, size_class, trait_of};
+use super::classes::{OPS, PACES, TRAITS, pace_of, range_of, size_class, trait_of, work_ns};
 use super::deck::Deck;
 use super::gaps::GapDecks;
+use super::history::PAGE_SECTORS;
 use super::keys::ProfileKeys;
 use super::places::Places;
 use super::tables::Profile;
-use super::walk::{Guide, Walk};
+use super::walk::{Guide, Traits, Walk};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{RequestSource, SourceStats};
+
+/// How much later than planned a request arrives at most.
+const MOST_LATE_NS: u64 = 250_000_000;
 
 /// Sectors of a MiB.
 const MIB_SECTORS: u64 = 2_048;
@@ -27,9 +32,12 @@ pub struct Twin {
     position: Position,
     chain: Chain,
     clock: Clock,
-    /// By operation and class of size.
-    sizes: Vec<Deck>,
-    size_random: SplitMix64,
+    /// Of the next request.
+    arrival_ns: u64,
+    /// The load that the next request would meet if it came at once.
+    load_ns: u64,
+    /// The last arrival.
+    end_ns: u64,
     places: Places,
     time_scale: u64,
     stats: SourceStats,
@@ -46,7 +54,7 @@ struct Position {
     left: u64,
 }
 
-/// Symbols and the gaps before them.
+/// What happens, when and how much; not where.
 #[derive(Clone, Debug)]
 struct Chain {
     walk: Walk,
@@ -56,32 +64,77 @@ struct Chain {
     at: usize,
     random: SplitMix64,
     gaps: GapDecks,
+    /// By operation and class of size.
+    sizes: Vec<Deck>,
+    size_random: SplitMix64,
 }
 
 impl Chain {
     fn new(profile: &Profile, seed: u64) -> Self {
-        let mut random = SplitMix64::stream(seed, 1);
-        let kind = |symbol: &[u64; 4]| trait_of(symbol[0], symbol[2], &profile.gap_bounds_ns);
-        let mut guide = Guide::new(profile.symbols.iter().map(kind).collect(), TRAITS);
+        let random = SplitMix64::stream(seed, 1);
+        let traits = |symbol: &[u64; 5]| Traits {
+            number: trait_of(
+                symbol[0],
+                range_of(symbol[2], &profile.gap_bounds_ns).0,
+                range_of(symbol[1], &profile.size_bounds).0,
+            ),
+            gap: range_of(symbol[2], &profile.gap_bounds_ns),
+            load: range_of(symbol[4], &profile.load_bounds_ns),
+        };
+        let mut guide = Guide::new(profile.symbols.iter().map(traits).collect(), TRAITS);
         let start = index(profile.first);
-        let walk = Walk::new(&[], start, &mut guide, &mut random);
+        let walk = Walk::new(&[], start, &mut guide);
         let gaps = GapDecks::new(&profile.gaps, SplitMix64::stream(seed, 3));
-        Self { walk, guide, start, at: start, random, gaps }
+        let classes = profile.size_bounds.len() + 1;
+        let mut sizes = vec![Deck::default(); OPS * classes];
+        for table in &profile.sizes {
+            for &card in &table.sectors {
+                let class = size_class(card[0], &profile.size_bounds);
+                sizes[index(table.op) * classes + class].add(card);
+            }
+        }
+        let size_random = SplitMix64::stream(seed, 2);
+        Self { walk, guide, start, at: start, random, gaps, sizes, size_random }
     }
 
     /// Starts a walk over the moves of a phase.
     fn start(&mut self, profile: &Profile, phase: usize) {
         let moves = &profile.phase[phase].moves;
-        self.walk = Walk::new(moves, self.start, &mut self.guide, &mut self.random);
+        self.walk = Walk::new(moves, self.start, &mut self.guide);
     }
 
-    /// Goes to the next symbol and returns the gap before it.
-    fn next(&mut self, profile: &Profile, phase: usize) -> u64 {
+    /// Goes to the next symbol. Returns the size of the request of the symbol before, chosen so that
+    /// the next request meets the load that it should, and the gap between the two.
+    fn next(&mut self, profile: &Profile, phase: usize) -> (u32, u64) {
         if self.walk.left() == 0 {
             self.start(profile, phase);
         }
+        let before = self.at;
         self.at = self.walk.next(&mut self.guide, &mut self.random).expect("a phase has moves");
-        self.gaps.draw(index(profile.symbols[self.at][2]))
+        let Traits { gap: (shortest, longest), load: (idle, busy), .. } =
+            self.guide.symbols[self.at];
+        let loads = idle.saturating_add(shortest)..busy.saturating_add(longest);
+        let sectors = self.size(profile, before, loads);
+        let (least, most) = self.guide.symbols[self.at].gaps(self.guide.load_ns);
+        let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most);
+        self.guide.load_ns = self.guide.load_ns.saturating_sub(gap);
+        (sectors, gap)
+    }
+
+    /// The size of a request of this symbol, rather one after which the load is one of `loads`.
+    fn size(&mut self, profile: &Profile, symbol: usize, loads: Range<u64>) -> u32 {
+        let [op, size, ..] = profile.symbols[symbol].map(index);
+        if RequestOp::ALL[op] == RequestOp::Flush {
+            return 0;
+        }
+        let before = self.guide.load_ns;
+        let load = |sectors: u64| {
+            before.saturating_add(work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS)))
+        };
+        let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
+        let sectors = sizes.deal_if(&mut self.size_random, |_| true).expect("sizes were checked");
+        self.guide.load_ns = load(sectors);
+        u32::try_from(sectors).expect("sizes were checked")
     }
 }
 
@@ -93,37 +146,42 @@ struct Clock {
     /// So far, and of the whole segment.
     sums: Sums,
     totals: Sums,
+    /// Gaps of this pace and longer ones are stretched.
+    from: usize,
 }
 
-/// What gaps add up to: those inside bursts, and pauses.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    gaps: u128,
-    pauses: u128,
-}
+/// What gaps add up to, by pace.
+type Sums = [u128; PACES];
 
-impl Sums {
-    fn add(&mut self, gap_ns: u64) {
-        if gap_ns < PAUSE_NS {
-            self.gaps += u128::from(gap_ns);
-        } else {
-            self.pauses += u128::from(gap_ns);
-        }
-    }
-}
+/// The first pace that is a pause, not a gap inside a burst.
+const FIRST_PAUSE: usize = 2;
 
 impl Clock {
-    /// Pauses are stretched if there are any and there is room for the other gaps; otherwise all
-    /// gaps are. No sum reaches 2^64, so no product overflows.
+    fn new(start_ns: u128, duration_ns: u128, totals: Sums) -> Self {
+        // The longest pauses are stretched, if that does not make them much shorter; otherwise
+        // shorter ones too, and where there are no pauses all gaps.
+        let fixed = |from: usize| totals[..from].iter().sum::<u128>();
+        let from = (FIRST_PAUSE..PACES).rev().find(|&from| {
+            let stretched = totals[from..].iter().sum::<u128>();
+            stretched > 0 && fixed(from) + stretched / 2 <= duration_ns
+        });
+        let pauses = totals[FIRST_PAUSE..].iter().sum::<u128>();
+        let any = if pauses > 0 && fixed(FIRST_PAUSE) < duration_ns { FIRST_PAUSE } else { 0 };
+        Self { start_ns, duration_ns, sums: Sums::default(), totals, from: from.unwrap_or(any) }
+    }
+
+    fn add(&mut self, gap_ns: u64) {
+        self.sums[pace_of(gap_ns)] += u128::from(gap_ns);
+    }
+
+    /// No sum reaches 2^64, so no product overflows.
     fn now(&self) -> u128 {
-        let Self { start_ns, duration_ns, sums, totals } = self;
-        if totals.pauses > 0 && totals.gaps < *duration_ns {
-            let room = duration_ns - totals.gaps;
-            start_ns + sums.gaps + sums.pauses * room / totals.pauses
-        } else {
-            let all = (totals.gaps + totals.pauses).max(1);
-            start_ns + (sums.gaps + sums.pauses) * duration_ns / all
-        }
+        let parts = |sums: &Sums| {
+            let (fixed, stretched) = sums.split_at(self.from);
+            (fixed.iter().sum::<u128>(), stretched.iter().sum::<u128>())
+        };
+        let ((fixed, stretched), (all_fixed, all)) = (parts(&self.sums), parts(&self.totals));
+        self.start_ns + fixed + stretched * (self.duration_ns - all_fixed) / all.max(1)
     }
 }
 
@@ -136,21 +194,14 @@ impl Twin {
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
         let span = span(&profile, keys, capacity_sectors)?;
-        let classes = profile.size_bounds.len() + 1;
-        let mut sizes = vec![Deck::default(); OPS * classes];
-        for table in &profile.sizes {
-            for &card in &table.sectors {
-                let class = size_class(card[0], &profile.size_bounds);
-                sizes[index(table.op) * classes + class].add(card);
-            }
-        }
         Ok(Self {
             requests: if keys.requests == 0 { profile.requests() } else { keys.requests },
             position: Position::default(),
             chain: Chain::new(&profile, seed),
             clock: Clock::default(),
-            sizes,
-            size_random: SplitMix64::stream(seed, 2),
+            arrival_ns: 0,
+            load_ns: 0,
+            end_ns: profile.duration_ns(),
             places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -167,7 +218,10 @@ impl Twin {
             u64::try_from(part).expect("a part of the requests")
         };
         while self.position.left == 0 {
-            let Position { phase, segment, fitted, .. } = self.position;
+            let Position { mut phase, mut segment, fitted, .. } = self.position;
+            if segment == self.profile.phase[phase].segments.len() {
+                (phase, segment) = (phase + 1, 0);
+            }
             if segment == 0 {
                 self.chain.start = self.chain.at;
                 self.chain.start(&self.profile, phase);
@@ -179,16 +233,28 @@ impl Twin {
                 u128::from(row.duration_ns) * u128::from(left) / u128::from(row.requests());
             self.chain.guide.want(&row.counts);
             self.position = Position { phase, segment, fitted: behind, left };
-            self.clock = Clock {
-                start_ns: self.clock.start_ns + self.clock.duration_ns,
-                duration_ns,
-                sums: Sums::default(),
-                totals: self.measure(),
-            };
+            let start_ns = self.clock.start_ns + self.clock.duration_ns;
+            self.clock = Clock::new(start_ns, duration_ns, self.measure());
             self.position.segment += 1;
-            if self.position.segment == self.profile.phase[phase].segments.len() && left == 0 {
-                (self.position.phase, self.position.segment) = (phase + 1, 0);
-            }
+        }
+    }
+
+    /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
+    /// meet more load than its class allows. What is late so is made up for in the next pauses.
+    fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
+        let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
+        let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
+        let load = self.load_ns.saturating_add(work);
+        let (least, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
+        let planned = u64::try_from(self.clock.now()).expect("times were checked");
+        let latest = planned.saturating_add(MOST_LATE_NS).min(self.end_ns);
+        let in_burst = if pace_of(gap_ns) < FIRST_PAUSE { gap_ns } else { 0 };
+        let wanted = self.arrival_ns.saturating_add(least.max(in_burst));
+        let next = if wanted <= latest { wanted } else { self.arrival_ns }.max(planned);
+        self.load_ns = load.saturating_sub(next - self.arrival_ns);
+        self.arrival_ns = next;
+        if self.stats.requests + 1 == self.requests {
+            self.arrival_ns = self.end_ns.max(planned);
         }
     }
 
@@ -197,7 +263,8 @@ impl Twin {
         let mut chain = self.chain.clone();
         let mut sums = Sums::default();
         for _ in 0..self.position.left {
-            sums.add(chain.next(&self.profile, self.position.phase));
+            let (_, gap) = chain.next(&self.profile, self.position.phase);
+            sums[pace_of(gap)] += u128::from(gap);
         }
         sums
     }
@@ -208,31 +275,29 @@ impl RequestSource for Twin {
         if self.stats.requests == self.requests {
             return Ok(None);
         }
-        if self.stats.requests > 0 {
-            if self.position.left == 0 {
-                let phase = &self.profile.phase[self.position.phase];
-                if self.position.segment == phase.segments.len() {
-                    (self.position.phase, self.position.segment) = (self.position.phase + 1, 0);
-                }
-            }
-            self.next_segment();
-            let gap = self.chain.next(&self.profile, self.position.phase);
-            self.clock.sums.add(gap);
-            self.position.left -= 1;
-        }
         self.stats.requests += 1;
-        let now = self.clock.now() * u128::from(self.time_scale) / 1_000_000;
-        let arrival = u64::try_from(now).expect("times were checked");
-        let [op, size, _, kind] = self.profile.symbols[self.chain.at].map(index);
-        let (mut first_sector, mut sectors) = (0, 0);
+        let at = self.chain.at;
+        let arrival_ns = u128::from(self.arrival_ns) * u128::from(self.time_scale) / 1_000_000;
+        let arrival_ns = u64::try_from(arrival_ns).expect("times were checked");
+        let sectors = if self.stats.requests == self.requests {
+            self.chain.size(&self.profile, at, 0..u64::MAX)
+        } else {
+            if self.position.left == 0 {
+                self.next_segment();
+            }
+            let (sectors, gap) = self.chain.next(&self.profile, self.position.phase);
+            self.position.left -= 1;
+            self.clock.add(gap);
+            self.next_arrival(at, sectors, gap);
+            sectors
+        };
+        let [op, _, _, kind, _] = self.profile.symbols[at].map(index);
+        let mut first_sector = 0;
         if RequestOp::ALL[op] != RequestOp::Flush {
-            let sizes = &mut self.sizes[op * (self.profile.size_bounds.len() + 1) + size];
-            let card = sizes.deal(&mut self.size_random).expect("sizes were checked");
-            sectors = u32::try_from(card).expect("sizes were checked");
             first_sector = self.places.draw(op, kind, sectors);
         }
         Ok(Some(Request {
-            arrival: Time::from_ns(arrival),
+            arrival: Time::from_ns(arrival_ns),
             first_sector,
             sectors,
             stream: 0,

@@ -1,87 +1,64 @@
-//! A random walk that makes every counted move exactly once.
+//! A random walk over symbols.
 //!
-//! The moves of a chain of symbols are the edges of a graph, a symbol that is seen often having
-//! many. A chain with the same moves in another order is a walk along all edges. Such walks are
-//! drawn alike (Kandel, Matias, Unger, Winkler, "Shuffling biological sequences", Discrete Applied
-//! Mathematics 1996): the last move out of each symbol is that of a random tree that leads to the
-//! end (Wilson's loop-erased walks, STOC 1996); the other moves are dealt like cards.
+//! The walk passes each symbol as often as it was counted, however the moves turn out: a symbol's
+//! cards are dealt until none is left. It prefers the moves that were counted, each as often as it
+//! was counted, over others; and it passes, segment by segment, as many symbols of each trait (read
+//! or not; class of gap) as were counted in the segment. Among the moves that all this leaves, those
+//! are preferred that the load is right for: a request that found the device idle is not put behind
+//! a long write.
 //!
-//! Where a walk passes is up to chance; when it passes there is not: a [`Guide`] says which traits
-//! the next symbols should have, and moves to such symbols are preferred while there are any.
-//!
-//! Draws: for the tree, one a step of the loop-erased walks, which start at the symbols in
-//! ascending order; then one a move, none for the last move out of a symbol.
+//! Draws: one a move.
 
 use crate::random::SplitMix64;
 
-/// Steps for the tree per move; a chain needs far fewer. Moves that are no chain could need
-/// infinitely many.
-const STEPS_PER_MOVE: usize = 1_000;
+/// How much more a move weighs that the load is right for.
+const SUITABLE: u64 = 16;
 
-/// The moves out of one symbol.
-#[derive(Clone, Debug, Default)]
-struct Row {
-    /// The next symbols and how often each is still to follow, the last move aside.
-    to: Vec<(usize, u64)>,
-    left: u64,
-    /// The last move.
-    last: Option<usize>,
+/// What a walk needs to know about a symbol.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Traits {
+    /// What segments count.
+    pub(super) number: usize,
+    /// The least gap before it, and the first that is too long.
+    pub(super) gap: (u64, u64),
+    /// The least load that it meets, and the first that is too much.
+    pub(super) load: (u64, u64),
 }
 
-impl Row {
-    fn pick(&self, random: &mut SplitMix64) -> usize {
-        let mut number = random.below(self.left);
-        for (index, &(_, count)) in self.to.iter().enumerate() {
-            if number < count {
-                return index;
-            }
-            number -= count;
-        }
-        unreachable!("the counts add up to what is left")
+impl Traits {
+    /// The gaps that turn `load` into a load that the symbol meets: the least and the greatest.
+    pub(super) fn gaps(&self, load: u64) -> (u64, u64) {
+        let least = load.saturating_sub(self.load.1 - 1);
+        let most = if self.load.0 == 0 { u64::MAX } else { load.saturating_sub(self.load.0) };
+        (least, most)
     }
 
-    /// A move towards what the guide wants; any where it wants none of them.
-    fn pick_guided(&self, guide: &Guide, random: &mut SplitMix64) -> usize {
-        let weight = |&(to, count): &(usize, u64)| guide.weight(to, count);
-        let total: u64 = self.to.iter().map(weight).fold(0, u64::saturating_add);
-        if total == 0 {
-            return self.pick(random);
-        }
-        let mut number = random.below(total);
-        for (index, edge) in self.to.iter().enumerate() {
-            let weight = weight(edge);
-            if number < weight {
-                return index;
-            }
-            number -= weight;
-        }
-        self.pick(random)
-    }
-
-    fn take(&mut self, index: usize) -> usize {
-        self.to[index].1 -= 1;
-        self.left -= 1;
-        self.to[index].0
+    /// Whether one of its gaps does.
+    fn suits(&self, load: u64) -> bool {
+        let (least, most) = self.gaps(load);
+        load >= self.load.0 && least < self.gap.1 && self.gap.0 <= most
     }
 }
 
 /// What the next symbols should be like.
 #[derive(Clone, Debug)]
 pub(super) struct Guide {
-    /// The trait of each symbol.
-    traits: Vec<usize>,
+    pub(super) symbols: Vec<Traits>,
     /// How many symbols of each trait the segment has, and how many are still to come.
     segment: Vec<u64>,
     wanted: Vec<u64>,
     /// How many symbols of each trait the walk still has.
     left: Vec<u64>,
+    /// The load before the next gap.
+    pub(super) load_ns: u64,
 }
 
 impl Guide {
-    /// Traits of the symbols, below `count`.
-    pub(super) fn new(traits: Vec<usize>, count: usize) -> Self {
+    /// Symbols with traits below `count`.
+    pub(super) fn new(symbols: Vec<Traits>, count: usize) -> Self {
         let zeros = vec![0; count];
-        Self { traits, segment: zeros.clone(), wanted: zeros.clone(), left: zeros }
+        let (segment, wanted) = (zeros.clone(), zeros.clone());
+        Self { symbols, segment, wanted, left: zeros, load_ns: 0 }
     }
 
     /// Wants so many symbols of each trait from now on.
@@ -90,16 +67,17 @@ impl Guide {
         self.wanted.copy_from_slice(counts);
     }
 
-    /// The weight of a move to a symbol: moves of a trait together weigh as much as is wanted of
-    /// it, if the walk passes them all alike.
+    /// The weight of `count` cards of a symbol: those of a trait together weigh as much as is wanted
+    /// of it; those that the load is wrong for weigh little.
     fn weight(&self, to: usize, count: u64) -> u64 {
-        let kind = self.traits[to];
-        let share = (self.wanted[kind] << 20) / self.left[kind].max(1);
-        count.saturating_mul(share)
+        let traits = &self.symbols[to];
+        let share = (self.wanted[traits.number] << 20) / self.left[traits.number].max(1);
+        let suits = if traits.suits(self.load_ns) { SUITABLE } else { 1 };
+        count.saturating_mul(share).saturating_mul(suits)
     }
 
     fn passed(&mut self, to: usize) {
-        let kind = self.traits[to];
+        let kind = self.symbols[to].number;
         self.left[kind] = self.left[kind].saturating_sub(1);
         self.wanted[kind] = self.wanted[kind].saturating_sub(1);
         if self.wanted.iter().all(|&wanted| wanted == 0) {
@@ -108,46 +86,36 @@ impl Guide {
     }
 }
 
+/// Rows of moves: a symbol, then pairs of a next symbol and how often it follows.
+pub(super) type Moves = [Vec<u64>];
+
 /// A walk over symbols.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    rows: Vec<Row>,
+    /// By symbol: the next symbols and how often each is still to follow.
+    rows: Vec<Vec<(usize, u64)>>,
+    /// How often the walk still passes each symbol.
+    cards: Vec<u64>,
     at: usize,
     left: u64,
 }
 
-/// Rows of moves: a symbol, then pairs of a next symbol and how often it follows.
-pub(super) type Moves = [Vec<u64>];
-
 impl Walk {
     /// A walk over `moves` that starts at `start`.
-    pub(super) fn new(
-        moves: &Moves,
-        start: usize,
-        guide: &mut Guide,
-        random: &mut SplitMix64,
-    ) -> Self {
-        let symbols = guide.traits.len();
+    pub(super) fn new(moves: &Moves, start: usize, guide: &mut Guide) -> Self {
+        let symbols = guide.symbols.len();
+        let mut walk =
+            Self { rows: vec![Vec::new(); symbols], cards: vec![0; symbols], at: start, left: 0 };
         guide.left.fill(0);
-        let mut rows = vec![Row::default(); symbols];
-        // What goes out of a symbol minus what comes in: -1 at the end of an open walk.
-        let mut balance = vec![0_i128; symbols];
-        let mut left = 0;
         for row in moves {
-            let from = index(row[0]);
             for pair in row[1..].chunks_exact(2) {
                 let (to, count) = (index(pair[0]), pair[1]);
-                rows[from].to.push((to, count));
-                rows[from].left += count;
-                balance[from] += i128::from(count);
-                balance[to] -= i128::from(count);
-                left += count;
-                guide.left[guide.traits[to]] += count;
+                walk.rows[index(row[0])].push((to, count));
+                walk.cards[to] += count;
+                walk.left += count;
+                guide.left[guide.symbols[to].number] += count;
             }
         }
-        let end = balance.iter().position(|&balance| balance < 0).unwrap_or(start);
-        let mut walk = Self { rows, at: start, left };
-        walk.plant(end, random);
         walk
     }
 
@@ -156,55 +124,45 @@ impl Walk {
         self.left
     }
 
-    /// Sets the last moves, which form a tree that leads to `end`.
-    fn plant(&mut self, end: usize, random: &mut SplitMix64) {
-        let mut in_tree: Vec<bool> = self.rows.iter().map(|row| row.left == 0).collect();
-        in_tree[end] = true;
-        let mut exits = vec![0; self.rows.len()];
-        let edges: usize = self.rows.iter().map(|row| row.to.len()).sum();
-        let mut steps = edges * STEPS_PER_MOVE;
-        for symbol in 0..self.rows.len() {
-            let mut at = symbol;
-            while !in_tree[at] {
-                if steps == 0 {
-                    return;
-                }
-                steps -= 1;
-                exits[at] = self.rows[at].pick(random);
-                at = self.rows[at].to[exits[at]].0;
-            }
-            at = symbol;
-            while !in_tree[at] {
-                in_tree[at] = true;
-                let row = &mut self.rows[at];
-                row.last = Some(row.take(exits[at]));
-                at = row.last.expect("just set");
-            }
-        }
-    }
-
     /// The next symbol; `None` at the end.
     pub(super) fn next(&mut self, guide: &mut Guide, random: &mut SplitMix64) -> Option<usize> {
         if self.left == 0 {
             return None;
         }
         let row = &self.rows[self.at];
-        if row.left == 0 && row.last.is_none() {
-            // Only moves that are no chain lead here: go on where moves are left.
-            let open = |row: &Row| row.left > 0 || row.last.is_some();
-            self.at = self.rows.iter().position(open)?;
-        }
-        let row = &mut self.rows[self.at];
-        self.at = if row.left > 0 {
-            let index = row.pick_guided(guide, random);
-            row.take(index)
+        let counted = |&(to, count): &(usize, u64)| guide.weight(to, count.min(self.cards[to]));
+        let any = |(to, &count): (usize, &u64)| guide.weight(to, count);
+        let to = if let Some(choice) = pick(row.iter().map(counted), random) {
+            let (to, count) = &mut self.rows[self.at][choice];
+            *count -= 1;
+            *to
+        } else if let Some(to) = pick(self.cards.iter().enumerate().map(any), random) {
+            to
         } else {
-            row.last.take()?
+            pick(self.cards.iter().copied(), random)?
         };
+        self.cards[to] -= 1;
         self.left -= 1;
-        guide.passed(self.at);
-        Some(self.at)
+        self.at = to;
+        guide.passed(to);
+        Some(to)
     }
+}
+
+/// One of these weights, by one draw; `None` and no draw if all are 0.
+fn pick(weights: impl Iterator<Item = u64> + Clone, random: &mut SplitMix64) -> Option<usize> {
+    let total = weights.clone().fold(0, u64::saturating_add);
+    if total == 0 {
+        return None;
+    }
+    let mut number = random.below(total);
+    for (choice, weight) in weights.enumerate() {
+        if number < weight {
+            return Some(choice);
+        }
+        number -= weight;
+    }
+    None
 }
 
 fn index(symbol: u64) -> usize {
@@ -216,6 +174,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    const ALL: (u64, u64) = (0, u64::MAX);
 
     fn moves_of(chain: &[usize]) -> Vec<Vec<u64>> {
         let mut counts: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
@@ -229,55 +189,58 @@ mod tests {
         counts.into_iter().map(row).collect()
     }
 
-    fn walk(moves: &Moves, symbols: usize, start: usize, seed: u64) -> Vec<usize> {
+    /// A walk over symbols whose trait is their number modulo `traits`.
+    fn walk(chain: &[usize], traits: usize, segments: &[Vec<u64>], seed: u64) -> Vec<usize> {
         let mut random = SplitMix64::new(seed);
-        let mut guide = Guide::new(vec![0; symbols], 1);
-        let mut walk = Walk::new(moves, start, &mut guide, &mut random);
-        let mut chain = vec![start];
-        while let Some(symbol) = walk.next(&mut guide, &mut random) {
-            chain.push(symbol);
+        let symbol = |number: usize| Traits { number: number % traits, gap: ALL, load: ALL };
+        let mut guide = Guide::new((0..9).map(symbol).collect(), traits);
+        let mut walk = Walk::new(&moves_of(chain), chain[0], &mut guide);
+        let mut twin = vec![chain[0]];
+        for counts in segments {
+            guide.want(counts);
+            for _ in 0..counts.iter().sum() {
+                twin.push(walk.next(&mut guide, &mut random).unwrap());
+            }
         }
-        chain
+        assert_eq!(walk.next(&mut guide, &mut random), None);
+        twin
+    }
+
+    fn counts(chain: &[usize], traits: usize) -> Vec<u64> {
+        let mut counts = vec![0; traits];
+        chain.iter().for_each(|symbol| counts[symbol % traits] += 1);
+        counts
     }
 
     #[test]
-    fn every_walk_has_the_moves_of_the_chain_and_its_ends() {
+    fn segments_have_their_traits_and_the_whole_has_its_symbols() {
         let mut random = SplitMix64::new(1);
-        let chain: Vec<usize> = (0..2_000).map(|_| random.below_usize(9)).collect();
-        let moves = moves_of(&chain);
-        for seed in 0..20 {
-            let twin = walk(&moves, 9, chain[0], seed);
-            assert_eq!(moves_of(&twin), moves);
-            assert_eq!((twin.len(), twin.last()), (chain.len(), chain.last()));
+        let chain: Vec<usize> = (0..2_001)
+            .map(|n| random.below_usize(9).min(random.below_usize(1 + n / 200)))
+            .collect();
+        let segments: Vec<Vec<u64>> =
+            chain[1..].chunks(50).map(|segment| counts(segment, 4)).collect();
+        for seed in 0..5 {
+            let twin = walk(&chain, 4, &segments, seed);
+            for (segment, wanted) in twin[1..].chunks(50).zip(&segments) {
+                assert_eq!(counts(segment, 4), *wanted);
+            }
+            assert_eq!(counts(&twin, 9), counts(&chain, 9));
             assert_ne!(twin, chain);
         }
     }
 
     #[test]
-    fn all_walks_are_equally_likely() {
-        // 0 1 0 2 0 1 has the moves 01 twice, 10, 02 and 20: the walks are 010201 and 020101 and
-        // 010201 again with the two moves 01 exchanged, so two chains in the ratio 2 to 2; counted
-        // by hand: after the last move into 1, the order of "10" and "02 20" is free.
-        let moves = moves_of(&[0, 1, 0, 2, 0, 1]);
-        let seeds = 20_000;
-        let first = (0..seeds)
-            .filter(|&seed| {
-                let chain = walk(&moves, 3, 0, seed);
-                assert_eq!(moves_of(&chain), moves);
-                chain == [0, 1, 0, 2, 0, 1]
-            })
-            .count();
-        // Four standard errors of a fair coin.
-        let error = 4.0 * (seeds as f64 * 0.25).sqrt();
-        assert!((first as f64 - seeds as f64 / 2.0).abs() < error, "{first} of {seeds}");
-    }
-
-    #[test]
-    fn moves_that_are_no_chain_are_all_made_too() {
-        let moves = vec![vec![0, 0, 3], vec![1, 2, 1], vec![2, 1, 4]];
-        let mut targets = walk(&moves, 3, 0, 5);
-        assert_eq!(targets.remove(0), 0);
-        targets.sort_unstable();
-        assert_eq!(targets, [0, 0, 0, 1, 1, 1, 1, 2]);
+    fn counted_moves_are_preferred() {
+        // From each symbol one goes on to the next or the one behind it, of nine.
+        let mut random = SplitMix64::new(6);
+        let mut chain = vec![0];
+        for _ in 0..3_000 {
+            chain.push((chain[chain.len() - 1] + 1 + random.below_usize(2)) % 9);
+        }
+        let twin = walk(&chain, 1, &[counts(&chain[1..], 1)], 3);
+        let odd = twin.windows(2).filter(|pair| !(1..3).contains(&((pair[1] + 9 - pair[0]) % 9)));
+        // Only at the end, when the cards of the right symbols are dealt.
+        assert!(odd.count() < 100);
     }
 }

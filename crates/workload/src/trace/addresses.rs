@@ -52,6 +52,8 @@ pub(super) struct Addresses {
     capacity: Option<u64>,
     /// Requests are widened to multiples of this; 0 leaves them alone.
     align_sectors: u64,
+    /// Requests that end here or before it stay as they are.
+    plain_end: u64,
     chunk_sectors: u64,
     wrap: bool,
     chunks: Option<ChunkTable>,
@@ -62,7 +64,9 @@ pub(super) struct Addresses {
 
 impl Addresses {
     pub(super) fn new(keys: &TraceKeys, capacity: Option<u64>) -> Self {
+        let changes_all = keys.fold == Fold::Renumber || keys.align_kib > 0;
         Self {
+            plain_end: if changes_all { 0 } else { capacity.unwrap_or(u64::MAX) },
             fold: keys.fold,
             capacity,
             align_sectors: keys.align_kib * KIB_SECTORS,
@@ -74,16 +78,11 @@ impl Addresses {
         }
     }
 
-    /// Puts a request, which does not reach behind sector 2^64 - 1, on the device; of one that is
-    /// split, this is the first part.
+    /// Whether a request, which does not reach behind sector 2^64 - 1, stays as it is.
     #[inline]
-    pub(super) fn place(&mut self, record: &mut Record) -> Result<(), Refused> {
-        let end = record.first_sector + u64::from(record.sectors);
-        let inside = self.capacity.is_none_or(|capacity| end <= capacity);
-        if inside && self.chunks.is_none() && self.align_sectors == 0 {
-            return Ok(());
-        }
-        self.change(record)
+    pub(super) const fn keeps(&self, record: &Record) -> bool {
+        let end = record.first_sector + record.sectors as u64;
+        end <= self.plain_end
     }
 
     /// The next part of the request that was split last.
@@ -103,7 +102,8 @@ impl Addresses {
         self.pending.clear();
     }
 
-    fn change(&mut self, record: &mut Record) -> Result<(), Refused> {
+    /// Puts a request on the device; of one that is split, this is the first part.
+    pub(super) fn place(&mut self, record: &mut Record) -> Result<(), Refused> {
         if record.op == RequestOp::Flush {
             return Ok(());
         }

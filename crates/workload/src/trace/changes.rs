@@ -10,32 +10,35 @@ use crate::error::readable_ns;
 const RUNS_SHOWN: usize = 4;
 
 /// Follows the clock from the first request on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockLog {
     first_ns: u64,
-    last_ns: u64,
-    last_arrival_ns: u64,
-    /// The same clock without rounding, where there is any.
+    /// The recorded time of the last request.
+    pub(super) last_ns: u64,
+    /// The same clock without rounding.
     exact: Option<Clock>,
     max_rounded_ns: u64,
 }
 
 impl ClockLog {
-    pub(super) const fn new(first_ns: u64, exact: Option<Clock>) -> Self {
-        Self { first_ns, last_ns: first_ns, last_arrival_ns: 0, exact, max_rounded_ns: 0 }
+    pub(super) const fn new(first_ns: u64, exact: Clock) -> Self {
+        Self { first_ns, last_ns: first_ns, exact: Some(exact), max_rounded_ns: 0 }
     }
 
-    /// Notes the arrival of a request.
-    #[inline]
-    pub(super) fn add(&mut self, time_ns: u64, arrival_ns: u64) {
-        (self.last_ns, self.last_arrival_ns) = (time_ns, arrival_ns);
+    /// Notes the arrival of a request at `time_ns`.
+    pub(super) fn rounded(&mut self, time_ns: u64, arrival_ns: u64) {
         if let Some(exact) = self.exact.and_then(|exact| exact.arrival_ns(time_ns)) {
             self.max_rounded_ns = self.max_rounded_ns.max(exact - arrival_ns);
         }
     }
 
     /// What the clock did, a sentence each.
-    pub(super) fn notes(&self, keys: &TraceKeys, span_ns: Option<u64>) -> Vec<String> {
+    pub(super) fn notes(
+        &self,
+        clock: &Clock,
+        keys: &TraceKeys,
+        span_ns: Option<u64>,
+    ) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(span_ns) = span_ns.filter(|&span_ns| span_ns != keys.duration_ms) {
             let (from, to) = (readable_ns(span_ns), readable_ns(keys.duration_ms));
@@ -49,10 +52,11 @@ impl ClockLog {
             let factor = keys.time_scale as f64 / 1e6;
             let from = readable_ns(self.last_ns - self.first_ns);
             let start_ns = if keys.rebase { 0 } else { self.first_ns };
-            let to = readable_ns(self.last_arrival_ns - start_ns);
+            let last_ns = clock.arrival_ns(self.last_ns).unwrap_or(start_ns);
+            let to = readable_ns(last_ns - start_ns);
             notes.push(format!("times were multiplied by {factor}: {from} became {to}"));
         }
-        if self.exact.is_some() {
+        if keys.time_quantum_us > 0 {
             let quantum = readable_ns(keys.time_quantum_us);
             let most = readable_ns(self.max_rounded_ns);
             notes.push(format!(

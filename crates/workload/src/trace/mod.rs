@@ -84,13 +84,17 @@ pub struct Trace {
     window: Window,
     clip: Clip,
     addresses: Addresses,
-    clock: Option<(Clock, ClockLog)>,
+    clock: Option<Clock>,
+    log: ClockLog,
     /// The request that was split last, whose other parts follow.
     split: Option<Request>,
     /// The stream whose requests are handed out, where it is one only.
     only: Option<u16>,
-    /// Requests that were moved to fit the device, of those handed out.
-    folded: u64,
+    /// Whether every row becomes one request, and nothing needs to be told of each: no request is
+    /// clipped, split or of another stream, and no time is rounded.
+    plain: bool,
+    /// Requests of other streams that were moved to fit the device.
+    folded_elsewhere: u64,
     /// No row is left to read: only the window is.
     drained: bool,
 }
@@ -136,9 +140,13 @@ impl Trace {
             clip: Clip::new(keys),
             addresses: Addresses::new(keys, options.capacity_sectors),
             clock: None,
+            log: ClockLog::default(),
             split: None,
             only: None,
-            folded: 0,
+            plain: !Clip::new(keys).is_active()
+                && keys.fold != Fold::Renumber
+                && keys.time_quantum_us == 0,
+            folded_elsewhere: 0,
             drained: false,
         })
     }
@@ -146,7 +154,7 @@ impl Trace {
     /// Hands out the requests of this stream only. Everything else is as in the whole trace: the
     /// clock starts with its first request, and chunks are numbered over all streams.
     pub const fn keep_stream(&mut self, number: u16) {
-        self.only = Some(number);
+        (self.only, self.plain) = (Some(number), false);
     }
 
     /// The name of its format.
@@ -180,6 +188,8 @@ impl Trace {
     }
 
     /// The next row in order of time that is not clipped off.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn next_clipped(&mut self) -> Result<Option<Row>, WorkloadError> {
         while !self.clip.is_over() {
             let Some(row) = self.next_sorted()? else { break };
@@ -194,7 +204,7 @@ impl Trace {
     }
 
     /// The clock, which starts with the first request in order of time.
-    fn start_clock(&self, first_ns: u64) -> (Clock, ClockLog) {
+    fn clock(&mut self, first_ns: u64) -> Clock {
         let keys = &self.keys;
         let scale = match self.survey.span_ns {
             Some(0) => (1, 1),
@@ -202,47 +212,72 @@ impl Trace {
             None => (keys.time_scale, 1_000_000),
         };
         let clock = |quantum_ns| Clock::new(first_ns, keys.rebase, scale, quantum_ns);
-        let quantum_ns = keys.time_quantum_us;
-        let exact = (quantum_ns > 0).then(|| clock(0));
-        (clock(quantum_ns), ClockLog::new(first_ns, exact))
+        self.log = ClockLog::new(first_ns, clock(0));
+        *self.clock.get_or_insert(clock(keys.time_quantum_us))
     }
 
-    /// When a request arrives in the run.
-    fn arrival_ns(&mut self, row: &Row) -> Result<u64, WorkloadError> {
-        let time_ns = row.record.time_ns;
-        if self.clock.is_none() {
-            self.clock = Some(self.start_clock(time_ns));
-        }
-        let (clock, log) = self.clock.as_mut().expect("it has been started");
-        if let Some(arrival_ns) = clock.arrival_ns(time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS) {
-            log.add(time_ns, arrival_ns);
-            return Ok(arrival_ns);
-        }
-        let what = format!("the time is too large, {time_ns} ns");
+    /// The request of a row that has been put on the device.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
+    fn request(&mut self, row: Row) -> Result<Request, WorkloadError> {
+        let record = row.record;
+        let clock = self.clock.unwrap_or_else(|| self.clock(record.time_ns));
+        self.log.last_ns = record.time_ns;
+        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
+        let Some(arrival_ns) = arrival_ns else { return Err(self.too_late(&row)) };
+        Ok(Request {
+            arrival: Time::from_ns(arrival_ns),
+            first_sector: record.first_sector,
+            sectors: record.sectors,
+            stream: record.stream,
+            op: record.op,
+            flags: record.flags,
+        })
+    }
+
+    #[cold]
+    fn too_late(&self, row: &Row) -> WorkloadError {
+        let what = format!("the time is too large, {} ns", row.record.time_ns);
         let fix = "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms";
-        Err(self.rows.error_at(row.line, what, fix.to_owned()))
+        self.rows.error_at(row.line, what, fix.to_owned())
     }
 
-    /// Puts the request of a row on the device.
-    fn place(&mut self, row: &mut Row) -> Result<(), WorkloadError> {
-        let folded = self.addresses.moves.folded;
+    /// Puts a request on the device that does not simply stay where it is.
+    fn placed(&mut self, mut row: Row) -> Result<Row, WorkloadError> {
         match self.addresses.place(&mut row.record) {
-            Ok(()) => {}
-            Err(Refused::Row(error)) => {
-                return Err(self.rows.error_at(row.line, error.what, error.fix));
-            }
-            Err(Refused::Footprint) => return Err(self.footprint(*row)),
+            Ok(()) => Ok(row),
+            Err(Refused::Row(error)) => Err(self.rows.error_at(row.line, error.what, error.fix)),
+            Err(Refused::Footprint) => Err(self.footprint(row)),
         }
-        if self.is_wanted(row.record.stream) {
-            self.folded += self.addresses.moves.folded - folded;
-        } else {
-            self.addresses.forget_parts();
-        }
-        Ok(())
     }
 
-    fn is_wanted(&self, stream: u16) -> bool {
-        self.only.is_none_or(|only| only == stream)
+    /// The request of a row that may have to be moved.
+    #[cold]
+    fn moved(&mut self, row: Row) -> Result<Option<Request>, WorkloadError> {
+        let row = self.placed(row)?;
+        self.request(row).map(Some)
+    }
+
+    /// The next request where a row may become none or several.
+    fn next_of_changed(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if let Some(part) = self.next_part() {
+            return Ok(Some(part));
+        }
+        while let Some(row) = self.next_clipped()? {
+            let folded = self.addresses.moves.folded;
+            let time_ns = row.record.time_ns;
+            let row = self.placed(row)?;
+            let request = self.request(row)?;
+            self.log.rounded(time_ns, request.arrival.as_ns());
+            if self.only.is_some_and(|only| only != request.stream) {
+                self.folded_elsewhere += self.addresses.moves.folded - folded;
+                self.addresses.forget_parts();
+                continue;
+            }
+            self.split = self.addresses.has_parts().then_some(request);
+            return Ok(Some(request));
+        }
+        Ok(None)
     }
 
     /// The error of a trace whose chunks do not fit the device: reads on to its end to say how
@@ -307,28 +342,14 @@ impl Trace {
 
 impl RequestSource for Trace {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        if let Some(part) = self.next_part() {
-            return Ok(Some(part));
+        if !self.plain {
+            return self.next_of_changed();
         }
-        loop {
-            let Some(mut row) = self.next_clipped()? else { return Ok(None) };
-            self.place(&mut row)?;
-            let arrival_ns = self.arrival_ns(&row)?;
-            let record = row.record;
-            if !self.is_wanted(record.stream) {
-                continue;
-            }
-            let request = Request {
-                arrival: Time::from_ns(arrival_ns),
-                first_sector: record.first_sector,
-                sectors: record.sectors,
-                stream: record.stream,
-                op: record.op,
-                flags: record.flags,
-            };
-            self.split = self.addresses.has_parts().then_some(request);
-            return Ok(Some(request));
+        let Some(row) = self.next_sorted()? else { return Ok(None) };
+        if !self.addresses.keeps(&row.record) {
+            return self.moved(row);
         }
+        self.request(row).map(Some)
     }
 
     fn stats(&self) -> SourceStats {
@@ -336,7 +357,7 @@ impl RequestSource for Trace {
             clock_epochs: self.survey.epoch_count(),
             clipped: self.clip.dropped(),
             added: self.addresses.added(),
-            folded: self.folded,
+            folded: self.addresses.moves.folded - self.folded_elsewhere,
             ..self.rows.stats()
         }
     }
@@ -347,8 +368,8 @@ impl RequestSource for Trace {
         notes.extend(order_notes(&self.keys, &self.rows.stats(), epochs));
         notes.extend(self.clip.note());
         notes.extend(self.addresses.notes());
-        if let Some((_, log)) = &self.clock {
-            notes.extend(log.notes(&self.keys, self.survey.span_ns));
+        if let Some(clock) = &self.clock {
+            notes.extend(self.log.notes(clock, &self.keys, self.survey.span_ns));
         }
         notes
     }

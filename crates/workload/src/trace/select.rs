@@ -48,9 +48,11 @@ impl Filter {
     /// Whether the request is used.
     #[inline]
     pub(super) fn keeps(&mut self, record: &Record) -> bool {
-        !self.active || self.passes(record)
+        // A copy, so that rows stay in registers where there is no filter.
+        !self.active || self.passes(&{ *record })
     }
 
+    #[cold]
     fn passes(&mut self, record: &Record) -> bool {
         if let Some(reason) = self.reason(record) {
             self.dropped[reason as usize] += 1;

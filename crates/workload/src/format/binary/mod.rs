@@ -184,7 +184,8 @@ impl Records {
     pub(crate) fn next_record(
         &mut self,
     ) -> Result<Option<Result<Record, RowError>>, WorkloadError> {
-        if self.end - self.start < RECORD_BYTES && !self.refill()? {
+        let is_short = self.end - self.start < RECORD_BYTES;
+        if (is_short || self.number == 0) && !self.refill()? {
             return Ok(None);
         }
         let bytes = self.buffer[self.start..].first_chunk().expect("a record is in the buffer");
@@ -198,7 +199,8 @@ impl Records {
         Ok(Some(record))
     }
 
-    /// Makes sure that a record is in the buffer; `false` if there are no more.
+    /// Makes sure that a record is in the buffer, and that the first one is of the right time;
+    /// `false` if there are no more.
     #[cold]
     fn refill(&mut self) -> Result<bool, WorkloadError> {
         if self.ended {
@@ -420,3 +422,6 @@ fn record(time: u64, sector: u64, sectors: u32, stream: u16, op: [u8; 2]) -> [u8
     bytes[OP..].copy_from_slice(&op);
     bytes
 }
+
+#[cfg(test)]
+mod tests;
