@@ -20,7 +20,8 @@ use std::process::Command;
 type Inputs = fn(&Path) -> Result<Vec<Vec<u8>>>;
 
 /// The targets, with the inputs that each starts from.
-const TARGETS: &[(&str, Inputs)] = &[("trace_reader", traces), ("device_config", devices)];
+const TARGETS: &[(&str, Inputs)] =
+    &[("trace_reader", traces), ("trace_descriptor", descriptors), ("device_config", devices)];
 
 /// What makes libFuzzer see which code runs.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -108,6 +109,20 @@ fn traces(_: &Path) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
+    Ok(inputs)
+}
+
+/// The descriptors that the documentation shows, each with the example of its format.
+fn descriptors(root: &Path) -> Result<Vec<Vec<u8>>> {
+    let document = fs::read_to_string(root.join("docs/TRACES.md")).context("no docs/TRACES.md")?;
+    let shown = FormatInfo::all().filter_map(|format| {
+        let start = format!("| `{}` | `", format.name);
+        let line = document.lines().find_map(|line| line.strip_prefix(&start))?;
+        let descriptor = line.strip_suffix("` |")?;
+        Some(format!("{descriptor}\n{}", format.example).into_bytes())
+    });
+    let inputs: Vec<Vec<u8>> = shown.collect();
+    ensure!(!inputs.is_empty(), "docs/TRACES.md shows no descriptor");
     Ok(inputs)
 }
 
