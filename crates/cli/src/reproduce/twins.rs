@@ -40,39 +40,11 @@ fn twin(loaded: &Loaded, seed: u64, capacity: u64) -> Result<Loaded> {
     let failed = |error| workload_error(&error);
     let profile = Profile::fit(&mut source).map_err(failed)?;
     let profile = profile.ok_or_else(|| wrong(&format!("{}: it is empty", loaded.name)))?;
-    if std::env::var("DBG").is_ok() && seed == 1 {
-        let js = serde_json::to_string(&profile)?;
-        let moves: usize = profile.phase.iter().map(|p| p.moves.iter().map(|r| r.len() / 2).sum::<usize>()).sum();
-        crate::output::remark(&format!("{:10} json {} symbols {} phases {} moves {}", loaded.name, js.len(), profile.symbols.len(), profile.phase.len(), moves));
-    }
     let keys = ProfileKeys::default();
     let mut twin = Twin::new(Arc::new(profile), &keys, seed, Some(capacity)).map_err(failed)?;
     let mut requests = Vec::with_capacity(loaded.requests.len());
     while let Some(request) = twin.next_request().map_err(failed)? {
         requests.push(request);
-    }
-    if std::env::var("DBG").is_ok() {
-        if seed == 1 {
-            for (what, list) in [("trace", &loaded.requests), ("twin", &requests)] {
-                let text: String = list.iter().map(|r| format!("{} {} {} {}\n", r.arrival.as_ns(), r.op as u8, r.first_sector, r.sectors)).collect();
-                std::fs::write(format!("{}.{what}", loaded.name), text)?;
-            }
-        }
-        let info = |r: &[Request]| {
-            let mut s = InMemory { requests: r.iter(), read: 0 };
-            flashyard_workload::Info::collect(&mut s).unwrap()
-        };
-        let (a, b) = (info(&loaded.requests), info(&requests));
-        let r = |x: Option<f64>, y: Option<f64>| 100.0 * (y.unwrap_or(0.0) / x.unwrap_or(1.0) - 1.0);
-        crate::output::remark(&format!(
-            "{:10} s{seed} n {} {} dur {} kib {:.2} {:.2} seq {:.1}->{:.1} foot {:+.1}% cv {:+.1}% disp {}",
-            loaded.name, b.requests as i64 - a.requests as i64, b.writes as i64 - a.writes as i64,
-            b.duration_ns as i64 - a.duration_ns as i64,
-            r(a.read_kib_mean, b.read_kib_mean), r(a.write_kib_mean, b.write_kib_mean),
-            a.sequential_percent.unwrap(), b.sequential_percent.unwrap(),
-            r(Some(a.footprint_mib), Some(b.footprint_mib)), r(a.interarrival_cv, b.interarrival_cv),
-            (0..4).map(|i| format!("{:.1}:{:+.0}% ", a.dispersion[i].index.unwrap(), r(a.dispersion[i].index, b.dispersion[i].index))).collect::<String>()
-        ));
     }
     Ok(Loaded { name: loaded.name.clone(), requests })
 }
@@ -137,7 +109,6 @@ fn ratios(
             .take(study.policies.len())
             .map(|report| Results::mean(&report, "read"))
             .collect();
-        if std::env::var("DBG").is_ok() { crate::output::remark(&format!("rcf us {:.0}", means[0] / 1e3)); }
         means.iter().map(|mean| mean / means[0]).collect()
     };
     Ok(loaded.iter().map(row).collect())

@@ -203,7 +203,7 @@ impl Twin {
             clock: Clock::default(),
             arrival_ns: 0,
             load_ns: 0,
-            end_ns: profile.duration_ns(),
+            end_ns: 0,
             places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -242,22 +242,26 @@ impl Twin {
     }
 
     /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
-    /// meet more load than its class allows. What is late so is made up for in the next pauses.
+    /// meet more load than its class allows, by [`MOST_LATE_NS`] at most. What is late so is made up
+    /// for in the next pauses, not inside bursts. Where waiting that long does not help, it does not
+    /// wait.
     fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
         let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
         let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
         let load = self.load_ns.saturating_add(work);
-        let (least, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
-        let planned = u64::try_from(self.clock.now()).expect("times were checked");
-        let latest = planned.saturating_add(MOST_LATE_NS).min(self.end_ns);
+        let (wait, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
+        let wait = if wait > MOST_LATE_NS { 0 } else { wait };
         let in_burst = if pace_of(gap_ns) < FIRST_PAUSE { gap_ns } else { 0 };
-        let wanted = self.arrival_ns.saturating_add(least.max(in_burst));
-        let next = if wanted <= latest { wanted } else { self.arrival_ns }.max(planned);
+        let planned = u64::try_from(self.clock.now()).expect("times were checked");
+        let next = if self.stats.requests + 1 == self.requests {
+            self.end_ns
+        } else {
+            let wanted = self.arrival_ns + wait.max(in_burst);
+            let latest = (planned + MOST_LATE_NS).max(self.arrival_ns + in_burst);
+            wanted.min(latest).min(self.end_ns).max(planned)
+        };
         self.load_ns = load.saturating_sub(next - self.arrival_ns);
         self.arrival_ns = next;
-        if self.stats.requests + 1 == self.requests {
-            self.arrival_ns = self.end_ns.max(planned);
-        }
     }
 
     /// What the gaps of the segment will add up to.
