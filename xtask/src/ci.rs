@@ -13,6 +13,9 @@ use std::time::Instant;
 /// A target without an operating system; `flashyard-core` is checked for it where it is installed.
 const BARE_METAL: &str = "thumbv7em-none-eabihf";
 
+/// How long the fuzz targets run in all.
+pub(crate) const FUZZ_SECONDS: u64 = 60;
+
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
@@ -22,6 +25,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
     ci.no_std()?;
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
+    step("fuzz", || crate::fuzz::run(root, FUZZ_SECONDS).map(|_| ()))?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
     // `--all-targets` leaves doc tests out and takes benchmarks in. A benchmark that is started
     // without `--bench` runs each of its cases once and measures nothing.

@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask TASK`.
 
 mod ci;
+mod fuzz;
 #[expect(
     clippy::doc_markdown,
     reason = "its page lists the keys of JSON files by their bare names"
@@ -23,6 +24,7 @@ Tasks:
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
   golden --update write the regression table of the command policies anew, for review
+  fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
 
@@ -72,6 +74,12 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         _ if words.contains(&"--help") || words.contains(&"-h") => Ok(HELP.to_owned()),
         ["ci"] => Ok(ci::run(&root())?),
         ["tidy"] => Ok(tidy::run(&root())?),
+        ["fuzz"] => Ok(fuzz::run(&root(), ci::FUZZ_SECONDS)?),
+        ["fuzz", "--seconds", text] => match text.parse() {
+            Ok(seconds) => Ok(fuzz::run(&root(), seconds)?),
+            Err(_) => usage(format!("fuzz: --seconds is a whole number, {text}")),
+        },
+        ["fuzz", extra, ..] => usage(format!("fuzz: unexpected argument {extra}")),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
@@ -117,6 +125,8 @@ mod tests {
             ("tidi", "there is no task tidi"),
             ("golden", "golden: name at least one file"),
             ("ci now", "ci: unexpected argument now"),
+            ("fuzz --seconds x", "fuzz: --seconds is a whole number, x"),
+            ("fuzz all", "fuzz: unexpected argument all"),
             ("tidy --fix", "tidy: unexpected argument --fix"),
         ] {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

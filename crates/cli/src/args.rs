@@ -120,15 +120,53 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Requests, sizes, mix, rate, footprint, steps back in time, burstiness.
+    /// Sizes, mix, rate over time, burstiness, footprint, sequentiality, re-use, working set,
+    /// overlap.
     Info(TraceInfoArgs),
+    /// Writes any workload as a trace: converts, merges, generates.
+    ///
+    /// Several workloads are merged by time, each as a stream of its own, numbered in the order in
+    /// which they are named. What the format cannot hold is said.
+    #[command(visible_alias = "generate")]
+    Convert(TraceConvertArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(override_usage = "flashyard trace convert [OPTIONS] <WORKLOAD>... <OUT>")]
+pub(crate) struct TraceConvertArgs {
+    /// WORKLOAD: a trace, a built-in workload's name or a workload file, one or more; - is standard
+    /// input. OUT: the trace to write, compressed where the name ends in .gz or .zst; - is standard
+    /// output.
+    // One list: options may stand anywhere between the names.
+    #[arg(required = true, value_name = "WORKLOAD... OUT")]
+    pub(crate) names: Vec<String>,
+    /// The format (flashyard list formats); default: the one that OUT's name ends in, .fyt for
+    /// flashyard.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    /// Sets a key of `[trace]`, `[generator]`, `[pattern]` or `[mix]` of every workload; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of generated workloads; default: 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// The preset or device file whose capacity generated addresses, and trace.fold, keep to.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Leaves out what the format cannot hold, and says how much.
+    #[arg(long)]
+    pub(crate) lossy: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceInfoArgs {
     /// A trace, a built-in workload's name or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`; repeatable.
+    /// Another workload, to be put beside the first one.
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) compare: Option<String>,
+    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`, of both workloads where both have it;
+    /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.

@@ -1,9 +1,9 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `stream` and `phase`. Where a file has several phases, the sections of the second are
-//! `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of the stream
-//! `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `stream` and `phase`. Where a file has several phases, the sections of the
+//! second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of
+//! the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
 use crate::inputs::workload_error;
 use crate::presets::DEFAULT_WORKLOAD;
@@ -14,8 +14,9 @@ use flashyard_sim::config::Sections;
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
+use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
-use flashyard_workload::trace::{Trace, TraceKeys, open_trace};
+use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 
 /// The pattern that `[pattern]` starts from where it names none.
@@ -33,11 +34,15 @@ pub(crate) enum Origin {
         path: String,
         /// Its format; detected where there is none.
         format: Option<String>,
+        /// The column that makes the streams.
+        split: Option<String>,
     },
     /// The generator, with the keys of `[generator]`.
     Generator,
     /// A pattern, with the keys of `[pattern]`.
     Pattern,
+    /// A mix, with the keys of `[mix]`.
+    Mix,
 }
 
 impl Origin {
@@ -47,6 +52,7 @@ impl Origin {
             Self::Trace { .. } => "trace",
             Self::Generator => "generator",
             Self::Pattern => "pattern",
+            Self::Mix => "mix",
         }
     }
 
@@ -56,6 +62,7 @@ impl Origin {
             Self::Trace { .. } => "a trace",
             Self::Generator => "generated",
             Self::Pattern => "a pattern",
+            Self::Mix => "a mix",
         }
     }
 }
@@ -71,6 +78,7 @@ pub(crate) struct StreamPlan {
     pub(crate) trace: TraceKeys,
     pub(crate) generator: GeneratorKeys,
     pub(crate) pattern: PatternKeys,
+    pub(crate) mix: MixKeys,
 }
 
 impl StreamPlan {
@@ -85,6 +93,7 @@ impl StreamPlan {
             trace: TraceKeys::default(),
             generator: base.keys,
             pattern: pattern.keys,
+            mix: MixKeys::default(),
             origin: Origin::Generator,
         };
         if origin == Origin::Pattern {
@@ -99,6 +108,9 @@ impl StreamPlan {
         let from = Some(name.to_string());
         if let Some(built_in) = BuiltIn::from_name(name) {
             return Some(Self { generator: built_in.keys, from, ..Self::new(Origin::Generator) });
+        }
+        if let Some(built_in) = BuiltInMix::from_name(name) {
+            return Some(Self { mix: built_in.keys, from, ..Self::new(Origin::Mix) });
         }
         let built_in = BuiltInPattern::from_name(name)?;
         let mut plan = Self { from, ..Self::new(Origin::Pattern) };
@@ -126,17 +138,30 @@ impl StreamPlan {
         self.keys.depth = built_in.depth;
     }
 
+    /// What is known about its trace beside the keys.
+    pub(crate) fn trace_options(&self, capacity_sectors: Option<u64>) -> TraceOptions {
+        match &self.origin {
+            Origin::Trace { format, split, .. } => {
+                TraceOptions { format: format.clone(), split: split.clone(), capacity_sectors }
+            }
+            _ => TraceOptions::default(),
+        }
+    }
+
     /// Opens the stream for a device of this capacity.
     pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
         let source = match &self.origin {
-            Origin::Trace { path, format } => {
-                open_trace(path, &self.trace, format.as_deref(), capacity_sectors)
-                    .map(|trace| Source::Trace(Box::new(trace)))
+            Origin::Trace { path, .. } => {
+                let options = self.trace_options(capacity_sectors);
+                open_trace(path, &self.trace, &options).map(|trace| Source::Trace(Box::new(trace)))
             }
             Origin::Generator => Generator::new(&self.generator, seed, capacity_sectors)
                 .map(|generator| Source::Generator(Box::new(generator))),
             Origin::Pattern => Pattern::new(&self.pattern, seed, capacity_sectors)
                 .map(|pattern| Source::Pattern(Box::new(pattern))),
+            Origin::Mix => {
+                Mix::new(&self.mix, seed, capacity_sectors).map(|mix| Source::Mix(Box::new(mix)))
+            }
         };
         source.map_err(|error| workload_error(&error))
     }
@@ -147,6 +172,7 @@ impl StreamPlan {
             "trace" => (TraceKeys::KEYS, "How a trace is read."),
             "generator" => (GeneratorKeys::KEYS, "A generated workload."),
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
+            "mix" => (MixKeys::KEYS, "A published mix of an enterprise workload."),
             _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
         }
     }
@@ -156,6 +182,7 @@ impl StreamPlan {
             "trace" => self.trace.set(key, value),
             "generator" => self.generator.set(key, value),
             "pattern" => self.pattern.set(key, value),
+            "mix" => self.mix.set(key, value),
             _ => self.keys.set(key, value),
         }
     }
@@ -165,13 +192,14 @@ impl StreamPlan {
             "trace" => self.trace.get(key),
             "generator" => self.generator.get(key),
             "pattern" => self.pattern.get(key),
+            "mix" => self.mix.get(key),
             _ => self.keys.get(key),
         }
     }
 }
 
 /// The sections of a stream; the last one is its own.
-const PARTS: [&str; 4] = ["trace", "generator", "pattern", "stream"];
+const PARTS: [&str; 5] = ["trace", "generator", "pattern", "mix", "stream"];
 
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
@@ -264,6 +292,18 @@ impl Experiment {
         self.owners().into_iter().find(|(name, _)| name == section).map(|(_, owner)| owner)
     }
 
+    /// Sets a string of a trace: its path, its format or the column that makes its streams. `false`
+    /// where `section` is no section of a trace or it has no such string.
+    pub(crate) fn set_text(&mut self, section: &str, key: &str, text: &str) -> bool {
+        let Some(Owner::Stream(phase, stream, "trace")) = self.owner(section) else { return false };
+        match (key, &mut self.phases[phase].streams[stream].origin) {
+            ("format", Origin::Trace { format, .. }) => *format = Some(text.to_owned()),
+            ("split", Origin::Trace { split, .. }) => *split = Some(text.to_owned()),
+            _ => return false,
+        }
+        true
+    }
+
     /// Why a key of this section would change nothing, where that is so.
     pub(crate) fn idle(&self, section: &str) -> Option<String> {
         let Some(Owner::Stream(phase, stream, part)) = self.owner(section) else { return None };
@@ -339,6 +379,8 @@ pub(crate) enum Source {
     Generator(Box<Generator>),
     /// A pattern.
     Pattern(Box<Pattern>),
+    /// A mix.
+    Mix(Box<Mix>),
 }
 
 impl RequestSource for Source {
@@ -347,6 +389,14 @@ impl RequestSource for Source {
             Self::Trace(trace) => trace.next_request(),
             Self::Generator(generator) => generator.next_request(),
             Self::Pattern(pattern) => pattern.next_request(),
+            Self::Mix(mix) => mix.next_request(),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Trace(trace) => trace.notes(),
+            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) => Vec::new(),
         }
     }
 
@@ -355,6 +405,7 @@ impl RequestSource for Source {
             Self::Trace(trace) => trace.stats(),
             Self::Generator(generator) => generator.stats(),
             Self::Pattern(pattern) => pattern.stats(),
+            Self::Mix(mix) => mix.stats(),
         }
     }
 }

@@ -12,14 +12,15 @@ use flashyard_sim::config::{
 };
 use flashyard_workload::generator::BUILT_IN;
 use flashyard_workload::random::stream_seed;
-use flashyard_workload::{BUILT_IN_PATTERNS, WorkloadError};
+use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, WorkloadError};
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 6] = ["trace", "generator", "pattern", "stream", "phase", "initial"];
+const WORKLOAD_TABLES: [&str; 7] =
+    ["trace", "generator", "pattern", "mix", "stream", "phase", "initial"];
 
 /// The seed where none is given.
-const DEFAULT_SEED: u64 = 1;
+pub(crate) const DEFAULT_SEED: u64 = 1;
 
 /// Every section that --set can assign: the device's and the workload's.
 #[derive(Clone, Debug)]
@@ -103,6 +104,9 @@ impl Inputs {
         sections.workload = read_workload(workload, false, &mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
+            if set_text(&mut sections.workload, setting) {
+                continue;
+            }
             apply_setting(option, setting, &mut sections, &mut problems);
             let path = setting.split('=').next().unwrap_or_default().trim();
             let section = path.rsplit_once('.').map_or("", |(section, _)| section);
@@ -151,6 +155,11 @@ impl Inputs {
         self.experiment().has_seed().then_some(self.seed)
     }
 
+    /// Makes generated workloads start from this seed.
+    pub(crate) const fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
     /// The seed of the stream of this number, counted over all phases.
     pub(crate) fn stream_seed(&self, number: usize) -> u64 {
         stream_seed(self.seed, number as u64)
@@ -159,7 +168,7 @@ impl Inputs {
     /// Makes the workload the trace at `path`.
     pub(crate) fn set_trace(&mut self, path: String) {
         let stream = &mut self.sections.workload.phases[0].streams[0];
-        stream.set_origin(Origin::Trace { path, format: None });
+        stream.set_origin(Origin::Trace { path, format: None, split: None });
     }
 
     /// Opens a workload of one stream for a device of this capacity.
@@ -180,6 +189,13 @@ pub(crate) fn wrong(what: &str) -> anyhow::Error {
     InputError(what.to_string()).into()
 }
 
+/// Applies a setting of `trace.format` or `trace.split`, which are strings and so no keys.
+fn set_text(workload: &mut Experiment, setting: &str) -> bool {
+    let Some((path, text)) = setting.split_once('=') else { return false };
+    let Some((section, key)) = path.trim().rsplit_once('.') else { return false };
+    workload.set_text(section, key, text.trim())
+}
+
 /// A workload's error is one of input.
 pub(crate) fn workload_error(error: &WorkloadError) -> anyhow::Error {
     wrong(&error.to_string())
@@ -189,7 +205,7 @@ fn config_error(problems: Vec<Problem>) -> anyhow::Error {
     wrong(&ConfigError(problems).to_string())
 }
 
-fn is_toml(name: &str) -> bool {
+pub(crate) fn is_toml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
@@ -242,7 +258,8 @@ fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -
 /// The names of all built-in workloads.
 fn built_in_names() -> impl Iterator<Item = &'static str> {
     let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
-    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns)
+    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
+    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes)
 }
 
 /// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may
@@ -262,6 +279,6 @@ pub(crate) fn read_workload(
         let known = nearest(name, built_in_names());
         return Err(wrong(&format!("{name}: no such workload or file{known}")));
     }
-    let origin = Origin::Trace { path: name.to_string(), format: None };
+    let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
     Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }

@@ -10,7 +10,7 @@ use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
 use flashyard_sim::config::{Sections, show_value};
 use flashyard_sim::ftl::victim::VictimKeys;
-use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
+use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FormatInfo};
 
 /// Runs `flashyard list`.
 pub(crate) fn run(what: Option<Listing>) -> Result<()> {
@@ -30,10 +30,12 @@ fn list(what: Listing) -> String {
                 .iter()
                 .map(|built_in| (built_in.name, built_in.title))
                 .chain(BUILT_IN_PATTERNS.iter().map(|built_in| (built_in.name, built_in.title)))
+                .chain(BUILT_IN_MIXES.iter().map(|built_in| (built_in.name, built_in.title)))
                 .map(|(name, title)| (name.to_string(), title)),
         ),
         Listing::Formats => {
-            lines("formats", FORMATS.iter().map(|format| (format.name.to_string(), format.doc)))
+            let formats = FormatInfo::all().map(|format| (format.name.to_string(), format.doc));
+            lines("formats", formats)
         }
         Listing::Keys => keys(&AllSections::default()),
     }

@@ -4,6 +4,7 @@ mod args;
 mod compare;
 mod experiment;
 mod inputs;
+mod lanes;
 mod list;
 mod output;
 mod presets;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
+        Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args),
         Command::List(args) => list::run(args.what),
     };
     match result {

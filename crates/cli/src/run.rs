@@ -63,6 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         print(&text)?;
     } else {
         print(&table::summary(&inputs.device_name, inputs.workload_name(), &outcome.report))?;
+        outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.
     let phases = outcome.report.phases.iter().rev().take(inputs.experiment().phases.len());

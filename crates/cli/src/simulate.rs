@@ -1,7 +1,8 @@
 //! One simulation: the phases of an experiment on a device.
 
-use crate::experiment::{Experiment, PhasePlan, Source, StreamPlan};
+use crate::experiment::{Experiment, PhasePlan, Source};
 use crate::inputs::{Inputs, workload_error, wrong};
+use crate::lanes::{self, Lane};
 use crate::output::json::{self, Provenance};
 use crate::output::{WholeFile, state};
 use anyhow::Result;
@@ -58,6 +59,7 @@ pub(crate) fn simulate(
         opened: 0,
         folded: 0,
         hashes: Vec::new(),
+        changes: Vec::new(),
     };
     let report = streams.run(device, experiment, save);
     if let Some(progress) = &streams.progress {
@@ -80,6 +82,7 @@ pub(crate) fn simulate(
             .collect(),
         seed: inputs.seed(),
         workload_sha256: streams.hash(),
+        changes: streams.changes,
         state_sha256,
     };
     Ok(Outcome { report, provenance, saved })
@@ -95,6 +98,8 @@ struct Streams<'a> {
     folded: u64,
     /// Of the streams of all phases that are over.
     hashes: Vec<Sha256>,
+    /// What was left out of or changed in their requests, a sentence each.
+    changes: Vec<String>,
 }
 
 impl Streams<'_> {
@@ -113,33 +118,61 @@ impl Streams<'_> {
     }
 
     fn phase(&mut self, device: &mut Device, phase: &PhasePlan) -> Result<()> {
-        let mut sources = self.open(&phase.streams)?;
-        let streams = sources.iter_mut().zip(&phase.streams).map(|(source, plan)| Stream {
-            name: plan.name.clone(),
-            keys: plan.keys,
-            source: Box::new(move || source.next()),
+        let mut lanes = self.open(phase)?;
+        let streams = lanes.iter_mut().map(|lane| Stream {
+            name: lane.name.clone(),
+            keys: lane.keys,
+            source: Box::new(|| lane.source.next()),
         });
         device.run_phase(&phase.keys, streams.collect()).map_err(run_error)?;
-        self.close(sources);
+        self.close(phase, lanes);
         Ok(())
     }
 
-    fn open(&mut self, plans: &[StreamPlan]) -> Result<Vec<Hashed>> {
-        let open = |plan: &StreamPlan| {
+    fn open(&mut self, phase: &PhasePlan) -> Result<Vec<Lane<Hashed>>> {
+        let mut all = Vec::new();
+        for place in 0..phase.streams.len() {
             let seed = self.inputs.stream_seed(self.opened);
             self.opened += 1;
-            let source = plan.open(seed, Some(self.capacity_sectors))?;
-            Ok(Hashed::new(source, self.progress.clone()))
-        };
-        plans.iter().map(open).collect()
+            let (opened, split) = lanes::open(phase, place, seed, self.capacity_sectors)?;
+            let of = self.whose(phase, place);
+            self.changes.extend(split.map(|what| format!("{of}{what}")));
+            all.extend(opened.into_iter().map(|lane| {
+                let Lane { name, keys, plan, source } = lane;
+                Lane { name, keys, plan, source: Hashed::new(source, self.progress.clone()) }
+            }));
+        }
+        lanes::check_names(&all)?;
+        Ok(all)
     }
 
-    fn close(&mut self, sources: Vec<Hashed>) {
-        for mut source in sources {
-            source.hash_buffer();
-            self.folded += source.source.stats().folded;
-            self.hashes.push(source.hash);
+    fn close(&mut self, phase: &PhasePlan, lanes: Vec<Lane<Hashed>>) {
+        for place in 0..phase.streams.len() {
+            // Parts of one trace tell the same; the one that was read furthest tells most.
+            let sources = lanes.iter().filter(|lane| lane.plan == place);
+            let sources = sources.map(|lane| &lane.source.source);
+            let furthest = sources.rev().max_by_key(|source| source.stats().requests);
+            let notes = furthest.map(RequestSource::notes).unwrap_or_default();
+            let of = self.whose(phase, place);
+            self.changes.extend(notes.into_iter().map(|what| format!("{of}{what}")));
         }
+        for mut lane in lanes {
+            lane.source.hash_buffer();
+            self.folded += lane.source.source.stats().folded;
+            self.hashes.push(lane.source.hash);
+        }
+    }
+
+    /// Which stream of which phase something is said about; nothing where there is one only.
+    fn whose(&self, phase: &PhasePlan, place: usize) -> String {
+        let mut parts = Vec::new();
+        if self.inputs.experiment().phases.len() > 1 {
+            parts.push(phase.name.as_str());
+        }
+        if phase.streams.len() > 1 {
+            parts.push(&phase.streams[place].name);
+        }
+        if parts.is_empty() { String::new() } else { format!("{}: ", parts.join(", ")) }
     }
 
     /// The hash of the only stream, or of the hashes of all.

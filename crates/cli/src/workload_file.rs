@@ -1,24 +1,25 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator` and `pattern`, with the keys of a `stream` table; or it has an array of
-//! tables `stream`, each with its own; or, inside a phase, it names a workload.
+//! `trace`, `generator`, `pattern` and `mix`, with the keys of a `stream` table; or it has an array
+//! of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
 use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
-use crate::inputs::{read_text, read_workload, wrong};
+use crate::inputs::{is_toml, read_text, read_workload, wrong};
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
     Extras, Item, Problem, Sections, Table, line_of_item, nearest, parse_toml, read_table,
 };
 use flashyard_sim::device::PhaseKeys;
-use flashyard_workload::BUILT_IN_PATTERNS;
 use flashyard_workload::generator::{BUILT_IN, BuiltIn};
+use flashyard_workload::mix::BuiltInMix;
 use flashyard_workload::pattern::BuiltInPattern;
+use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS};
 use std::path::Path;
 
 /// The tables that say where requests come from.
-const ORIGINS: [&str; 3] = ["trace", "generator", "pattern"];
+const ORIGINS: [&str; 4] = ["trace", "generator", "pattern", "mix"];
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
@@ -208,9 +209,12 @@ impl Reader<'_> {
     fn check_bases(&mut self, extras: &Extras) {
         let workloads: Vec<&str> = BUILT_IN.iter().map(|known| known.name).collect();
         let patterns: Vec<&str> = BUILT_IN_PATTERNS.iter().map(|known| known.name).collect();
-        for (path, known, kind) in
-            [("generator.base", workloads, "workload"), ("pattern.base", patterns, "pattern")]
-        {
+        let mixes: Vec<&str> = BUILT_IN_MIXES.iter().map(|known| known.name).collect();
+        for (path, known, kind) in [
+            ("generator.base", workloads, "workload"),
+            ("pattern.base", patterns, "pattern"),
+            ("mix.base", mixes, "mix"),
+        ] {
             let Some(base) = self.string(extras, path) else { continue };
             if !known.contains(&base.as_str()) {
                 let near = nearest(&base, known.into_iter());
@@ -254,15 +258,21 @@ impl Reader<'_> {
     fn origin(&mut self, table: &Table, extras: &Extras, level: Level) -> Origin {
         let path = self.string(extras, "trace.path");
         let format = self.string(extras, "trace.format");
+        // A descriptor file stands beside the workload file; names and descriptors are no paths.
+        let place = |text: String| if is_toml(&text) { beside(self.file, &text) } else { text };
+        let format = format.map(place);
+        let split = self.string(extras, "trace.split");
         if let Some(path) = path {
-            return Origin::Trace { path: beside(self.file, &path), format };
+            return Origin::Trace { path: beside(self.file, &path), format, split };
         }
         if table.contains_key("pattern") {
             return Origin::Pattern;
         }
+        if table.contains_key("mix") {
+            return Origin::Mix;
+        }
         if !table.contains_key("generator") {
-            let what =
-                "none of trace.path, [generator] and [pattern] says where requests come from";
+            let what = "none of trace.path, [generator], [pattern] and [mix] says where requests come from";
             self.whole(table, level, what.to_string());
         }
         Origin::Generator
@@ -311,12 +321,22 @@ fn base(table: &Table) -> StreamPlan {
     if let Some(built_in) = base("pattern").and_then(BuiltInPattern::from_name) {
         stream.start_from(built_in);
     }
+    if let Some(built_in) = base("mix").and_then(BuiltInMix::from_name) {
+        stream.mix = built_in.keys;
+    }
     stream
 }
 
 /// What a table may hold besides keys.
 fn extras(level: Level, several: bool) -> Vec<&'static str> {
-    let mut all = vec!["trace.path", "trace.format", "generator.base", "pattern.base"];
+    let mut all = vec![
+        "trace.path",
+        "trace.format",
+        "trace.split",
+        "generator.base",
+        "pattern.base",
+        "mix.base",
+    ];
     match level {
         Level::Root => all.push("initial.map_lines"),
         Level::Phases => all.extend(["initial.map_lines", "phase", "stream"]),

@@ -49,6 +49,14 @@ impl Flags {
     /// units are written.
     pub const ZEROES: Self = Self(4);
 
+    /// Every modifier.
+    pub const ALL: Self = Self(7);
+
+    /// The modifiers of these bits; `None` where a bit means nothing.
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        if bits <= Self::ALL.0 { Some(Self(bits)) } else { None }
+    }
+
     /// The bits as a number.
     pub const fn bits(self) -> u8 {
         self.0

@@ -24,7 +24,7 @@ fn drain(bencher: Bencher<'_, '_>, keys: &PatternKeys) {
     });
 }
 
-#[divan::bench(args = ["uniform", "sequential", "zipf", "hot_cold", "strided"])]
+#[divan::bench(args = ["uniform", "sequential", "zipf", "hot_cold", "strided", "self_similar"])]
 fn reads(bencher: Bencher<'_, '_>, access: &str) {
     let place = Access::WORDS.iter().position(|word| *word == access).expect("a word");
     drain(bencher, &PatternKeys { access: Access::ALL[place], ..PatternKeys::default() });

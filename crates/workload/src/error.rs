@@ -17,6 +17,18 @@ pub enum WorkloadError {
         /// What to do about it.
         fix: String,
     },
+    /// A record of a binary trace is not what it should be.
+    #[error("{file}:record {record}: {what}; {fix}")]
+    Record {
+        /// The trace.
+        file: String,
+        /// The record, counted from 1.
+        record: u64,
+        /// What is wrong, with the value.
+        what: String,
+        /// What to do about it.
+        fix: String,
+    },
     /// A trace as a whole cannot be used.
     #[error("{file}: {what}; {fix}")]
     File {

@@ -7,7 +7,10 @@
 //!   built-in workloads.
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
+//! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
 //! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
+//! * [`merge`]: several sources as one, a stream each.
+//! * [`pack`]: gzip and zstd of what is written.
 //! * [`info`]: statistics of any source.
 //!
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
@@ -19,7 +22,11 @@ pub mod generator;
 pub mod info;
 pub mod input;
 mod lines;
+pub mod merge;
+pub mod mix;
+mod names;
 mod number;
+pub mod pack;
 pub mod pattern;
 pub mod profile;
 pub mod random;
@@ -31,9 +38,10 @@ pub use error::WorkloadError;
 pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;
+pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
 pub use profile::{Profile, ProfileKeys, Twin};
-pub use trace::{Trace, TraceKeys, from_reader, open_trace};
+pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.
 pub trait RequestSource {
@@ -43,6 +51,11 @@ pub trait RequestSource {
 
     /// What has been read so far.
     fn stats(&self) -> SourceStats;
+
+    /// What was left out of or changed in what has been read so far, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a source knows about the requests it has read so far.
@@ -50,6 +63,16 @@ pub trait RequestSource {
 pub struct SourceStats {
     /// Requests read; a source that sorts has read more than it has handed out.
     pub requests: u64,
+    /// Lines that hold no request of the chosen event: headers, other events, notes.
+    pub other_rows: u64,
+    /// Rows that could not be read and were left out.
+    pub bad_rows: u64,
+    /// Requests that were filtered out; not among `requests`.
+    pub filtered: u64,
+    /// Requests that were read and clipped off.
+    pub clipped: u64,
+    /// Requests that came to them because some were split.
+    pub added: u64,
     /// Requests moved to fit the device.
     pub folded: u64,
     /// Rows that are earlier than the row before them in the file.

@@ -30,6 +30,11 @@ impl Lines {
         Self { name, source, buffer, start: 0, end: 0, line: 0, source_ended: false }
     }
 
+    /// Its name, what has been read of it but not handed out, and the rest.
+    pub(crate) fn into_parts(self) -> (String, Vec<u8>, Box<dyn Read + Send>) {
+        (self.name, self.buffer[self.start..self.end].to_vec(), self.source)
+    }
+
     /// What messages call the stream.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -54,6 +59,21 @@ impl Lines {
         Ok(&self.buffer[self.start..self.end.min(self.start + LINE_BYTES_MAX)])
     }
 
+    /// Whether the unread bytes start with `magic`. Waits for no more than it takes to know.
+    pub(crate) fn starts_with(&mut self, magic: &[u8]) -> Result<bool, WorkloadError> {
+        loop {
+            let unread = &self.buffer[self.start..self.end];
+            let common = unread.len().min(magic.len());
+            if unread[..common] != magic[..common] || common == magic.len() {
+                return Ok(common == magic.len() && unread.starts_with(magic));
+            }
+            if self.source_ended {
+                return Ok(false);
+            }
+            self.fill()?;
+        }
+    }
+
     /// The next line that holds anything but white space. Blank lines are skipped but counted.
     pub(crate) fn next_filled(&mut self) -> Result<Option<&[u8]>, WorkloadError> {
         loop {
@@ -62,6 +82,11 @@ impl Lines {
                 return Ok(Some(&self.buffer[start..end]));
             }
         }
+    }
+
+    /// Passes over a line, blank or not; does nothing at the end.
+    pub(crate) fn skip_line(&mut self) -> Result<(), WorkloadError> {
+        self.next_bounds().map(|_| ())
     }
 
     /// Where the next line lies in the buffer, without its end.

@@ -22,6 +22,8 @@ pub(crate) struct Provenance {
     pub(crate) seed: Option<u64>,
     /// SHA-256 over the requests as they were simulated.
     pub(crate) workload_sha256: String,
+    /// What was left out of or changed in the requests, a sentence each.
+    pub(crate) changes: Vec<String>,
     /// SHA-256 of the saved device that the run started from.
     pub(crate) state_sha256: Option<String>,
 }
@@ -49,6 +51,7 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
             value["name"] = inputs.workload_name().into();
             value["settings"] = workload_settings(inputs);
             value["plan"] = plan(inputs);
+            value["changes"] = provenance.changes.clone().into();
         }
         target.insert(name, value);
     }

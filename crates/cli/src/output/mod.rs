@@ -8,7 +8,7 @@ pub(crate) mod state;
 pub(crate) mod table;
 
 use anyhow::{Context, Result};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -49,6 +49,13 @@ impl WholeFile {
             .tempfile_in(parent)
             .with_context(|| format!("{}: cannot be written", path.display()))?;
         Ok(Self { writer: BufWriter::new(file), path: path.to_path_buf() })
+    }
+
+    /// Puts other bytes in the place of the first ones.
+    pub(crate) fn overwrite_start(&mut self, bytes: &[u8]) -> Result<()> {
+        let say = || format!("{}: cannot be written", self.path.display());
+        self.writer.seek(SeekFrom::Start(0)).with_context(say)?;
+        self.writer.write_all(bytes).with_context(say)
     }
 
     /// Gives the file its name.

@@ -99,7 +99,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(workload: usize, keys: &DeviceKeys, settings: &[(&str, &str)]) -> Result<Self> {
+    pub(super) fn new(
+        workload: usize,
+        keys: &DeviceKeys,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
         let settings: Vec<_> =
             settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         Ok(Self { settings: settings_of(*keys, &settings)?, workload })

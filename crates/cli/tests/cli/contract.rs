@@ -66,7 +66,7 @@ workload.{first_ns,flushes,last_ns,reads,requests,trims,writes} integer
 ";
 
 /// One pattern of [`FIELDS`] as the paths that it stands for.
-fn expand(pattern: &str) -> Vec<String> {
+pub(crate) fn expand(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_string()] };
     let (words, after) = rest.split_once('}').expect("a brace that is closed");
     words.split(',').flat_map(|word| expand(&format!("{before}{word}{after}"))).collect()
@@ -104,7 +104,7 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     }
 }
 
-fn is_a(kind: &str, value: &Value) -> bool {
+pub(crate) fn is_a(kind: &str, value: &Value) -> bool {
     match kind {
         "integer" => value.is_u64(),
         "integer?" => value.is_u64() || value.is_null(),

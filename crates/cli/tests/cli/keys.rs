@@ -3,6 +3,7 @@
 use crate::support::{Folder, Ran, repository_file};
 use flashyard_core::key::Key;
 use flashyard_workload::generator::GeneratorKeys;
+use flashyard_workload::mix::MixKeys;
 use flashyard_workload::pattern::PatternKeys;
 use flashyard_workload::trace::{KEY_TRACE, TraceKeys};
 
@@ -51,6 +52,11 @@ fn every_key_of_a_pattern_does_something() {
     every_flip_shows(&Folder::new(), "random-read", "pattern", PatternKeys::KEYS);
 }
 
+#[test]
+fn every_key_of_a_mix_does_something() {
+    every_flip_shows(&Folder::new(), "oltp", "mix", MixKeys::KEYS);
+}
+
 /// The keys that `list keys` shows, as `section.key=value`.
 fn shown_defaults(listing: &str) -> Vec<String> {
     let mut section = "";
@@ -71,8 +77,9 @@ fn the_defaults_that_are_shown_are_the_defaults() {
     let folder = Folder::new();
     let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
     assert!(settings.len() > 70, "{settings:?}");
-    // A generated workload has no use for the keys of [trace] and [pattern].
-    let idle = |set: &&str| set.starts_with("trace.") || set.starts_with("pattern.");
+    // A generated workload has no use for the keys of other origins.
+    let others = ["trace.", "pattern.", "mix."];
+    let idle = |set: &&str| others.iter().any(|section| set.starts_with(section));
     let settings = settings.iter().map(String::as_str).filter(|set| !idle(set));
     let settings: Vec<&str> = settings.collect();
     let shown = results(&folder, "facebook", &settings);

@@ -2,6 +2,7 @@
 //! libraries are linked once.
 
 mod contract;
+mod convert;
 mod determinism;
 mod keys;
 mod logs;
@@ -9,5 +10,6 @@ mod presets;
 mod right_input;
 mod saved;
 mod support;
+mod trace_info;
 mod workloads;
 mod wrong_input;

@@ -2,7 +2,8 @@
 //! named.
 
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
-use flashyard_workload::{BUILT_IN, BUILT_IN_PATTERNS, FORMATS};
+use flashyard_workload::format::{Parsed, ReaderOptions};
+use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FORMATS, FormatInfo};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -83,11 +84,16 @@ fn everything_that_list_names_can_be_run() {
         json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
     }
     let workloads = first_words("workloads");
-    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len());
-    assert_eq!(first_words("formats").len(), FORMATS.len());
+    assert_eq!(workloads.len(), BUILT_IN.len() + BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len());
+    assert_eq!(first_words("formats").len(), FormatInfo::all().count());
     for workload in workloads {
         let is_pattern = BUILT_IN_PATTERNS.iter().any(|built_in| built_in.name == workload);
-        let few = if is_pattern { "pattern.requests=50" } else { FEW[1] };
+        let is_mix = BUILT_IN_MIXES.iter().any(|built_in| built_in.name == workload);
+        let few = match (is_pattern, is_mix) {
+            (true, _) => "pattern.requests=50",
+            (_, true) => "mix.requests=50",
+            _ => FEW[1],
+        };
         json(&folder, &[&workload, "--set", few]);
     }
     for setting in policies(&folder) {
@@ -111,16 +117,23 @@ fn policies(folder: &Folder) -> Vec<String> {
     settings
 }
 
+/// The rows of a format's example that are requests.
+fn requests_in(format: &FormatInfo) -> u64 {
+    let mut reader = (format.reader)(&ReaderOptions::default());
+    let parsed = format.example.lines().map(|line| reader.parse(line.as_bytes()).unwrap());
+    parsed.filter(|parsed| *parsed != Parsed::Other).count() as u64
+}
+
 #[test]
 fn the_example_of_every_format_is_read_as_detected_and_as_named() {
-    for format in FORMATS {
+    for format in FORMATS.iter() {
         let folder = Folder::with("t.txt", format.example);
         folder
             .write("w.toml", format!("[trace]\npath = \"t.txt\"\nformat = \"{}\"\n", format.name));
         let fold = ["--set", "trace.fold=modulo"];
         let detected = json(&folder, &[&["t.txt"], &fold[..]].concat());
         let named = json(&folder, &[&["w.toml"], &fold[..]].concat());
-        assert_eq!(int(&detected, "workload.requests"), format.example.lines().count() as u64);
+        assert_eq!(int(&detected, "workload.requests"), requests_in(format), "{}", format.name);
         assert_eq!(without_command(detected), without_command(named), "{}", format.name);
     }
 }
@@ -156,6 +169,23 @@ fn a_workload_file_finds_its_trace_beside_itself() {
     let absolute = folder.path("sub/t.txt").display().to_string();
     folder.write("abs.toml", format!("[trace]\npath = \"{absolute}\"\ntime_order = \"sort\"\n"));
     assert_eq!(json(&folder, &["abs.toml"])["workload"]["name"], absolute.as_str());
+}
+
+#[test]
+fn a_users_own_columns_are_read_from_a_file_and_from_the_command_line() {
+    let folder = Folder::with("sub/t.csv", "when;what;at;much\n9.5;R;8;8\n9.75;W;16;4\n");
+    let columns = "[\"time:ms\", \"op:R/W\", \"offset:sector\", \"size:KiB\"]";
+    let text = format!("delimiter = \"semicolon\"\nheader = 1\ncolumns = {columns}\n");
+    folder.write("sub/own.toml", text);
+    folder.write("sub/w.toml", "[trace]\npath = \"t.csv\"\nformat = \"own.toml\"\n");
+    let file = json(&folder, &["sub/w.toml"]);
+    assert_eq!(int(&file, "workload.reads"), 1);
+    assert_eq!(int(&file, "workload.last_ns"), 250_000);
+    let line = "semicolon header; time:ms op:R/W offset:sector size:KiB";
+    for format in ["sub/own.toml", line] {
+        let run = json(&folder, &["sub/t.csv", "--set", &format!("trace.format={format}")]);
+        assert_eq!(without_command(run), without_command(file.clone()), "{format}");
+    }
 }
 
 #[test]

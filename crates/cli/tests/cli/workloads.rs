@@ -83,6 +83,9 @@ fn a_pattern_in_a_file_starts_from_random_reads_or_from_its_base() {
     let depth = ["mixed-70-30", "--set", "pattern.requests=99", "--set", "stream.depth=3"];
     check("[pattern]\nrequests = 99\nbase = \"mixed-70-30\"\n[stream]\ndepth = 3\n", &depth);
     check("stream.depth = 3\npattern = { base = \"mixed-70-30\", requests = 99 }\n", &depth);
+    let mix = ["fin2", "--set", "mix.requests=99", "--set", "stream.depth=3"];
+    check("[mix]\nbase = \"fin2\"\nrequests = 99\n[stream]\ndepth = 3\n", &mix);
+    check("[mix]\nrequests = 9\n", &["oltp", "--set", "mix.requests=9"]);
     // A closed loop of a generated workload, and only its beginning.
     let closed = ["movie", "--set", "stream.pacing=closed", "--set", "phase.requests=77"];
     check(
@@ -90,6 +93,21 @@ fn a_pattern_in_a_file_starts_from_random_reads_or_from_its_base() {
         &closed,
     );
     assert_eq!(int(&json(&folder, &closed), "workload.requests"), 77);
+}
+
+#[test]
+fn a_mix_is_an_open_loop_whose_requests_are_those_of_the_seed() {
+    let folder = Folder::new();
+    let run = json(&folder, &["olap", "--set", "mix.requests=5", "--seed", "42"]);
+    let workload = &run["workload"];
+    assert_eq!(workload["plan"][0]["streams"][0]["origin"], "mix");
+    assert_eq!(workload["settings"]["interarrival_ms"], 155.56);
+    // The first and the fifth of the published study's queries.
+    assert_eq!(int(&run, "workload.reads"), 5);
+    assert_eq!(int(&run, "workload.first_ns") / 1_000, 210_489);
+    assert_eq!(int(&run, "workload.last_ns") / 1_000, 778_471);
+    let other = json(&folder, &["olap", "--set", "mix.requests=5", "--seed", "43"]);
+    assert_ne!(int(&other, "workload.first_ns"), int(&run, "workload.first_ns"));
 }
 
 #[test]
@@ -237,7 +255,7 @@ fn wrong_patterns_are_refused() {
         &[
             "w.toml:2: pattern.acess: unknown key; did you mean pattern.access?",
             "w.toml:3: pattern.access: zip is not one of uniform, sequential, zipf, hot_cold, \
-             strided; did you mean zipf?",
+             strided, self_similar; did you mean zipf?",
             "w.toml:4: pattern.size_kib: 0.3 is not a number (KiB) from 0.5 to 1048576 in steps of 0.5",
             "w.toml:5: pattern.read_percent: 101 is not a number (%) from 0 to 100 in steps of 0.0001",
         ],
@@ -292,7 +310,8 @@ fn wrong_streams_are_refused() {
     );
     refused(
         "[[stream]]\nname = \"a\"\n",
-        &["w.toml:1: none of trace.path, [generator] and [pattern] says where requests come from"],
+        &["w.toml:1: none of trace.path, [generator], [pattern] and [mix] says where requests \
+             come from"],
     );
     refused(
         "[pattern]\n[[stream]]\nname = \"a\"\n[stream.trace]\npath = \"x\"\n[stream.pattern]\n",
@@ -323,7 +342,8 @@ fn wrong_phases_are_refused() {
         &[
             "w.toml:3: mesure: unknown key; did you mean measure?",
             "w.toml:5: workload: a string in quotes is needed",
-            "w.toml:6: none of trace.path, [generator] and [pattern] says where requests come from",
+            "w.toml:6: none of trace.path, [generator], [pattern] and [mix] says where requests \
+             come from",
             "w.toml:8: [stream] and workload exclude each other",
         ],
     );

@@ -178,7 +178,7 @@ fn wrong_rows_are_refused_with_their_line() {
 
 #[test]
 fn a_row_that_was_cut_off_is_refused_in_every_format() {
-    for format in flashyard_workload::FORMATS {
+    for format in flashyard_workload::FORMATS.iter() {
         let whole = format.example.repeat(3);
         let cut = &whole[..whole.len() - 6];
         let cut = cut.rfind(['\t', ',', ' ']).map_or(cut, |at| &cut[..at]);
@@ -193,7 +193,8 @@ fn files_that_are_no_trace_are_refused() {
     let empty = ": there are no requests in it; give a trace with one request a line";
     trace_refused("", &[], empty);
     trace_refused("\n \r\n\t\n", &[], empty);
-    let formats = "set trace.format to one of biotracer, msr, spc, ssdsim, or convert it";
+    let names: Vec<&str> = flashyard_workload::FORMATS.iter().map(|format| format.name).collect();
+    let formats = format!("set trace.format to one of {}, or convert it", names.join(", "));
     let elf = format!(": its format is not known, it starts with \"\\x7fELF\\x02\"; {formats}");
     trace_refused(b"\x7fELF\x02\n\0\0\xff\n", &[], &elf);
     trace_refused(vec![0xa5; 100_000], &[], ": its format is not known, it starts with ...");
@@ -280,8 +281,7 @@ fn workload_files_with_problems_are_refused_with_their_lines() {
         let folder = Folder::with("w.toml", text);
         run_refuses(&folder, &["drs", "w.toml"], message);
     };
-    let neither =
-        "w.toml: none of trace.path, [generator] and [pattern] says where requests come from";
+    let neither = "w.toml: none of trace.path, [generator], [pattern] and [mix] says where requests come from";
     check("title = \"nothing\"\n", neither);
     let both = "w.toml: [trace] and [generator] exclude each other";
     check("[trace]\npath = \"t.txt\"\n[generator]\nbase = \"movie\"\n", both);
@@ -298,8 +298,13 @@ fn workload_files_with_problems_are_refused_with_their_lines() {
         "w.toml:3: initial.map_lines: each needs slpn (a page number) and may have dirty ...";
     check("[generator]\nrequests = 7\n[[initial.map_lines]]\nslpn = -8\n", lines);
     check("[trace]\npath = \"none.txt\"\n", "none.txt: cannot be read, ...");
-    let format = "trace.format: there is no format \"csv\"; the formats are biotracer, msr, ...";
+    let format = "trace.format: there is no format \"csv\"; the formats are ...";
     check("[trace]\npath = \"w.toml\"\nformat = \"csv\"\n", format);
+    let columns = "trace.format: there is no column size; name the columns in ...";
+    let text = "[trace]\npath = \"w.toml\"\nformat = \"comma; time:s op:R/W offset:B\"\n";
+    check(text, columns);
+    let missing = "none.toml: cannot be read, ...";
+    check("[trace]\npath = \"w.toml\"\nformat = \"none.toml\"\n", missing);
 }
 
 #[test]

@@ -4,17 +4,23 @@
 //! implications for eMMC design", IISWC 2015; the files of the repository
 //! CASL-SDSU/SmartphoneIOTraces. Rows stand in dispatch order, so by the generate time they step
 //! back now and then: set `trace.time_order`. Bit 2 of the flags (arrived at an empty queue) is
-//! not used. A size of `8 n + 1` sectors carries the header sector of a packed write; the size
-//! is taken as recorded. The size in bytes repeats the size in sectors and is not read.
+//! not used. The events: `queue` is the generate time, `dequeue` the dequeue time, `issue` the
+//! submit time, `complete` the finish time. A size of `8 n + 1` sectors carries the header sector
+//! of a packed write; the size is taken as recorded. The size in bytes repeats the size in sectors
+//! and is not read.
 //! One row of the published files (in `log250_RadioWebBrowse`) is a read of no sectors: it is taken
 //! as one sector, so that a device reads the page that it points at. Other formats refuse such
 //! rows.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::{Format, FormatInfo, Record, RowError, seconds, sector_count_or_none, whole};
+use super::write::{Holds, Streams, Writer, put, Seconds};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count_or_none,
+    whole,
+};
 use crate::number::{decimal, integer, split_blanks};
-use crate::trace::{TimeColumn, TraceKeys};
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -24,7 +30,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     example: "8681184\t\t88\t\t45056\t\t0\t\t1398403999.646690157\t\t1398403999.652921876\
               \t\t1398403999.653009063\t\t1398403999.653717136\n",
     recognises,
+    events: Event::ALL,
+    splits: &[],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 8;
@@ -33,11 +42,11 @@ const COLUMNS: &str =
 
 #[derive(Debug)]
 struct Biotracer {
-    time: TimeColumn,
+    event: Event,
 }
 
-fn reader(keys: &TraceKeys) -> Box<dyn Format> {
-    Box::new(Biotracer { time: keys.time_column })
+fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
+    Box::new(Biotracer { event: options.event })
 }
 
 fn recognises(line: &[u8]) -> bool {
@@ -48,26 +57,49 @@ fn recognises(line: &[u8]) -> bool {
 }
 
 impl Format for Biotracer {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
         if count != COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
-        let (time, name) = match self.time {
-            TimeColumn::Generate => (columns[4], "generate time"),
-            TimeColumn::Dequeue => (columns[5], "dequeue time"),
-            TimeColumn::Submit => (columns[6], "submit time"),
-            TimeColumn::Finish => (columns[7], "finish time"),
+        let (time, name) = match self.event {
+            Event::Queue => (columns[4], "generate time"),
+            Event::Dequeue => (columns[5], "dequeue time"),
+            Event::Issue => (columns[6], "submit time"),
+            Event::Complete => (columns[7], "finish time"),
         };
         let write = whole("flags", columns[3])? & 1 == 1;
-        Ok(Record {
+        Ok(Parsed::Request(Record {
             time_ns: seconds(name, time)?,
             first_sector: whole("first sector", columns[0])?,
             sectors: sector_count_or_none("sectors", columns[1])?.max(1),
             stream: 0,
             op: if write { RequestOp::Write } else { RequestOp::Read },
             flags: Flags::NONE,
-        })
+        }))
+    }
+}
+
+/// Writes the arrival as the time of every event.
+#[derive(Debug)]
+struct BiotracerWriter;
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(BiotracerWriter)
+}
+
+impl Writer for BiotracerWriter {
+    fn holds(&self) -> Holds {
+        Holds { streams: Streams::None, ..Holds::READS_AND_WRITES }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, first_sector, sectors, op, .. } = request;
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        let write = u8::from(*op == RequestOp::Write);
+        let time = Seconds(*arrival);
+        put(out, format_args!("{first_sector}\t\t{sectors}\t\t{bytes}\t\t{write}"));
+        put(out, format_args!("\t\t{time}\t\t{time}\t\t{time}\t\t{time}\n"));
     }
 }
 
@@ -88,14 +120,16 @@ mod tests {
     }
 
     #[test]
-    fn the_time_column_is_selectable() {
-        let time = |time_column| {
-            let keys = TraceKeys { time_column, ..TraceKeys::default() };
-            reader(&keys).parse(ROW.as_bytes()).unwrap().time_ns
+    fn the_event_is_selectable() {
+        let time = |event| {
+            match reader(&ReaderOptions { event, split: None }).parse(ROW.as_bytes()) {
+                Ok(Parsed::Request(record)) => record.time_ns,
+                other => panic!("{other:?}"),
+            }
         };
-        assert_eq!(time(TimeColumn::Dequeue), 1_500_000_000);
-        assert_eq!(time(TimeColumn::Submit), 2_500_000_000);
-        assert_eq!(time(TimeColumn::Finish), 3_500_000_000);
+        assert_eq!(time(Event::Dequeue), 1_500_000_000);
+        assert_eq!(time(Event::Issue), 2_500_000_000);
+        assert_eq!(time(Event::Complete), 3_500_000_000);
     }
 
     #[test]

@@ -1,29 +1,48 @@
-//! Trace formats: one file each, registered by one line below.
+//! Trace formats: one file each, registered by one line.
 //!
-//! To add a format, write `format/<name>.rs` with a type that implements [`Format`] and a constant
-//! `INFO`, and add its name to `formats!`. Detection, `list formats` and the tests follow.
+//! Most formats are rows of columns, and need no code: write `formats/<name>.toml` and add its name
+//! to `described!` in `format/columns/mod.rs`. For any other, write `format/<name>.rs` with a type
+//! that implements [`Format`] and a constant `INFO`, and add its name to `formats!` below.
+//! Detection, `list formats` and the tests follow. With a type that implements [`Writer`], traces
+//! can be converted to it.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
 use crate::number::{NumberError, decimal, integer};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
+
+use self::write::Writer;
+
+pub mod binary;
+pub mod write;
 
 macro_rules! formats {
-    ($($module:ident),+ $(,)?) => {
+    (..$described:ident, $($module:ident),+ $(,)?) => {
+        mod $described;
         $(mod $module;)+
 
-        /// Every format, in the order in which they are tried and listed.
-        pub const FORMATS: &[FormatInfo] = &[$($module::INFO),+];
+        /// The formats that are written by hand.
+        const WRITTEN: &[FormatInfo] = &[$($module::INFO),+];
+
+        /// Every format of text, in the order in which they are tried and listed: first those that
+        /// are described by their columns, which know their rows more closely. [`binary::INFO`] is
+        /// the one that is not text.
+        pub static FORMATS: LazyLock<Vec<FormatInfo>> =
+            LazyLock::new(|| [&$described::formats()[..], WRITTEN].concat());
     };
 }
 
 formats! {
+    ..columns,
     biotracer,
-    msr,
+    blkparse,
+    disksim,
+    fio,
     spc,
     ssdsim,
 }
@@ -35,8 +54,38 @@ formats! {
 /// sectors. It MUST NOT return a length of 0 for a read, a write or a trim. It SHOULD NOT allocate
 /// for rows that are right.
 pub trait Format: fmt::Debug + Send {
-    /// The request of one row (a line without its end, never blank).
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError>;
+    /// What one line (without its end, never blank) holds.
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError>;
+
+    /// How many requests of events that are not the chosen one were passed over so far.
+    fn passed_over(&self) -> Vec<(Event, u64)> {
+        Vec::new()
+    }
+
+    /// What the values of the column that makes streams were so far, by number of the stream. Empty
+    /// where streams are the numbers that rows have.
+    fn stream_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a line of a trace holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A request.
+    Request(Record),
+    /// Something that the format allows and that is no request: a header, a note, an event of a
+    /// request that is not its arrival. Counted, never an error.
+    Other,
+}
+
+/// How rows are to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReaderOptions<'a> {
+    /// Which event is the arrival; one of the format's.
+    pub event: Event,
+    /// Which column makes the streams; one of the format's, or its own choice.
+    pub split: Option<&'a str>,
 }
 
 /// A request as a trace records it.
@@ -54,6 +103,12 @@ pub struct Record {
     pub op: RequestOp,
     /// Its modifiers.
     pub flags: Flags,
+}
+
+impl Default for ReaderOptions<'_> {
+    fn default() -> Self {
+        Self { event: Event::Queue, split: None }
+    }
 }
 
 /// Why a row is refused; the caller adds file and line.
@@ -78,8 +133,15 @@ pub struct FormatInfo {
     pub example: &'static str,
     /// Whether a line has the shape of a row: right number of columns, right kind of each.
     pub recognises: fn(&[u8]) -> bool,
-    /// A reader.
-    pub reader: fn(&TraceKeys) -> Box<dyn Format>,
+    /// The events whose times a row has.
+    pub events: &'static [Event],
+    /// The columns that can make streams; the first one does where none is named. Empty where rows
+    /// have no such column.
+    pub splits: &'static [&'static str],
+    /// A reader; the options hold an event and a column of the format.
+    pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
+    /// A writer, where there is one.
+    pub writer: Option<fn() -> Box<dyn Writer>>,
 }
 
 impl fmt::Debug for FormatInfo {
@@ -89,9 +151,20 @@ impl fmt::Debug for FormatInfo {
 }
 
 impl FormatInfo {
+    /// Every format: those of text, and the binary one.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FORMATS.iter().chain([&binary::INFO])
+    }
+
     /// The format of this name.
     pub fn from_name(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
+        FormatInfo::all().find(|format| format.name == name)
+    }
+
+    /// A reader.
+    pub fn open(&self, options: &ReaderOptions<'_>) -> Result<Box<dyn Format>, WorkloadError> {
+        check_options(self.name, self.events, self.splits, options)?;
+        Ok((self.reader)(options))
     }
 
     /// The format that recognises most of `lines`, and at least half of them; the earlier one of
@@ -104,16 +177,81 @@ impl FormatInfo {
     }
 }
 
+/// Whether a format has the event and the column that the options ask for.
+fn check_options(
+    name: &str,
+    events: &[Event],
+    splits: &[&str],
+    options: &ReaderOptions<'_>,
+) -> Result<(), WorkloadError> {
+    if !events.contains(&options.event) {
+        let events: Vec<&str> = events.iter().map(|event| event.word()).collect();
+        return Err(WorkloadError::Key {
+            key: "trace.event",
+            what: format!("{name} has no time of the event, {}", options.event.word()),
+            fix: format!("it has {}", events.join(", ")),
+        });
+    }
+    if let Some(split) = options.split.filter(|split| !splits.contains(split)) {
+        let fix = match splits {
+            [] => "it has no column for streams: take the key out".to_owned(),
+            splits => format!("it has {}", splits.join(", ")),
+        };
+        let what = format!("{name} has no column for streams of this name, {split}");
+        return Err(WorkloadError::Key { key: "trace.split", what, fix });
+    }
+    Ok(())
+}
+
+/// A format of this project, or one that the user describes.
+#[derive(Debug)]
+pub(crate) enum Chosen {
+    /// One of [`FORMATS`].
+    Known(&'static FormatInfo),
+    /// The user's own columns.
+    Own(Box<columns::Layout>),
+}
+
+impl Chosen {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Known(info) => info.name,
+            Self::Own(layout) => &layout.name,
+        }
+    }
+
+    /// A reader.
+    pub(crate) fn open(
+        &self,
+        options: &ReaderOptions<'_>,
+    ) -> Result<Box<dyn Format>, WorkloadError> {
+        match self {
+            Self::Known(info) => info.open(options),
+            Self::Own(layout) => {
+                check_options(&layout.name, layout.events(), &layout.splits(), options)?;
+                Ok(layout.reader(options))
+            }
+        }
+    }
+}
+
 /// Lines that detection looks at.
 const SAMPLE_LINES: usize = 16;
 
-/// The format of `lines` by `name`, or by its first lines where there is no name.
-pub(crate) fn resolve(
-    lines: &mut Lines,
-    name: Option<&str>,
-) -> Result<&'static FormatInfo, WorkloadError> {
+/// The format of `lines`: the one that `name` names or describes, or by the first lines where there
+/// is no name.
+pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, WorkloadError> {
+    if let Some((what, fix)) = binary(lines.peek(1)?) {
+        let file = lines.name().to_owned();
+        return Err(WorkloadError::File { file, what: what.to_owned(), fix: fix.to_owned() });
+    }
     if let Some(name) = name {
-        return FormatInfo::from_name(name).ok_or_else(|| WorkloadError::Key {
+        if let Some(own) = columns::own(name) {
+            return own.map(|layout| Chosen::Own(Box::new(layout)));
+        }
+        let known = FormatInfo::from_name(name).map(Chosen::Known);
+        return known.ok_or_else(|| WorkloadError::Key {
             key: "trace.format",
             what: format!("there is no format {}", quoted(name.as_bytes())),
             fix: format!("the formats are {}", names()),
@@ -126,11 +264,26 @@ pub(crate) fn resolve(
     let Some(first) = sample.first() else {
         return Err(no_requests(file));
     };
-    FormatInfo::detect(&sample).ok_or_else(|| WorkloadError::File {
+    FormatInfo::detect(&sample).map(Chosen::Known).ok_or_else(|| WorkloadError::File {
         file,
         what: format!("its format is not known, it starts with {}", quoted(first)),
         fix: format!("set trace.format to one of {}, or convert it", names()),
     })
+}
+
+/// Binary traces that are known and not read: what they are, and how to make text of them.
+///
+/// A blktrace file starts with 0x65617400 plus the version of the record, in the byte order of the
+/// machine that wrote it (`struct blk_io_trace`, `linux/blktrace_api.h`).
+fn binary(text: &[u8]) -> Option<(&'static str, &'static str)> {
+    let magic: [u8; 4] = *text.first_chunk()?;
+    let words = [u32::from_le_bytes(magic), u32::from_be_bytes(magic)];
+    // A version is a small number, not a letter: text may start with "eat".
+    let known = |word: u32| word & !0xff == 0x6561_7400 && word & 0xff < 0x20;
+    words.into_iter().any(known).then_some((
+        "it is a binary trace of blktrace, it starts with the bytes 0x65617400",
+        "make text of it: blkparse -i FILE -o TEXT",
+    ))
 }
 
 /// The error of a trace without rows.
@@ -140,7 +293,13 @@ pub(crate) fn no_requests(file: String) -> WorkloadError {
 }
 
 fn names() -> String {
-    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    FormatInfo::all().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The names of the formats that can be written.
+fn writable_names() -> String {
+    let writable = FormatInfo::all().filter(|format| format.writer.is_some());
+    writable.map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 impl RowError {

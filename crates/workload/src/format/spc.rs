@@ -5,11 +5,15 @@
 //! the application storage unit (ASU), and the unit becomes the stream: units are not laid out one
 //! behind the other. The operation is R or W in either case. Fields behind the fifth are not read.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::{Format, FormatInfo, Record, RowError, seconds, sectors_of_bytes, stream, whole};
+use super::write::{Holds, Writer, put, Seconds};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
+    whole,
+};
 use crate::number::{decimal, integer, split_commas};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -18,7 +22,10 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: COLUMNS,
     example: "0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214\n",
     recognises,
+    events: &[Event::Queue],
+    splits: &["asu"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -27,7 +34,7 @@ const COLUMNS: &str = "ASU, LBA, bytes, operation, time s between commas";
 #[derive(Debug)]
 struct Spc;
 
-fn reader(_: &TraceKeys) -> Box<dyn Format> {
+fn reader(_: &ReaderOptions<'_>) -> Box<dyn Format> {
     Box::new(Spc)
 }
 
@@ -40,14 +47,14 @@ fn recognises(line: &[u8]) -> bool {
 }
 
 impl Format for Spc {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_commas::<COLUMN_COUNT>(line);
         if count < COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
         let base = whole("LBA", columns[1])?;
         let (first_sector, sectors) = sectors_of_bytes(base, 0, columns[2], "bytes")?;
-        Ok(Record {
+        Ok(Parsed::Request(Record {
             time_ns: seconds("time", columns[4])?,
             stream: stream("ASU", columns[0])?,
             first_sector,
@@ -58,7 +65,25 @@ impl Format for Spc {
                 other => return Err(RowError::op(other, "R and W")),
             },
             flags: Flags::NONE,
-        })
+        }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Spc)
+}
+
+impl Writer for Spc {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let bytes = u64::from(*sectors) * u64::from(SECTOR_BYTES);
+        let op = if *op == RequestOp::Read { 'R' } else { 'W' };
+        let seconds = Seconds(*arrival);
+        put(out, format_args!("{stream},{first_sector},{bytes},{op},{seconds}\n"));
     }
 }
 

@@ -4,11 +4,14 @@
 //! FAST 2018). Times are whole nanoseconds; for files of this shape in another unit set
 //! `trace.time_scale` (1000 for microseconds). The device becomes the stream.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
-use super::{Format, FormatInfo, Record, RowError, sector_count, stream, whole};
+use super::write::{Holds, Writer, put};
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream, whole,
+};
 use crate::number::{integer, split_blanks};
-use crate::trace::TraceKeys;
+use crate::trace::Event;
 
 /// The registry entry.
 pub(super) const INFO: FormatInfo = FormatInfo {
@@ -17,16 +20,22 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     columns: COLUMNS,
     example: "0 0 303567 7 0\n26214000 0 303574 7 0\n26214000 1 55590 6 1\n",
     recognises,
+    events: &[Event::Queue],
+    splits: &["device"],
     reader,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
 const COLUMNS: &str = "time ns, device, first sector, sectors, operation between blanks";
 
+const DECIMAL_FIX: &str = "times are whole nanoseconds; for decimal milliseconds set \
+                           trace.format = \"disksim\"";
+
 #[derive(Debug)]
 struct Ssdsim;
 
-fn reader(_: &TraceKeys) -> Box<dyn Format> {
+fn reader(_: &ReaderOptions<'_>) -> Box<dyn Format> {
     Box::new(Ssdsim)
 }
 
@@ -37,14 +46,20 @@ fn recognises(line: &[u8]) -> bool {
         && matches!(columns[4], b"0" | b"1")
 }
 
+/// The time; the message of a decimal one names the format that has them.
+fn time_ns(text: &[u8]) -> Result<u64, RowError> {
+    let fix = if text.contains(&b'.') { DECIMAL_FIX } else { WHOLE_FIX };
+    whole("time", text).map_err(|error| RowError { fix: fix.to_owned(), ..error })
+}
+
 impl Format for Ssdsim {
-    fn parse(&mut self, line: &[u8]) -> Result<Record, RowError> {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
         if count != COLUMN_COUNT {
             return Err(RowError::column_count(count, COLUMN_COUNT, COLUMNS));
         }
-        Ok(Record {
-            time_ns: whole("time", columns[0])?,
+        Ok(Parsed::Request(Record {
+            time_ns: time_ns(columns[0])?,
             stream: stream("device", columns[1])?,
             first_sector: whole("first sector", columns[2])?,
             sectors: sector_count("sectors", columns[3])?,
@@ -54,7 +69,23 @@ impl Format for Ssdsim {
                 other => return Err(RowError::op(other, "0 (write) and 1 (read)")),
             },
             flags: Flags::NONE,
-        })
+        }))
+    }
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(Ssdsim)
+}
+
+impl Writer for Ssdsim {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let op = u8::from(*op == RequestOp::Read);
+        put(out, format_args!("{} {stream} {first_sector} {sectors} {op}\n", arrival.as_ns()));
     }
 }
 

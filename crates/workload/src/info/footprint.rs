@@ -1,6 +1,6 @@
 //! A sparse set of page numbers.
 
-use std::collections::BTreeMap;
+use super::index::Index;
 
 /// Words of a chunk; 64 words of 64 pages of 4 KiB are 16 MiB of addresses.
 const CHUNK_WORDS: usize = 64;
@@ -8,20 +8,14 @@ const CHUNK_PAGES: u64 = CHUNK_WORDS as u64 * 64;
 
 type Chunk = [u64; CHUNK_WORDS];
 
-/// A bitmap in chunks that exist once they are touched; the chunk in use is kept aside.
-#[derive(Debug)]
+/// A bitmap in chunks that exist once they are touched.
+#[derive(Debug, Default)]
 pub(super) struct Footprint {
-    chunks: BTreeMap<u64, Box<Chunk>>,
-    current: u64,
-    bits: Box<Chunk>,
+    index: Index,
+    /// The number of each chunk, in the order in which they were touched.
+    numbers: Vec<u64>,
+    chunks: Vec<Chunk>,
     pages: u64,
-}
-
-impl Default for Footprint {
-    fn default() -> Self {
-        let bits = Box::new([0; CHUNK_WORDS]);
-        Self { chunks: BTreeMap::new(), current: 0, bits, pages: 0 }
-    }
 }
 
 impl Footprint {
@@ -29,9 +23,9 @@ impl Footprint {
     pub(super) fn add(&mut self, first: u64, last: u64) {
         let mut page = first;
         loop {
-            self.select(page / CHUNK_PAGES);
+            let chunk = self.chunk(page / CHUNK_PAGES);
             let end = last.min(page | (CHUNK_PAGES - 1));
-            self.set(page % CHUNK_PAGES, end % CHUNK_PAGES);
+            self.set(chunk, page % CHUNK_PAGES, end % CHUNK_PAGES);
             if end == last {
                 return;
             }
@@ -44,23 +38,25 @@ impl Footprint {
         self.pages
     }
 
-    fn select(&mut self, chunk: u64) {
-        if chunk == self.current {
-            return;
+    /// The place of the chunk of this number.
+    fn chunk(&mut self, number: u64) -> usize {
+        let new = u32::try_from(self.chunks.len()).expect("2^32 chunks are 2 TiB of bits");
+        let place = self.index.place(number, new, |at| self.numbers[at]);
+        if place == new {
+            self.numbers.push(number);
+            self.chunks.push([0; CHUNK_WORDS]);
         }
-        let next = self.chunks.remove(&chunk).unwrap_or_else(|| Box::new([0; CHUNK_WORDS]));
-        let previous = std::mem::replace(&mut self.bits, next);
-        self.chunks.insert(self.current, previous);
-        self.current = chunk;
+        place as usize
     }
 
-    /// Sets the bits from `first` to `last` of the chunk in use.
-    fn set(&mut self, first: u64, last: u64) {
+    /// Sets the bits from `first` to `last` of a chunk.
+    fn set(&mut self, chunk: usize, first: u64, last: u64) {
+        let chunk = &mut self.chunks[chunk];
         for word in first / 64..=last / 64 {
             let low = if word == first / 64 { first % 64 } else { 0 };
             let high = if word == last / 64 { last % 64 } else { 63 };
             let mask = (u64::MAX >> (63 - high)) & (u64::MAX << low);
-            let bits = &mut self.bits[usize::try_from(word).expect("below CHUNK_WORDS")];
+            let bits = &mut chunk[usize::try_from(word).expect("below CHUNK_WORDS")];
             self.pages += u64::from((mask & !*bits).count_ones());
             *bits |= mask;
         }

@@ -1,23 +1,52 @@
-//! Statistics of a stream of requests, in one pass and bounded memory.
+//! Statistics of a stream of requests, in one pass and in memory that is bounded by the footprint.
 //!
 //! Floats are used for the final divisions only; the sums are integers.
 
+mod figures;
 mod footprint;
+mod gaps;
+mod histogram;
+mod index;
+mod overlap;
+mod pages;
+mod rate;
+mod recency;
+mod runs;
+mod sizes;
 mod table;
 
-use flashyard_core::request::{RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use serde::Serialize;
 
+pub use self::figures::Figure;
+pub use self::gaps::{DISPERSION_WINDOWS_NS, Dispersion};
+pub use self::histogram::Percentiles;
+pub use self::overlap::{OVERLAP_REQUESTS, Overlap};
+pub use self::pages::{
+    AfterWrite, CACHES_MIB, CacheHits, PAGE_LIMIT, Reuse, WORKING_SET_WINDOWS_NS, WorkingSet,
+};
+pub use self::rate::{Bin, RATE_BINS, Rate};
+pub use self::runs::{RECENT_ENDS, Sequentiality};
+pub use self::sizes::{CommonSize, Sizes};
+pub use self::table::compare;
+
 use self::footprint::Footprint;
+use self::gaps::{Counter, Gaps};
+use self::overlap::Recent;
+use self::pages::{Access, Pages};
+use self::rate::Bins;
+use self::runs::Runs;
+use self::sizes::SizeCounts;
 use crate::error::WorkloadError;
 use crate::{RequestSource, SourceStats};
 
-/// Bytes of the pages that footprints count.
+/// Bytes of the pages that footprints and re-use count.
 pub const FOOTPRINT_PAGE_BYTES: u32 = 4_096;
 
-/// Windows in which the index of dispersion counts requests, in nanoseconds.
-pub const DISPERSION_WINDOWS_NS: [u64; 4] =
-    [10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
+/// Streams whose requests are given one by one.
+pub const STREAMS_SHOWN: usize = 16;
+
+const PAGE_SECTORS: u64 = (FOOTPRINT_PAGE_BYTES / SECTOR_BYTES) as u64;
 
 /// Statistics of the requests of a source. `None` (null) where a figure is not defined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +67,8 @@ pub struct Info {
     pub write_kib_mean: Option<f64>,
     /// Share of writes among all requests, in percent.
     pub write_percent: Option<f64>,
+    /// Sizes by operation.
+    pub sizes: ByOp<Sizes>,
     /// Bytes read.
     pub read_bytes: u128,
     /// Bytes written.
@@ -54,16 +85,34 @@ pub struct Info {
     pub interarrival_ns_mean: Option<f64>,
     /// Coefficient of variation of the times between arrivals (1 for a Poisson process).
     pub interarrival_cv: Option<f64>,
+    /// Percentiles of the times between arrivals, in nanoseconds.
+    pub interarrival_ns: Percentiles<u64>,
+    /// Autocorrelation of lag 1 of the times between arrivals (0 for a Poisson process).
+    pub interarrival_autocorrelation: Option<f64>,
     /// Index of dispersion of the number of arrivals in windows (1 for a Poisson process).
     pub dispersion: [Dispersion; DISPERSION_WINDOWS_NS.len()],
+    /// Requests over time.
+    pub rate: Rate,
     /// Share of requests that start where the one before ended, in percent.
     pub sequential_percent: Option<f64>,
+    /// Sequentiality by operation.
+    pub sequentiality: ReadWrite<Sequentiality>,
     /// Distinct 4 KiB pages that reads, writes and trims touch.
     pub footprint_pages: u64,
     /// The same in MiB.
     pub footprint_mib: f64,
     /// The last sector that is touched.
     pub highest_sector: Option<u64>,
+    /// Re-use of pages.
+    pub reuse: Reuse,
+    /// Distinct data accessed in windows of time.
+    pub working_set: [WorkingSet; WORKING_SET_WINDOWS_NS.len()],
+    /// Requests that overlap requests shortly before them.
+    pub overlap: Overlap,
+    /// Reads of pages that were written before.
+    pub read_after_write: AfterWrite,
+    /// Writes of pages that were written before.
+    pub write_after_write: AfterWrite,
     /// Requests that were moved to fit the device.
     pub folded: u64,
     /// Rows that are earlier than the row before them in the file.
@@ -74,16 +123,37 @@ pub struct Info {
     pub clock_epochs: u64,
     /// Distinct streams.
     pub streams: u64,
+    /// Requests of each stream, in order of their numbers; at most [`STREAMS_SHOWN`].
+    pub stream_requests: Vec<StreamRequests>,
 }
 
-/// Index of dispersion of counts: variance divided by mean of the arrivals in windows of one
-/// length, the first of which starts with the first request and the last of which may be cut.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Dispersion {
-    /// Length of a window in nanoseconds.
-    pub window_ns: u64,
-    /// Variance divided by mean; `None` with fewer than two windows.
-    pub index: Option<f64>,
+/// A figure for each operation that has a size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ByOp<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+    /// Of trims.
+    pub trim: T,
+}
+
+/// A figure for reads and one for writes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReadWrite<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+}
+
+/// Requests of one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamRequests {
+    /// Its number.
+    pub stream: u64,
+    /// Its requests.
+    pub requests: u64,
 }
 
 impl Info {
@@ -101,16 +171,20 @@ impl Info {
 struct Sums {
     counts: [u64; RequestOp::ALL.len()],
     sectors: [u128; RequestOp::ALL.len()],
+    sizes: [SizeCounts; RequestOp::ALL.len()],
     first_ns: u64,
     last_ns: u64,
-    /// Cannot overflow: the gaps add up to less than 2^64, and so do their squares to 2^128.
-    gap_squares: u128,
+    gaps: Gaps,
     windows: [Counter; DISPERSION_WINDOWS_NS.len()],
+    bins: Bins,
     sequential: u64,
     previous_end: Option<u64>,
+    runs: [Runs; 2],
     highest_sector: Option<u64>,
     footprint: Footprint,
-    /// A bit a stream.
+    pages: Pages,
+    recent: Recent,
+    /// Requests by stream, up to the greatest one.
     streams: Vec<u64>,
 }
 
@@ -119,49 +193,71 @@ impl Default for Sums {
         Self {
             counts: [0; RequestOp::ALL.len()],
             sectors: [0; RequestOp::ALL.len()],
+            sizes: Default::default(),
             first_ns: 0,
             last_ns: 0,
-            gap_squares: 0,
+            gaps: Gaps::default(),
             windows: DISPERSION_WINDOWS_NS.map(Counter::new),
+            bins: Bins::default(),
             sequential: 0,
             previous_end: None,
+            runs: Default::default(),
             highest_sector: None,
             footprint: Footprint::default(),
-            streams: vec![0; (usize::from(u16::MAX) + 1) / 64],
+            pages: Pages::new(PAGE_LIMIT),
+            recent: Recent::default(),
+            streams: Vec::new(),
         }
     }
 }
 
 impl Sums {
-    fn add(&mut self, request: &flashyard_core::request::Request) {
+    fn add(&mut self, request: &Request) {
         let arrival_ns = request.arrival.as_ns();
-        if self.total() == 0 {
+        let number = self.total();
+        if number == 0 {
             self.first_ns = arrival_ns;
-            self.last_ns = arrival_ns;
+        } else {
+            self.gaps.add(arrival_ns - self.last_ns);
         }
-        let gap = u128::from(arrival_ns - self.last_ns);
-        self.gap_squares += gap * gap;
         self.last_ns = arrival_ns;
+        let since_ns = arrival_ns - self.first_ns;
         for window in &mut self.windows {
-            window.add(arrival_ns - self.first_ns);
+            window.add(since_ns);
         }
+        self.bins.add(since_ns, request);
         self.counts[request.op as usize] += 1;
-        self.sectors[request.op as usize] += u128::from(request.sectors);
         let stream = usize::from(request.stream);
-        self.streams[stream / 64] |= 1 << (stream % 64);
+        if stream >= self.streams.len() {
+            self.streams.resize(stream + 1, 0);
+        }
+        self.streams[stream] += 1;
         if request.op != RequestOp::Flush {
-            self.add_range(request);
+            self.sectors[request.op as usize] += u128::from(request.sectors);
+            self.sizes[request.op as usize].add(request);
+            self.add_range(request, number, since_ns);
         }
     }
 
-    fn add_range(&mut self, request: &flashyard_core::request::Request) {
-        const PAGE_SECTORS: u64 = (FOOTPRINT_PAGE_BYTES / SECTOR_BYTES) as u64;
+    /// Adds the addresses of a request.
+    fn add_range(&mut self, request: &Request, number: u64, since_ns: u64) {
         let (first, end) = (request.first_sector, request.end_sector());
         self.sequential += u64::from(self.previous_end == Some(first));
         self.previous_end = end;
         let last = end.unwrap_or(u64::MAX).saturating_sub(1).max(first);
         self.highest_sector = self.highest_sector.max(Some(last));
-        self.footprint.add(first / PAGE_SECTORS, last / PAGE_SECTORS);
+        let (first_page, last_page) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
+        let mut is_new = true;
+        if request.op != RequestOp::Trim {
+            let is_write = request.op == RequestOp::Write;
+            self.runs[usize::from(is_write)].add(first, end);
+            self.recent.add(request, last);
+            let access = Access { since_ns, request: number, is_write };
+            is_new = self.pages.access(first_page, last_page, access);
+        }
+        if is_new {
+            self.footprint.add(first_page, last_page);
+        }
     }
 
     fn total(&self) -> u64 {
@@ -177,44 +273,66 @@ impl Sums {
         self.sectors[op as usize] * u128::from(SECTOR_BYTES)
     }
 
-    fn finish(self, stats: SourceStats) -> Info {
+    fn sequentiality(&self, op: RequestOp) -> Sequentiality {
+        self.runs[usize::from(op == RequestOp::Write)].finish(self.sectors[op as usize])
+    }
+
+    fn sizes(&self) -> ByOp<Sizes> {
+        let of = |op: RequestOp| self.sizes[op as usize].finish();
+        ByOp { read: of(RequestOp::Read), write: of(RequestOp::Write), trim: of(RequestOp::Trim) }
+    }
+
+    fn stream_requests(&self) -> impl Iterator<Item = StreamRequests> {
+        let all = (0..).zip(&self.streams).filter(|(_, requests)| **requests > 0);
+        all.map(|(stream, &requests)| StreamRequests { stream, requests })
+    }
+
+    fn finish(&self, stats: SourceStats) -> Info {
+        use RequestOp::{Flush, Read, Trim, Write};
         let requests = self.total();
         let duration_ns = self.last_ns - self.first_ns;
-        let gaps = requests.saturating_sub(1) as f64;
-        let gap_mean = ratio(duration_ns as f64, gaps);
-        let gap_squares = ratio(self.gap_squares as f64, gaps);
-        let gap_deviation = gap_mean
-            .zip(gap_squares)
-            .map(|(mean, squares)| libm::sqrt((squares - mean * mean).max(0.0)));
         let count = |op: RequestOp| self.counts[op as usize];
         Info {
             requests,
-            reads: count(RequestOp::Read),
-            writes: count(RequestOp::Write),
-            trims: count(RequestOp::Trim),
-            flushes: count(RequestOp::Flush),
-            read_kib_mean: self.kib_mean(RequestOp::Read),
-            write_kib_mean: self.kib_mean(RequestOp::Write),
-            write_percent: percent(count(RequestOp::Write), requests),
-            read_bytes: self.bytes(RequestOp::Read),
-            write_bytes: self.bytes(RequestOp::Write),
+            reads: count(Read),
+            writes: count(Write),
+            trims: count(Trim),
+            flushes: count(Flush),
+            read_kib_mean: self.kib_mean(Read),
+            write_kib_mean: self.kib_mean(Write),
+            write_percent: percent(count(Write), requests),
+            sizes: self.sizes(),
+            read_bytes: self.bytes(Read),
+            write_bytes: self.bytes(Write),
             first_ns: self.first_ns,
             last_ns: self.last_ns,
             duration_ns,
             requests_per_s: ratio(requests as f64 * 1e9, duration_ns as f64),
-            interarrival_ns_mean: gap_mean,
-            interarrival_cv: gap_deviation.zip(gap_mean).and_then(|(d, mean)| ratio(d, mean)),
+            interarrival_ns_mean: self.gaps.mean_ns(),
+            interarrival_cv: self.gaps.coefficient_of_variation(),
+            interarrival_ns: self.gaps.percentiles_ns(),
+            interarrival_autocorrelation: self.gaps.autocorrelation(),
             dispersion: self.windows.map(Counter::finish),
+            rate: self.bins.finish(requests > 0),
             sequential_percent: percent(self.sequential, requests),
+            sequentiality: ReadWrite {
+                read: self.sequentiality(Read),
+                write: self.sequentiality(Write),
+            },
             footprint_pages: self.footprint.pages(),
-            footprint_mib: self.footprint.pages() as f64 * f64::from(FOOTPRINT_PAGE_BYTES)
-                / f64::from(1 << 20),
+            footprint_mib: mib_of_pages(self.footprint.pages()),
             highest_sector: self.highest_sector,
+            reuse: self.pages.reuse(),
+            working_set: self.pages.working_sets(duration_ns),
+            overlap: self.recent.finish(),
+            read_after_write: self.pages.read_after_write(),
+            write_after_write: self.pages.write_after_write(),
             folded: stats.folded,
             steps_back: stats.steps_back,
             max_back_ns: stats.max_back_ns,
             clock_epochs: stats.clock_epochs,
-            streams: self.streams.iter().map(|bits| u64::from(bits.count_ones())).sum(),
+            streams: self.stream_requests().count() as u64,
+            stream_requests: self.stream_requests().take(STREAMS_SHOWN).collect(),
         }
     }
 }
@@ -227,46 +345,11 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
     ratio(100.0 * part as f64, whole as f64)
 }
 
-/// Counts arrivals in windows.
-#[derive(Clone, Copy, Debug)]
-struct Counter {
-    window_ns: u64,
-    current: u64,
-    in_current: u64,
-    total: u64,
-    squares: u128,
+fn mib_of_pages(pages: u64) -> f64 {
+    pages as f64 * f64::from(FOOTPRINT_PAGE_BYTES) / f64::from(1 << 20)
 }
 
-impl Counter {
-    const fn new(window_ns: u64) -> Self {
-        Self { window_ns, current: 0, in_current: 0, total: 0, squares: 0 }
-    }
-
-    fn add(&mut self, since_first_ns: u64) {
-        let window = since_first_ns / self.window_ns;
-        if window != self.current {
-            self.close();
-            self.current = window;
-        }
-        self.in_current += 1;
-    }
-
-    fn close(&mut self) {
-        self.total += self.in_current;
-        self.squares += u128::from(self.in_current) * u128::from(self.in_current);
-        self.in_current = 0;
-    }
-
-    fn finish(mut self) -> Dispersion {
-        self.close();
-        let windows = (self.current + 1) as f64;
-        let mean = self.total as f64 / windows;
-        let variance = self.squares as f64 / windows - mean * mean;
-        let defined = self.current > 0;
-        let index = if defined { ratio(variance.max(0.0), mean) } else { None };
-        Dispersion { window_ns: self.window_ns, index }
-    }
-}
-
+#[cfg(test)]
+mod naive;
 #[cfg(test)]
 mod tests;

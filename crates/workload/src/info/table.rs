@@ -1,59 +1,79 @@
 //! The statistics as text.
 
-use std::fmt::Write;
-
-use super::Info;
+use super::{Figure, Info, Rate, Sizes};
 use crate::error::readable_ns;
 
 impl Info {
-    /// A table of two columns, a line a figure; `-` where a figure is not defined.
+    /// A table of two columns, a line a figure, `-` where a figure is not defined; then what is no
+    /// single figure: the most common sizes, the requests of each stream, the rate over time.
     pub fn table(&self) -> String {
-        let mut rows: Vec<(String, String)> = Vec::new();
-        let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-        row("requests", self.requests.to_string());
-        row("reads", self.reads.to_string());
-        row("writes", self.writes.to_string());
-        row("trims", self.trims.to_string());
-        row("flushes", self.flushes.to_string());
-        row("writes, %", figure(self.write_percent, 3));
-        row("mean read, KiB", figure(self.read_kib_mean, 2));
-        row("mean write, KiB", figure(self.write_kib_mean, 2));
-        row("bytes read", self.read_bytes.to_string());
-        row("bytes written", self.write_bytes.to_string());
-        row("first arrival, ns", self.first_ns.to_string());
-        row("last arrival, ns", self.last_ns.to_string());
-        row("duration", readable_ns(self.duration_ns));
-        row("requests/s", figure(self.requests_per_s, 3));
-        let mean = self.interarrival_ns_mean.map(|ns| ns / 1e3);
-        row("mean time between arrivals, us", figure(mean, 1));
-        row("its coefficient of variation", figure(self.interarrival_cv, 2));
-        for dispersion in self.dispersion {
-            let name = format!("dispersion in {}", readable_ns(dispersion.window_ns));
-            row(&name, figure(dispersion.index, 2));
+        let figures = self.figures();
+        let rows: Vec<_> =
+            figures.iter().map(|figure| vec![figure.label(), figure.text()]).collect();
+        let mut text = render(&rows);
+        let sizes = [
+            ("reads", &self.sizes.read),
+            ("writes", &self.sizes.write),
+            ("trims", &self.sizes.trim),
+        ];
+        for (op, sizes) in sizes.into_iter().filter(|(_, sizes)| !sizes.common.is_empty()) {
+            text += &format!("\nmost common {op}: {}\n", common(sizes));
         }
-        row("sequential, %", figure(self.sequential_percent, 1));
-        row("footprint, 4 KiB pages", self.footprint_pages.to_string());
-        row("footprint, MiB", format!("{:.1}", self.footprint_mib));
-        let highest = self.highest_sector.map_or_else(|| "-".to_owned(), |s| s.to_string());
-        row("highest sector", highest);
-        row("streams", self.streams.to_string());
-        row("folded", self.folded.to_string());
-        row("steps back in time", self.steps_back.to_string());
-        row("longest step back", readable_ns(self.max_back_ns));
-        row("runs of the clock", self.clock_epochs.to_string());
-        render(&rows)
+        if self.streams > 1 {
+            let shown = self.stream_requests.iter();
+            let shown: Vec<_> = shown.map(|s| format!("{}: {}", s.stream, s.requests)).collect();
+            let more = if self.streams > shown.len() as u64 { ", ..." } else { "" };
+            text += &format!("\nrequests by stream: {}{more}\n", shown.join(", "));
+        }
+        text + &over_time("", &self.rate)
     }
 }
 
-fn figure(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+/// A table of two workloads, given with their names, a line a figure. The last column is b / a, or
+/// with a sign b - a where the figure is a share or may be negative; `-` where it is not defined.
+pub fn compare(a: (&str, &Info), b: (&str, &Info)) -> String {
+    let mut rows = vec![["", "a", "b", "b / a, b - a"].map(str::to_owned).to_vec()];
+    for (left, right) in a.1.figures().iter().zip(&b.1.figures()) {
+        let change = change(left, right);
+        rows.push(vec![left.label(), left.text(), right.text(), change]);
+    }
+    let over_time = over_time(" of a", &a.1.rate) + &over_time(" of b", &b.1.rate);
+    format!("a: {}\nb: {}\n\n{}{over_time}", a.0, b.0, render(&rows))
 }
 
-fn render(rows: &[(String, String)]) -> String {
-    let left = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
-    let right = rows.iter().map(|row| row.1.len()).max().unwrap_or(0);
-    rows.iter().fold(String::new(), |mut text, (name, value)| {
-        writeln!(text, "{name:left$}  {value:>right$}").expect("writing to a string cannot fail");
-        text
+fn change(a: &Figure, b: &Figure) -> String {
+    let (Some(left), Some(right)) = (a.value, b.value) else { return "-".to_owned() };
+    let digits = a.digits;
+    if a.is_difference() {
+        return format!("{:+.digits$}", right - left);
+    }
+    if left == 0.0 { "-".to_owned() } else { format!("{:.3}", right / left) }
+}
+
+fn common(sizes: &Sizes) -> String {
+    let share = |percent: Option<f64>| percent.map_or_else(String::new, |p| format!(" {p:.1} %"));
+    let sizes = sizes.common.iter();
+    sizes
+        .map(|size| format!("{} KiB{}", size.kib, share(size.percent)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn over_time(whose: &str, rate: &Rate) -> String {
+    let width = readable_ns(rate.bin_ns);
+    format!("\nrequests over time{whose}, a digit each {width}, 9 the most: {}\n", rate.digits())
+}
+
+/// Columns as wide as they need, the first one to the left.
+fn render(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    rows.iter().fold(String::new(), |mut text, row| {
+        text += &format!("{:1$}", row[0], widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            text += &format!("  {cell:>width$}");
+        }
+        text + "\n"
     })
 }

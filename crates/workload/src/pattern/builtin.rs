@@ -1,6 +1,6 @@
 //! The built-in device benchmarks: closed loops, rows of data.
 
-use super::keys::{Access, Arrival, PatternKeys};
+use super::keys::{Access, Arrival, PatternKeys, SizeRule};
 
 /// A built-in device benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -37,18 +37,31 @@ const READS: PatternKeys = PatternKeys {
     read_percent: 1_000_000,
     trim_percent: 0,
     flush_every: 0,
+    sequential_percent: 0,
     size_kib: SMALL,
     max_size_kib: 0,
+    sizes: SizeRule::Uniform,
+    large_percent: 100_000,
+    mean_kib: 16_384,
+    write_size_kib: 0,
+    write_max_size_kib: 0,
+    write_large_percent: 0,
+    write_mean_kib: 0,
     align_kib: SMALL,
     start_percent: 0,
     range_percent: 1_000_000,
     zipf_exponent: 990,
     hot_units_percent: 200_000,
     hot_accesses_percent: 800_000,
+    skew_percent: 800_000,
     scatter: true,
     stride_kib: 128,
     arrival: Arrival::None,
     rate_per_s: 10_000_000_000,
+    burst_rate_per_s: 100_000_000_000,
+    calm_ms: 20_000_000,
+    burst_ms: 2_000_000,
+    tail_shape: 1_500,
 };
 
 const SEQUENTIAL_READS: PatternKeys = PatternKeys {

@@ -16,6 +16,23 @@ choice! {
         HotCold = "hot_cold",
         /// Each request a fixed distance behind the one before.
         Strided = "strided",
+        /// A share of the accesses goes to the rest of the places: 80 % to 20 %; of these, 80 % to
+        /// 20 % of those; and so on.
+        SelfSimilar = "self_similar",
+    }
+}
+
+choice! {
+    /// How sizes are distributed between the least and the greatest.
+    pub enum SizeRule {
+        /// Every size alike.
+        Uniform = "uniform",
+        /// The least and the greatest one only.
+        Two = "two",
+        /// Each size as many times rarer than the one before.
+        Geometric = "geometric",
+        /// A bounded Pareto distribution: a power law.
+        Pareto = "pareto",
     }
 }
 
@@ -28,6 +45,13 @@ choice! {
         Constant = "constant",
         /// At exponentially distributed distances.
         Poisson = "poisson",
+        /// As `poisson`, at a rate that changes between two values at random (a Markov-modulated
+        /// Poisson process of two states).
+        Mmpp = "mmpp",
+        /// In bursts at equal distances, with silence between the bursts.
+        OnOff = "on_off",
+        /// At distances with a heavy tail (Pareto).
+        Pareto = "pareto",
     }
 }
 
@@ -38,14 +62,47 @@ const FEW: &[&str] = &["pattern.requests=500"];
 const FEW_MIXED: &[&str] = &["pattern.requests=500", "pattern.read_percent=50"];
 const FEW_ZIPF: &[&str] = &["pattern.requests=500", "pattern.access=zipf"];
 const FEW_HOT: &[&str] = &["pattern.requests=500", "pattern.access=hot_cold"];
+const FEW_SKEWED: &[&str] = &["pattern.requests=500", "pattern.access=self_similar"];
 const FEW_STRIDED: &[&str] = &["pattern.requests=500", "pattern.access=strided"];
 const FEW_POISSON: &[&str] =
     &["pattern.requests=500", "pattern.arrival=poisson", "stream.pacing=open"];
+
+const FEW_MMPP: &[&str] = &["pattern.requests=500", "pattern.arrival=mmpp", "stream.pacing=open"];
+const FEW_SIZES: &[&str] = &["pattern.requests=500", "pattern.max_size_kib=64"];
+const FEW_TWO: &[&str] = &["pattern.requests=500", "pattern.max_size_kib=64", "pattern.sizes=two"];
+const FEW_GEOMETRIC: &[&str] =
+    &["pattern.requests=500", "pattern.max_size_kib=64", "pattern.sizes=geometric"];
+const FEW_WRITES: &[&str] =
+    &["pattern.requests=500", "pattern.read_percent=50", "pattern.max_size_kib=64"];
+const FEW_TWO_WRITES: &[&str] = &[
+    "pattern.requests=500",
+    "pattern.read_percent=50",
+    "pattern.max_size_kib=64",
+    "pattern.sizes=two",
+];
+const FEW_GEOMETRIC_WRITES: &[&str] = &[
+    "pattern.requests=500",
+    "pattern.read_percent=50",
+    "pattern.max_size_kib=64",
+    "pattern.sizes=geometric",
+];
 
 /// A size or distance, written in KiB and stored in sectors, up to 1 GiB.
 const fn kib(min_sectors: u64) -> Kind {
     Kind::Number { unit: "KiB", scale: 2, min: min_sectors, max: 1 << 21 }
 }
+
+/// A mean size, written in KiB and stored in bytes.
+const fn mean_kib(min_bytes: u64) -> Kind {
+    Kind::Number { unit: "KiB", scale: 1_024, min: min_bytes, max: 1 << 30 }
+}
+
+/// A rate in requests a second, stored in a million seconds.
+const RATE: Kind =
+    Kind::Number { unit: "requests/s", scale: 1_000_000, min: 1, max: 1_000_000_000_000_000 };
+
+/// The mean time in a state, 1 us to 11 days.
+const STAY: Kind = Kind::millis(1_000, 1_000_000_000_000_000);
 
 keys! {
     /// Keys of `[pattern]`.
@@ -76,14 +133,50 @@ keys! {
             kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
             flip: "3", with: FEW_MIXED,
         },
+        /// Share of the requests that continue at the first place behind the request before,
+        /// whatever that one did; the others follow access.
+        sequential_percent: u64 = 0 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
+        },
         /// Size of a request, or the least size where there is a max_size_kib.
         size_kib: u64 = 8 => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
-        /// The greatest size: sizes are size_kib plus a multiple of align_kib, all alike. 0: every
-        /// request has size_kib.
+        /// The greatest size: sizes are size_kib plus a multiple of align_kib, distributed as sizes
+        /// says. 0: every request has size_kib.
         max_size_kib: u64 = 0 => {
             kind: kib(0), source: DEVICE_BENCHMARK, flip: "64", with: FEW,
+        },
+        /// How sizes are distributed from size_kib to max_size_kib.
+        sizes: SizeRule = SizeRule::Uniform => {
+            kind: Kind::Choice(SizeRule::WORDS), source: DEVICE_BENCHMARK,
+            flip: "two", with: FEW_SIZES,
+        },
+        /// `sizes = "two"`: share of the requests that have max_size_kib.
+        large_percent: u64 = 100_000 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "50", with: FEW_TWO,
+        },
+        /// `sizes = "geometric"` and `"pareto"`: the mean size.
+        mean_kib: u64 = 16_384 => {
+            kind: mean_kib(512), source: DEVICE_BENCHMARK, flip: "24", with: FEW_GEOMETRIC,
+        },
+        /// The least size of writes. 0: as size_kib, which then is that of reads and trims only.
+        write_size_kib: u64 = 0 => {
+            kind: kib(0), source: DEVICE_BENCHMARK, flip: "16", with: FEW_WRITES,
+        },
+        /// The greatest size of writes. 0: as max_size_kib.
+        write_max_size_kib: u64 = 0 => {
+            kind: kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_WRITES,
+        },
+        /// Share of the writes that have the greatest size of writes. 0: as large_percent.
+        write_large_percent: u64 = 0 => {
+            kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
+            flip: "60", with: FEW_TWO_WRITES,
+        },
+        /// The mean size of writes. 0: as mean_kib.
+        write_mean_kib: u64 = 0 => {
+            kind: mean_kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_GEOMETRIC_WRITES,
         },
         /// Requests start at multiples of this behind the start of the range, which is one too.
         align_kib: u64 = 8 => {
@@ -114,8 +207,14 @@ keys! {
             kind: Kind::percent(0, 1_000_000),
             source: "as hot_units_percent", flip: "90", with: FEW_HOT,
         },
-        /// `access = "zipf"` and `"hot_cold"`: popular places are scattered over the range;
-        /// otherwise they lie at its start, the most popular one first.
+        /// `access = "self_similar"`: share of the accesses that go to the rest of the places, 80
+        /// for 80 % to 20 %.
+        skew_percent: u64 = 800_000 => {
+            kind: Kind::percent(500_000, 999_999),
+            source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_SKEWED,
+        },
+        /// `access = "zipf"`, `"hot_cold"` and `"self_similar"`: popular places are scattered over
+        /// the range; otherwise they lie at its start, the most popular one first.
         scatter: bool = true => {
             kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
             flip: "false", with: FEW_HOT,
@@ -130,12 +229,30 @@ keys! {
             kind: Kind::Choice(Arrival::WORDS), source: DEVICE_BENCHMARK,
             flip: "constant", with: &["pattern.requests=500", "stream.pacing=open"],
         },
-        /// `arrival = "constant"` and `"poisson"`: the mean rate.
+        /// The mean rate; with `arrival = "mmpp"` that between bursts. `on_off` does not use it.
         rate_per_s: u64 = 10_000_000_000 => {
-            kind: Kind::Number {
-                unit: "requests/s", scale: 1_000_000, min: 1, max: 1_000_000_000_000_000,
-            },
-            source: DEVICE_BENCHMARK, flip: "20000", with: FEW_POISSON,
+            kind: RATE, source: DEVICE_BENCHMARK, flip: "20000", with: FEW_POISSON,
+        },
+        /// `arrival = "mmpp"` and `"on_off"`: the rate in a burst.
+        burst_rate_per_s: u64 = 100_000_000_000 => {
+            kind: RATE, source: DEVICE_BENCHMARK, flip: "50000", with: FEW_MMPP,
+        },
+        /// `arrival = "mmpp"` and `"on_off"`: mean time between bursts, which is exponentially
+        /// distributed.
+        calm_ms: u64 = 20_000_000 => {
+            kind: STAY, source: DEVICE_BENCHMARK, flip: "5", with: FEW_MMPP,
+        },
+        /// `arrival = "mmpp"` and `"on_off"`: mean length of a burst, which is exponentially
+        /// distributed.
+        burst_ms: u64 = 2_000_000 => {
+            kind: STAY, source: DEVICE_BENCHMARK, flip: "1", with: FEW_MMPP,
+        },
+        /// `arrival = "pareto"`: the exponent of the tail, above 1. Distances have no finite
+        /// variance up to 2.
+        tail_shape: u64 = 1_500 => {
+            kind: Kind::Number { unit: "", scale: 1_000, min: 1_010, max: 100_000 },
+            source: DEVICE_BENCHMARK, flip: "3",
+            with: &["pattern.requests=500", "pattern.arrival=pareto", "stream.pacing=open"],
         },
     }
 }

@@ -3,25 +3,29 @@
 //!
 //! The stream depends on the keys, the seed and the capacity only, and is the same on every
 //! machine. Each part has its own stream of random numbers ([`SplitMix64::stream`]; purposes 1
-//! arrivals, 2 operations, 3 sizes, 4 places), so that a key of one part leaves the draws of the
-//! others alone. For each request, in this order: its arrival (`arrivals.rs` lists the draws); its
-//! operation, one draw, none for a flush; its size, one draw where sizes differ; its place
-//! (`places.rs`). A flush has neither size nor place.
+//! arrivals, 2 operations, 3 sizes, 4 places, 5 whether a request continues), so that a key of one
+//! part leaves the draws of the others alone. For each request, in this order: its arrival
+//! (`arrivals.rs` lists the draws); its operation, one draw, none for a flush; its size, one draw
+//! where the sizes of its operation differ; its place (`places.rs`). A flush has neither size nor
+//! place.
 
 mod arrivals;
 mod builtin;
 mod keys;
 mod places;
+pub(crate) mod self_similar;
+mod sizes;
 mod zipf;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_PATTERNS, BuiltInPattern};
-pub use self::keys::{Access, Arrival, PatternKeys};
+pub use self::keys::{Access, Arrival, PatternKeys, SizeRule};
 
 use self::arrivals::Arrivals;
 use self::places::Places;
+use self::sizes::Sizes;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 use crate::{RequestSource, SourceStats};
@@ -47,16 +51,20 @@ impl Pattern {
         seed: u64,
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
+        let ops = Ops::new(keys, SplitMix64::stream(seed, 2))?;
         let sizes = Sizes::new(keys, SplitMix64::stream(seed, 3))?;
         let (start, length) = range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?;
         let largest = sizes.largest();
-        let random = SplitMix64::stream(seed, 4);
+        let random = [SplitMix64::stream(seed, 4), SplitMix64::stream(seed, 5)];
+        if keys.access == Access::Sequential && keys.sequential_percent > 0 {
+            return Err(all_sequential(keys.sequential_percent));
+        }
         let places = Places::new(keys, start, length, largest, random)
             .ok_or_else(|| too_narrow(largest, length))?;
         Ok(Self {
             left: if keys.requests == 0 { u64::MAX } else { keys.requests },
-            arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1)),
-            ops: Ops::new(keys, SplitMix64::stream(seed, 2))?,
+            arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1))?,
+            ops,
             sizes,
             places,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -82,7 +90,7 @@ impl RequestSource for Pattern {
         let (first_sector, sectors) = if op == RequestOp::Flush {
             (0, 0)
         } else {
-            let sectors = self.sizes.draw();
+            let sectors = self.sizes.draw(op);
             (self.places.draw(u64::from(sectors)), sectors)
         };
         Ok(Some(Request {
@@ -144,44 +152,6 @@ impl Ops {
     }
 }
 
-/// How long requests are, in sectors.
-#[derive(Clone, Debug)]
-struct Sizes {
-    least: u32,
-    step: u32,
-    /// How many sizes there are.
-    count: u64,
-    random: SplitMix64,
-}
-
-impl Sizes {
-    fn new(keys: &PatternKeys, random: SplitMix64) -> Result<Self, WorkloadError> {
-        let (least, most) = (keys.size_kib, keys.max_size_kib);
-        if most > 0 && most < least {
-            return Err(WorkloadError::Key {
-                key: "pattern.max_size_kib",
-                what: format!("{} KiB is less than the least size", kib(most)),
-                fix: format!("choose pattern.size_kib = {} or more, or 0", kib(least)),
-            });
-        }
-        let count = most.saturating_sub(least) / keys.align_kib + 1;
-        let narrow = |sectors| u32::try_from(sectors).expect("the greatest size fits 32 bits");
-        Ok(Self { least: narrow(least), step: narrow(keys.align_kib), count, random })
-    }
-
-    fn largest(&self) -> u64 {
-        u64::from(self.least) + (self.count - 1) * u64::from(self.step)
-    }
-
-    fn draw(&mut self) -> u32 {
-        if self.count == 1 {
-            return self.least;
-        }
-        let steps = u32::try_from(self.random.below(self.count)).expect("sizes fit 32 bits");
-        self.least + steps * self.step
-    }
-}
-
 /// The start and the length of the range in sectors.
 fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError> {
     if keys.start_percent + keys.range_percent > 1_000_000 {
@@ -206,6 +176,17 @@ fn kib(sectors: u64) -> f64 {
     sectors as f64 / 2.0
 }
 
+fn all_sequential(ppm: u64) -> WorkloadError {
+    WorkloadError::Key {
+        key: "pattern.sequential_percent",
+        what: format!(
+            "with access = \"sequential\" every request continues, {} %",
+            ppm as f64 / 1e4
+        ),
+        fix: "set it to 0, or choose another pattern.access for the other requests".to_owned(),
+    }
+}
+
 fn too_narrow(largest: u64, length: u64) -> WorkloadError {
     WorkloadError::Key {
         key: "pattern.range_percent",
@@ -218,7 +199,7 @@ fn too_slow() -> WorkloadError {
     WorkloadError::Key {
         key: "pattern.rate_per_s",
         what: "the last request arrives past 146 years".to_owned(),
-        fix: "raise the rate or lower pattern.requests".to_owned(),
+        fix: "raise the rates or lower pattern.requests".to_owned(),
     }
 }
 

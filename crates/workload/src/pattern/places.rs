@@ -1,7 +1,10 @@
-//! Where requests lie. Draws: uniform one; zipf one a try; `hot_cold` two (hot? then which place);
-//! sequential and strided none.
+//! Where requests lie. Draws of stream 5: one where `sequential_percent` is above 0 (does it
+//! continue?), whatever comes of it. Draws of stream 4, none for a request that continues: uniform
+//! and `self_similar` one; zipf one a try; `hot_cold` two (hot? then which place); sequential and
+//! strided none.
 
 use super::keys::{Access, PatternKeys};
+use super::self_similar::SelfSimilar;
 use super::zipf::Zipf;
 use crate::random::SplitMix64;
 
@@ -16,6 +19,10 @@ pub(super) struct Places {
     count: u64,
     walk: Walk,
     random: SplitMix64,
+    /// Parts per million of the requests that continue, and the place behind the request before.
+    continue_ppm: u64,
+    behind: Option<u64>,
+    continue_random: SplitMix64,
 }
 
 /// How the next place is found; distances in places.
@@ -26,6 +33,7 @@ enum Walk {
     Zipf { zipf: Zipf, scatter: Scatter },
     HotCold { hot: u64, hot_ppm: u64, scatter: Scatter },
     Strided { next: u64, lap: u64, stride: u64 },
+    SelfSimilar { skew: SelfSimilar, scatter: Scatter },
 }
 
 impl Places {
@@ -36,7 +44,7 @@ impl Places {
         start: u64,
         length: u64,
         largest: u64,
-        random: SplitMix64,
+        [random, continue_random]: [SplitMix64; 2],
     ) -> Option<Self> {
         let align = keys.align_kib;
         let count = length.checked_sub(largest)? / align + 1;
@@ -55,8 +63,13 @@ impl Places {
             Access::Strided => {
                 Walk::Strided { next: 0, lap: 0, stride: keys.stride_kib.div_ceil(align) }
             }
+            Access::SelfSimilar => {
+                Walk::SelfSimilar { skew: SelfSimilar::new(keys.skew_percent), scatter }
+            }
         };
-        Some(Self { start, align, count, walk, random })
+        let continue_ppm = keys.sequential_percent;
+        let behind = None;
+        Some(Self { start, align, count, walk, random, continue_ppm, behind, continue_random })
     }
 
     /// How many places there are.
@@ -65,11 +78,30 @@ impl Places {
     }
 
     /// The first sector of a request of `sectors`.
+    #[inline]
     pub(super) fn draw(&mut self, sectors: u64) -> u64 {
+        let place = if self.continue_ppm == 0 {
+            self.walk(sectors)
+        } else {
+            let continues = self.continue_random.happens(self.continue_ppm);
+            let behind = self.behind.filter(|behind| continues && *behind < self.count);
+            let place = behind.unwrap_or_else(|| self.walk(sectors));
+            self.behind = Some(place + sectors.div_ceil(self.align));
+            place
+        };
+        self.start + place * self.align
+    }
+
+    /// The next place by the rule.
+    #[inline]
+    fn walk(&mut self, sectors: u64) -> u64 {
         let count = self.count;
-        let place = match &mut self.walk {
+        match &mut self.walk {
             Walk::Uniform => self.random.below(count),
             Walk::Zipf { zipf, scatter } => scatter.place(zipf.draw(&mut self.random)),
+            Walk::SelfSimilar { skew, scatter } => {
+                scatter.place(skew.rank(self.random.unit(), count))
+            }
             Walk::HotCold { hot, hot_ppm, scatter } => {
                 let is_hot = self.random.happens(*hot_ppm);
                 let (first, last) = match (is_hot, *hot) {
@@ -94,8 +126,7 @@ impl Places {
                 *next = place + *stride;
                 place
             }
-        };
-        self.start + place * self.align
+        }
     }
 }
 

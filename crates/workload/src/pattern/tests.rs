@@ -230,7 +230,7 @@ fn zipf_medians_are_right_among_very_many_ranks() {
 
 #[test]
 fn scattered_ranks_are_as_popular_as_ranks_in_order() {
-    for access in [Access::Zipf, Access::HotCold] {
+    for access in [Access::Zipf, Access::HotCold, Access::SelfSimilar] {
         let keys = PatternKeys { access, ..keys(20_000) };
         let spread = |scatter| {
             let pages = pages(&PatternKeys { scatter, ..keys }, 1, 500 * PAGE);
@@ -258,6 +258,81 @@ fn hot_places_get_their_share_and_are_alike() {
         (0..100).map(|place| if place < 10 { 0.09 } else { 0.1 / 90.0 }).collect();
     let statistic = chi_square(&found, &chances);
     assert!(statistic < 148.2, "99 degrees of freedom: {statistic}");
+}
+
+#[test]
+fn self_similar_places_have_their_shares_at_every_depth() {
+    for (skew_percent, h) in [(800_000, 0.8), (900_000, 0.9_f64)] {
+        let keys = PatternKeys {
+            access: Access::SelfSimilar,
+            skew_percent,
+            scatter: false,
+            ..keys(100_000)
+        };
+        let pages = pages(&keys, 1, 1_000_000 * PAGE);
+        for depth in 1..=4 {
+            let first = 1e6 * (1.0 - h).powi(depth);
+            let share = h.powi(depth);
+            let found = pages.iter().filter(|page| (**page as f64) < first - 0.5).count() as f64;
+            let off = (found - 1e5 * share) / (1e5 * share * (1.0 - share)).sqrt();
+            assert!(off.abs() < 4.0, "{h}, depth {depth}: {found}");
+        }
+    }
+    let even =
+        PatternKeys { access: Access::SelfSimilar, skew_percent: 500_000, ..self::keys(20_000) };
+    let found = chi_square(&counts(pages(&even, 1, 20 * PAGE), 20), &[0.05; 20]);
+    assert!(found < 43.8, "19 degrees of freedom: {found}");
+}
+
+#[test]
+fn a_share_of_the_requests_continues_and_the_others_follow_their_rule() {
+    let keys = PatternKeys {
+        sequential_percent: 600_000,
+        read_percent: 700_000,
+        flush_every: 5,
+        size_kib: 3,
+        max_size_kib: 45,
+        align_kib: 2,
+        ..keys(50_000)
+    };
+    let all = requests(&keys, 1, 1_000_000);
+    let all: Vec<&Request> = all.iter().filter(|request| request.sectors > 0).collect();
+    let mut drawn = Vec::new();
+    for pair in all.windows(2) {
+        // The first place that is not in the request before, over flushes and operations.
+        if pair[1].first_sector != pair[0].end_sector().unwrap().next_multiple_of(2) {
+            drawn.push(pair[1].first_sector);
+        }
+    }
+    let n = (all.len() - 1) as f64;
+    let off = (drawn.len() as f64 - 0.4 * n) / (n * 0.4 * 0.6).sqrt();
+    assert!(off.abs() < 4.0, "{} of {n}", drawn.len());
+    let uniform =
+        chi_square(&counts(drawn.iter().map(|start| start * 20 / 1_000_000), 20), &[0.05; 20]);
+    assert!(uniform < 43.8, "19 degrees of freedom: {uniform}");
+    // The others are those that there are without, from the first on.
+    let without = requests(&PatternKeys { sequential_percent: 0, ..keys }, 1, 1_000_000);
+    let without = without.iter().filter(|request| request.sectors > 0);
+    let without: Vec<u64> = without.map(|request| request.first_sector).collect();
+    assert_eq!(drawn[..], without[1..=drawn.len()]);
+}
+
+#[test]
+fn a_request_that_cannot_continue_is_drawn() {
+    let keys = PatternKeys { sequential_percent: 1_000_000, ..keys(200) };
+    let pages = pages(&keys, 3, 10 * PAGE);
+    let mut laps = 0;
+    for pair in pages.windows(2) {
+        assert!(pair[1] == pair[0] + 1 || pair[0] == 9, "{pair:?}");
+        laps += u32::from(pair[0] == 9);
+    }
+    assert!(laps > 20, "from anywhere to the end, 5.5 requests a lap: {laps}");
+    let error = Pattern::new(&PatternKeys { access: Access::Sequential, ..keys }, 1, None);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "pattern.sequential_percent: with access = \"sequential\" every request continues, 100 %; \
+         set it to 0, or choose another pattern.access for the other requests"
+    );
 }
 
 #[test]

@@ -7,7 +7,8 @@ use flashyard_core::request::{Request, RequestOp};
 
 use super::classes::{
     AGAIN, Bound, ELSEWHERE, GAP_BOUNDS_NS, GIVEN_UP, KINDS, LOAD_BOUNDS_NS, OPS, RANKS, RUN_ON,
-    RUN_OTHER, RUN_OVER, SIZE_BOUNDS, TRAITS, gap_class, range_of, rank_class, size_class, trait_of, work_ns,
+    RUN_OTHER, RUN_OVER, SIZE_BOUNDS, TRAITS, gap_class, range_of, rank_class, size_class,
+    trait_of, work_ns,
 };
 use super::gaps::GapCounts;
 use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, Place, RUNS, ZONE_SECTORS};
@@ -24,9 +25,7 @@ const MOST_SIZES: usize = 512;
 
 impl Profile {
     /// Reads `source` to its end and counts. A trace without requests has no profile.
-    pub fn fit(
-        source: &mut (impl RequestSource + ?Sized),
-    ) -> Result<Option<Self>, WorkloadError> {
+    pub fn fit(source: &mut (impl RequestSource + ?Sized)) -> Result<Option<Self>, WorkloadError> {
         let mut fit = Fit::new();
         while let Some(request) = source.next_request()? {
             fit.add(&request);
@@ -119,7 +118,8 @@ impl Fit {
         let group = usize::from(request.op != RequestOp::Read);
         let first = request.first_sector;
         let fresh = self.history.is_fresh(first, request.sectors);
-        let elsewhere = |label: usize| (ELSEWHERE, label + if fresh { ELSEWHERE_LABELS } else { 0 });
+        let elsewhere =
+            |label: usize| (ELSEWHERE, label + if fresh { ELSEWHERE_LABELS } else { 0 });
         let (kind, label) = match self.history.place(group, first) {
             Place::Run(0) => (if fresh { RUN_ON } else { RUN_OVER }, 0),
             Place::Run(rank) => (RUN_OTHER, rank + if fresh { RUNS } else { 0 }),

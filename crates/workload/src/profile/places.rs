@@ -5,9 +5,7 @@
 //! the place is as fresh as it should be: in a used zone one draw for the chunk, in another zone two
 //! for zone and chunk; one for the page in the chunk, one for the sector in the page.
 
-use super::classes::{
-    AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of,
-};
+use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of};
 use super::deck::Deck;
 use super::fit::ELSEWHERE_LABELS;
 use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, RUNS, Recent, ZONE_SECTORS};

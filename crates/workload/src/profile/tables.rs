@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-
 /// The version of the tables: the classes that the counts refer to.
 pub(super) const VERSION: u64 = 1;
 /// Requests of a profile.

@@ -9,10 +9,10 @@ use flashyard_core::units::Time;
 use super::classes::{OPS, PACES, TRAITS, pace_of, range_of, size_class, trait_of, work_ns};
 use super::deck::Deck;
 use super::gaps::GapDecks;
+use super::history::PAGE_SECTORS;
 use super::keys::ProfileKeys;
 use super::places::Places;
 use super::tables::Profile;
-use super::history::PAGE_SECTORS;
 use super::walk::{Guide, Traits, Walk};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
@@ -132,9 +132,7 @@ impl Chain {
             before.saturating_add(work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS)))
         };
         let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
-        let sectors = sizes
-            .deal_if(&mut self.size_random, |_| true)
-            .expect("sizes were checked");
+        let sectors = sizes.deal_if(&mut self.size_random, |_| true).expect("sizes were checked");
         self.guide.load_ns = load(sectors);
         u32::try_from(sectors).expect("sizes were checked")
     }
@@ -323,8 +321,7 @@ fn span(
     keys: &ProfileKeys,
     capacity: Option<u64>,
 ) -> Result<u64, WorkloadError> {
-    let span =
-        if keys.span_mib == 0 { profile.span_sectors } else { keys.span_mib * MIB_SECTORS };
+    let span = if keys.span_mib == 0 { profile.span_sectors } else { keys.span_mib * MIB_SECTORS };
     let _ = capacity;
     Ok(span)
 }

@@ -215,8 +215,9 @@ mod tests {
     #[test]
     fn segments_have_their_traits_and_the_whole_has_its_symbols() {
         let mut random = SplitMix64::new(1);
-        let chain: Vec<usize> =
-            (0..2_001).map(|n| random.below_usize(9).min(random.below_usize(1 + n / 200))).collect();
+        let chain: Vec<usize> = (0..2_001)
+            .map(|n| random.below_usize(9).min(random.below_usize(1 + n / 200)))
+            .collect();
         let segments: Vec<Vec<u64>> =
             chain[1..].chunks(50).map(|segment| counts(segment, 4)).collect();
         for seed in 0..5 {

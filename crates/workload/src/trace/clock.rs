@@ -25,10 +25,15 @@ impl Clock {
     }
 
     /// The arrival of a request at `time_ns`, not before the first; `None` where it overflows.
+    #[inline]
     pub(super) fn arrival_ns(&self, time_ns: u64) -> Option<u64> {
-        let relative = u128::from(time_ns - self.first_ns);
-        let product = relative * u128::from(self.numerator);
-        let scaled = u64::try_from(product / u128::from(self.denominator)).ok()?;
+        let relative = time_ns - self.first_ns;
+        let scaled = if self.numerator == self.denominator {
+            relative
+        } else {
+            let product = u128::from(relative) * u128::from(self.numerator);
+            u64::try_from(product / u128::from(self.denominator)).ok()?
+        };
         let rounded = match self.quantum_ns {
             0 => scaled,
             quantum => scaled - scaled % quantum,

@@ -99,6 +99,13 @@ impl Epochs {
         self.placed.len()
     }
 
+    /// The first time of each as it was recorded and as it is now, in the order of the latter.
+    pub(super) fn moves(&self) -> Vec<(u64, u64)> {
+        let mut moves: Vec<_> = self.placed.iter().map(|span| (span.low, span.base)).collect();
+        moves.sort_by_key(|&(_, base)| base);
+        moves
+    }
+
     /// The first time on the joined clock.
     pub(super) fn start_ns(&self) -> u64 {
         self.placed.iter().map(|span| span.base).min().expect("an epoch holds a row")

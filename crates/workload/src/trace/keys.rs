@@ -4,16 +4,26 @@ use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
 choice! {
-    /// Which of its four times a biotracer row arrives at.
-    pub enum TimeColumn {
-        /// When the application's request was generated (5th column).
-        Generate = "generate",
-        /// When the driver took it from the queue (6th column).
+    /// Which event of a request is its arrival.
+    pub enum Event {
+        /// When it was handed to the block layer or the driver.
+        Queue = "queue",
+        /// When the driver took it from its queue.
         Dequeue = "dequeue",
-        /// When it was given to the hardware (7th column).
-        Submit = "submit",
-        /// When it was finished (8th column).
-        Finish = "finish",
+        /// When it was given to the device.
+        Issue = "issue",
+        /// When it was answered.
+        Complete = "complete",
+    }
+}
+
+choice! {
+    /// What happens to a row that cannot be read.
+    pub enum BadRows {
+        /// It is an error.
+        Error = "error",
+        /// It is left out and counted.
+        Skip = "skip",
     }
 }
 
@@ -36,12 +46,42 @@ choice! {
         Error = "error",
         /// They are moved to the start sector modulo the capacity, and counted.
         Modulo = "modulo",
+        /// They are mirrored at the end of the device, and counted.
+        Mirror = "mirror",
+        /// Chunks of the address space are numbered in the order of their first use.
+        Renumber = "renumber",
+    }
+}
+
+choice! {
+    /// Which requests are used, by what they ask for.
+    pub enum KeepOps {
+        /// All.
+        All = "all",
+        /// Reads.
+        Reads = "reads",
+        /// Writes.
+        Writes = "writes",
+        /// Reads and writes.
+        ReadsAndWrites = "reads_and_writes",
+        /// Trims.
+        Trims = "trims",
+        /// Flushes.
+        Flushes = "flushes",
     }
 }
 
 /// What [`KEY_TRACE`] needs beside the key under test, with sorted rows and with joined epochs.
 const SORTED: &[&str] = &["trace.time_order=sort", "trace.fold=modulo"];
+const UNFINISHED: &[&str] = &["trace.time_order=sort", "trace.fold=modulo", "trace.event=complete"];
 const JOINED: &[&str] = &["trace.time_order=join_epochs", "trace.fold=modulo"];
+const RENUMBERED: &[&str] = &["trace.time_order=sort", "trace.fold=renumber"];
+/// A device of 32 GiB has room for one such chunk.
+const LARGE_CHUNKS: &[&str] =
+    &["trace.time_order=sort", "trace.fold=renumber", "trace.chunk_kib=20971520"];
+
+/// The most KiB of a request.
+const REQUEST_KIB: u64 = 1 << 31;
 
 /// A hundred years in nanoseconds.
 const CENTURY_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
@@ -49,20 +89,77 @@ const CENTURY_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 keys! {
     /// Keys of `[trace]`. Requests pass the transforms in the order of the keys.
     pub struct TraceKeys {
-        /// Which time of a biotracer row is its arrival. Other formats have one time only.
-        time_column: TimeColumn = TimeColumn::Generate => {
-            kind: Kind::Choice(TimeColumn::WORDS),
-            source: "Zhou et al., IISWC 2015: the time at which the application's request was generated",
+        /// Lines at the start of the file that are not looked at.
+        skip_lines: u64 = 0 => {
+            kind: Kind::count("lines", 0, 1_000_000_000),
+            source: "0: formats know their own headers",
+            flip: "1",
+            with: SORTED,
+        },
+        /// What to do with a row that cannot be read: `error`, or `skip`: it is left out, counted,
+        /// and the first of them is shown.
+        bad_rows: BadRows = BadRows::Error => {
+            kind: Kind::Choice(BadRows::WORDS),
+            source: "assumed: a lost row changes results, so the user asks for it",
+            flip: "skip",
+            with: UNFINISHED,
+        },
+        /// Which event of a request is its arrival, of those that the format records.
+        event: Event = Event::Queue => {
+            kind: Kind::Choice(Event::WORDS),
+            source: "assumed: the event that no device under study has delayed",
             flip: "dequeue",
             with: SORTED,
         },
-        /// What to do with requests behind the end of the device: `error`, or `modulo`: the start
-        /// sector modulo the capacity, moved down where the request would still cross the end.
-        fold: Fold = Fold::Error => {
-            kind: Kind::Choice(Fold::WORDS),
-            source: "assumed: folding changes locality, so the user asks for it",
-            flip: "modulo",
-            with: &["trace.time_order=sort"],
+        /// Which requests are used, by what they ask for.
+        keep_ops: KeepOps = KeepOps::All => {
+            kind: Kind::Choice(KeepOps::WORDS),
+            source: "all: a lost request changes results, so the user asks for it",
+            flip: "reads",
+            with: SORTED,
+        },
+        /// Requests of streams below this number are left out.
+        first_stream: u64 = 0 => {
+            kind: Kind::count("", 0, 65_535),
+            source: "0 keeps all streams",
+            flip: "1",
+            with: SORTED,
+        },
+        /// Requests of streams above this number are left out.
+        last_stream: u64 = 65_535 => {
+            kind: Kind::count("", 0, 65_535),
+            source: "65535 keeps all streams",
+            flip: "0",
+            with: SORTED,
+        },
+        /// Shorter requests are left out, except flushes.
+        min_kib: u64 = 0 => {
+            kind: Kind::Number { unit: "KiB", scale: 1_024, min: 0, max: REQUEST_KIB * 1_024 },
+            source: "0 keeps all sizes",
+            flip: "4.5",
+            with: SORTED,
+        },
+        /// Longer requests are left out, except flushes; 0 keeps all.
+        max_kib: u64 = 0 => {
+            kind: Kind::Number { unit: "KiB", scale: 1_024, min: 0, max: REQUEST_KIB * 1_024 },
+            source: "0 keeps all sizes",
+            flip: "4",
+            with: SORTED,
+        },
+        /// Requests that start before this sector are left out, except flushes.
+        from_sector: u64 = 0 => {
+            kind: Kind::count("sectors", 0, u64::MAX),
+            source: "0 keeps all addresses",
+            flip: "64",
+            with: SORTED,
+        },
+        /// Requests that start at this sector or behind it are left out, except flushes; one that
+        /// starts before it and ends behind it is kept as it is. 0 keeps all.
+        to_sector: u64 = 0 => {
+            kind: Kind::count("sectors", 0, u64::MAX),
+            source: "0 keeps all addresses",
+            flip: "90",
+            with: SORTED,
         },
         /// What to do where time steps back from one row to the next: `error`; `sort` (stable,
         /// within sort_window); `join_epochs` (a clock that was set: each run of the clock is moved
@@ -97,6 +194,70 @@ keys! {
             flip: "7",
             with: JOINED,
         },
+        /// Requests of the first so many ms after the first request are left out.
+        start_ms: u64 = 0 => {
+            kind: Kind::millis(0, CENTURY_NS),
+            source: "0 starts with the first request",
+            flip: "1.3",
+            with: SORTED,
+        },
+        /// The trace ends so many ms after its first request: requests at that time or later are
+        /// left out. 0 leaves the end alone.
+        end_ms: u64 = 0 => {
+            kind: Kind::millis(0, CENTURY_NS),
+            source: "0 goes on to the last request",
+            flip: "2",
+            with: SORTED,
+        },
+        /// How many of the requests that are left are passed over.
+        first_request: u64 = 0 => {
+            kind: Kind::count("requests", 0, u64::MAX),
+            source: "0 starts with the first request",
+            flip: "1",
+            with: SORTED,
+        },
+        /// How many requests are used, after all that was left out; 0 is all.
+        request_limit: u64 = 0 => {
+            kind: Kind::count("requests", 0, u64::MAX),
+            source: "0 goes on to the last request",
+            flip: "3",
+            with: SORTED,
+        },
+        /// Reads and writes are widened to multiples of this; 0 leaves them alone.
+        align_kib: u64 = 0 => {
+            kind: Kind::count("KiB", 0, 1 << 20),
+            source: "0 leaves the recorded addresses alone",
+            flip: "16",
+            with: SORTED,
+        },
+        /// What to do with requests behind the end of the device: `error`; `modulo`: the start
+        /// sector modulo the capacity, moved down where the request would still cross the end;
+        /// `mirror`: to and fro over the device, and against an end that the request would cross;
+        /// `renumber`: chunks of `chunk_kib` are numbered in the order of first use, wherever they
+        /// lie.
+        fold: Fold = Fold::Error => {
+            kind: Kind::Choice(Fold::WORDS),
+            source: "assumed: folding changes locality, so the user asks for it",
+            flip: "modulo",
+            with: &["trace.time_order=sort"],
+        },
+        /// Size of the chunks that `fold = "renumber"` numbers: addresses inside a chunk stay
+        /// neighbours.
+        chunk_kib: u64 = 128 => {
+            kind: Kind::count("KiB", 4, 1 << 30),
+            source: "assumed: the largest request of most hosts",
+            flip: "4",
+            with: RENUMBERED,
+        },
+        /// Whether chunks that the device has no room for share the places of the first ones: their
+        /// number modulo the chunks of the device. Otherwise they are an error, which says how much
+        /// room they need.
+        renumber_wrap: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: sharing changes what is overwritten, so the user asks for it",
+            flip: "true",
+            with: LARGE_CHUNKS,
+        },
         /// Factor on all times relative to the first request; rounded down to nanoseconds.
         time_scale: u64 = 1_000_000 => {
             kind: Kind::Number { unit: "x", scale: 1_000_000, min: 1, max: 1_000_000_000_000 },
@@ -130,13 +291,22 @@ keys! {
     }
 }
 
-/// A small trace (format `biotracer`) on which every key of [`TraceKeys`] shows: its rows stand out
-/// of order, its clock is set once, and its last row lies behind the end of any device.
+/// A small trace on which the flip of this key shows.
+pub fn key_trace(key: &str) -> &'static str {
+    if key == "last_stream" { STREAMS_TRACE } else { KEY_TRACE }
+}
+
+/// Requests of two streams (format `spc`).
+const STREAMS_TRACE: &str = "0,8,4096,R,0.1\n1,800,4096,W,0.2\n";
+
+/// A small trace (format `biotracer`) on which nearly every key of [`TraceKeys`] shows: its rows
+/// stand out of order, its clock is set once, one row has no finish time, and the last lies behind
+/// the end of any device.
 pub const KEY_TRACE: &str = "\
 0\t8\t4096\t1\t5.000000000\t5.000300000\t5.0004\t5.001\n\
 96\t16\t8192\t0\t5.002000000\t5.002100000\t5.0022\t5.0040\n\
 8\t8\t4096\t0\t5.001500500\t5.001600000\t5.0017\t5.0022\n\
-64\t16\t8192\t1\t5.001200000\t5.001700000\t5.0018\t5.0030\n\
+64\t16\t8192\t1\t5.001200000\t5.001700000\t5.0018\t-\n\
 80\t16\t8192\t1\t5.001300000\t5.001800000\t5.0019\t5.0031\n\
 800\t8\t4096\t1\t86405.000000700\t86405.000100000\t86405.0004\t86405.001\n\
 1000000000008\t8\t4096\t0\t86405.010000000\t86405.012000000\t86405.0121\t86405.013\n";

@@ -1,26 +1,41 @@
 //! Traces: a file of requests through a pipeline of transforms, in bounded memory.
 //!
-//! The order of the stages: parse a row; fold it onto the device; join the epochs of its clock;
-//! sort by time; rebase to the first request; scale; round. Only `join_epochs` and `duration_ms`
-//! need to know the whole trace: they read the file twice, and refuse input that cannot be.
+//! The order of the stages: skip lines; parse a row; filter; join the epochs of the clock; sort by
+//! time; clip; put addresses on the device; scale; round; rebase to the first request. Some need to
+//! know the whole trace before its first request: `join_epochs` and `duration_ms` read the file
+//! twice, and refuse input that cannot be.
+//!
+//! * `select`: filter and clip. `addresses`, `chunks`: where requests lie. `epochs`, `order`,
+//!   `clock`: when they come. `changes`: what was done to times, in sentences.
+//! * `streams`: the streams of a trace that is split by a column.
 
+mod addresses;
+mod changes;
+mod chunks;
 mod clock;
 mod epochs;
 mod keys;
 mod order;
 mod rows;
+mod select;
+mod source;
+mod streams;
 
 use std::io::Read;
 
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
-pub use self::keys::{Fold, KEY_TRACE, TimeColumn, TimeOrder, TraceKeys};
+pub use self::keys::{BadRows, Event, Fold, KEY_TRACE, KeepOps, TimeOrder, TraceKeys, key_trace};
+pub use self::streams::{STREAMS_MAX, TraceStream, find_streams};
 
+use self::addresses::{Addresses, Refused, mebibytes};
+use self::changes::{ClockLog, order_notes};
 use self::clock::Clock;
 use self::epochs::{EpochFinder, Epochs, TooMany};
 use self::order::{TooLate, Window};
 use self::rows::{Row, Rows};
+use self::select::{Clip, Clipped};
 use crate::error::{WorkloadError, readable_ns};
 use crate::input::Input;
 use crate::{RequestSource, SourceStats};
@@ -28,36 +43,33 @@ use crate::{RequestSource, SourceStats};
 /// What is known about a trace beside its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// The name of its format; detected where there is none.
+    /// Its format: a name, a descriptor file that ends in `.toml`, or a descriptor of one line,
+    /// which has a colon; detected where there is none.
     pub format: Option<String>,
+    /// The name of the column whose values are the streams; the format's own choice where there is
+    /// none.
+    pub split: Option<String>,
     /// The sectors of the device; unlimited where there is none.
     pub capacity_sectors: Option<u64>,
 }
 
 /// Opens the trace at `path` (`-` is standard input).
-///
-/// `format` overrides the detection; `capacity_sectors` is the size of the device (none: any
-/// address will do).
 pub fn open_trace(
     path: &str,
     keys: &TraceKeys,
-    format: Option<&str>,
-    capacity_sectors: Option<u64>,
+    options: &TraceOptions,
 ) -> Result<Trace, WorkloadError> {
-    let options = TraceOptions { format: format.map(str::to_owned), capacity_sectors };
-    Trace::open(Input::path(path), keys, &options)
+    Trace::open(Input::path(path), keys, options)
 }
 
-/// Opens a trace that comes out of `reader`, which messages call `name`. See [`open_trace`].
+/// Opens a trace that comes out of `reader`, which messages call `name`.
 pub fn from_reader(
     name: &str,
     reader: Box<dyn Read + Send>,
     keys: &TraceKeys,
-    format: Option<&str>,
-    capacity_sectors: Option<u64>,
+    options: &TraceOptions,
 ) -> Result<Trace, WorkloadError> {
-    let options = TraceOptions { format: format.map(str::to_owned), capacity_sectors };
-    Trace::open(Input::reader(name, reader), keys, &options)
+    Trace::open(Input::reader(name, reader), keys, options)
 }
 
 /// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
@@ -70,7 +82,19 @@ pub struct Trace {
     rows: Rows,
     survey: Survey,
     window: Window,
+    clip: Clip,
+    addresses: Addresses,
     clock: Option<Clock>,
+    log: ClockLog,
+    /// The request that was split last, whose other parts follow.
+    split: Option<Request>,
+    /// The stream whose requests are handed out, where it is one only.
+    only: Option<u16>,
+    /// Whether every row becomes one request, and nothing needs to be told of each: no request is
+    /// clipped, split or of another stream, and no time is rounded.
+    plain: bool,
+    /// Requests of other streams that were moved to fit the device.
+    folded_elsewhere: u64,
     /// No row is left to read: only the window is.
     drained: bool,
 }
@@ -82,25 +106,71 @@ impl Trace {
         keys: &TraceKeys,
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
+        Self::open_input(&mut input, keys, options)
+    }
+
+    fn open_input(
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
         check_keys(keys, options)?;
-        let survey = Survey::new(&mut input, keys, options)?;
+        let survey = Survey::new(input, keys, options)?;
+        Self::surveyed(input, keys, options, survey)
+    }
+
+    /// Opens a trace of which everything is known that the keys need.
+    fn surveyed(
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+        survey: Survey,
+    ) -> Result<Self, WorkloadError> {
         let window = match keys.time_order {
             TimeOrder::Error => 0,
             TimeOrder::Sort | TimeOrder::JoinEpochs => {
                 usize::try_from(keys.sort_window).expect("the greatest window fits")
             }
         };
-        let rows = Rows::open(&mut input, keys, options)?;
-        let window = Window::new(window);
-        Ok(Self { keys: *keys, rows, survey, window, clock: None, drained: false })
+        Ok(Self {
+            keys: *keys,
+            rows: Rows::open(input, keys, options)?,
+            survey,
+            window: Window::new(window),
+            clip: Clip::new(keys),
+            addresses: Addresses::new(keys, options.capacity_sectors),
+            clock: None,
+            log: ClockLog::default(),
+            split: None,
+            only: None,
+            plain: !Clip::new(keys).is_active()
+                && keys.fold != Fold::Renumber
+                && keys.time_quantum_us == 0,
+            folded_elsewhere: 0,
+            drained: false,
+        })
+    }
+
+    /// Hands out the requests of this stream only. Everything else is as in the whole trace: the
+    /// clock starts with its first request, and chunks are numbered over all streams.
+    pub const fn keep_stream(&mut self, number: u16) {
+        (self.only, self.plain) = (Some(number), false);
     }
 
     /// The name of its format.
-    pub const fn format_name(&self) -> &'static str {
+    pub fn format_name(&self) -> &str {
         self.rows.format_name()
     }
 
+    /// What the values of the column that makes streams were, by number of the stream, of the rows
+    /// read so far. Empty where streams are the numbers that the rows have.
+    pub fn stream_names(&self) -> Vec<String> {
+        self.rows.stream_names()
+    }
+
     /// The next row in order of time.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn next_sorted(&mut self) -> Result<Option<Row>, WorkloadError> {
         while !self.drained {
             let Some(mut row) = self.rows.next_row()? else {
@@ -117,6 +187,22 @@ impl Trace {
         Ok(self.window.pop())
     }
 
+    /// The next row in order of time that is not clipped off.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
+    fn next_clipped(&mut self) -> Result<Option<Row>, WorkloadError> {
+        while !self.clip.is_over() {
+            let Some(row) = self.next_sorted()? else { break };
+            match self.clip.decide(row.record.time_ns) {
+                Clipped::Keep => return Ok(Some(row)),
+                Clipped::Before => {}
+                Clipped::Behind => break,
+            }
+        }
+        self.clip.end(self.window.held());
+        self.clip.nothing(self.rows.name()).map_or(Ok(None), Err)
+    }
+
     /// The clock, which starts with the first request in order of time.
     fn clock(&mut self, first_ns: u64) -> Clock {
         let keys = &self.keys;
@@ -125,8 +211,108 @@ impl Trace {
             Some(span_ns) => (keys.duration_ms, span_ns),
             None => (keys.time_scale, 1_000_000),
         };
-        let clock = Clock::new(first_ns, keys.rebase, scale, keys.time_quantum_us);
-        *self.clock.get_or_insert(clock)
+        let clock = |quantum_ns| Clock::new(first_ns, keys.rebase, scale, quantum_ns);
+        self.log = ClockLog::new(first_ns, clock(0));
+        *self.clock.get_or_insert(clock(keys.time_quantum_us))
+    }
+
+    /// The request of a row that has been put on the device.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
+    fn request(&mut self, row: Row) -> Result<Request, WorkloadError> {
+        let record = row.record;
+        let clock = self.clock.unwrap_or_else(|| self.clock(record.time_ns));
+        self.log.last_ns = record.time_ns;
+        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
+        let Some(arrival_ns) = arrival_ns else { return Err(self.too_late(&row)) };
+        Ok(Request {
+            arrival: Time::from_ns(arrival_ns),
+            first_sector: record.first_sector,
+            sectors: record.sectors,
+            stream: record.stream,
+            op: record.op,
+            flags: record.flags,
+        })
+    }
+
+    #[cold]
+    fn too_late(&self, row: &Row) -> WorkloadError {
+        let what = format!("the time is too large, {} ns", row.record.time_ns);
+        let fix = "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms";
+        self.rows.error_at(row.line, what, fix.to_owned())
+    }
+
+    /// Puts a request on the device that does not simply stay where it is.
+    fn placed(&mut self, mut row: Row) -> Result<Row, WorkloadError> {
+        match self.addresses.place(&mut row.record) {
+            Ok(()) => Ok(row),
+            Err(Refused::Row(error)) => Err(self.rows.error_at(row.line, error.what, error.fix)),
+            Err(Refused::Footprint) => Err(self.footprint(row)),
+        }
+    }
+
+    /// The request of a row that may have to be moved.
+    #[cold]
+    fn moved(&mut self, row: Row) -> Result<Option<Request>, WorkloadError> {
+        let row = self.placed(row)?;
+        self.request(row).map(Some)
+    }
+
+    /// The next request where a row may become none or several.
+    fn next_of_changed(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if let Some(part) = self.next_part() {
+            return Ok(Some(part));
+        }
+        while let Some(row) = self.next_clipped()? {
+            let folded = self.addresses.moves.folded;
+            let time_ns = row.record.time_ns;
+            let row = self.placed(row)?;
+            let request = self.request(row)?;
+            self.log.rounded(time_ns, request.arrival.as_ns());
+            if self.only.is_some_and(|only| only != request.stream) {
+                self.folded_elsewhere += self.addresses.moves.folded - folded;
+                self.addresses.forget_parts();
+                continue;
+            }
+            self.split = self.addresses.has_parts().then_some(request);
+            return Ok(Some(request));
+        }
+        Ok(None)
+    }
+
+    /// The error of a trace whose chunks do not fit the device: reads on to its end to say how
+    /// large they are.
+    fn footprint(&mut self, mut row: Row) -> WorkloadError {
+        let line = row.line;
+        loop {
+            if let Err(Refused::Row(error)) = self.addresses.touch(&mut row.record) {
+                return self.rows.error_at(row.line, error.what, error.fix);
+            }
+            match self.next_clipped() {
+                Ok(Some(next)) => row = next,
+                Ok(None) => break,
+                Err(error) => return error,
+            }
+        }
+        let (chunks, kib) = self.addresses.footprint().expect("only renumbering has a footprint");
+        let what = format!(
+            "the device has no room for the chunk of this request: the trace touches {chunks} \
+             chunks of {kib} KiB, {} MiB",
+            mebibytes(chunks, kib)
+        );
+        let fix = "give the device more capacity, lower trace.chunk_kib, or set \
+                   trace.renumber_wrap = true";
+        self.rows.error_at(line, what, fix.to_owned())
+    }
+
+    /// The next part of the request that was split last.
+    fn next_part(&mut self) -> Option<Request> {
+        let whole = self.split?;
+        let part = self.addresses.next_part();
+        if part.is_none() {
+            self.split = None;
+        }
+        part.map(|(first_sector, sectors)| Request { first_sector, sectors, ..whole })
     }
 
     fn changed(&self, line: u64) -> WorkloadError {
@@ -156,28 +342,36 @@ impl Trace {
 
 impl RequestSource for Trace {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if !self.plain {
+            return self.next_of_changed();
+        }
         let Some(row) = self.next_sorted()? else { return Ok(None) };
-        let record = row.record;
-        let clock = self.clock.unwrap_or_else(|| self.clock(record.time_ns));
-        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
-        let Some(arrival_ns) = arrival_ns else {
-            let what = format!("the time is too large, {} ns", record.time_ns);
-            let fix =
-                "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms".to_owned();
-            return Err(self.rows.error_at(row.line, what, fix));
-        };
-        Ok(Some(Request {
-            arrival: Time::from_ns(arrival_ns),
-            first_sector: record.first_sector,
-            sectors: record.sectors,
-            stream: record.stream,
-            op: record.op,
-            flags: record.flags,
-        }))
+        if !self.addresses.keeps(&row.record) {
+            return self.moved(row);
+        }
+        self.request(row).map(Some)
     }
 
     fn stats(&self) -> SourceStats {
-        SourceStats { clock_epochs: self.survey.epoch_count(), ..self.rows.stats() }
+        SourceStats {
+            clock_epochs: self.survey.epoch_count(),
+            clipped: self.clip.dropped(),
+            added: self.addresses.added(),
+            folded: self.addresses.moves.folded - self.folded_elsewhere,
+            ..self.rows.stats()
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.rows.notes();
+        let epochs = self.survey.epochs.as_ref();
+        notes.extend(order_notes(&self.keys, &self.rows.stats(), epochs));
+        notes.extend(self.clip.note());
+        notes.extend(self.addresses.notes());
+        if let Some(clock) = &self.clock {
+            notes.extend(self.log.notes(clock, &self.keys, self.survey.span_ns));
+        }
+        notes
     }
 }
 
@@ -197,11 +391,15 @@ impl Survey {
     ) -> Result<Self, WorkloadError> {
         let join = keys.time_order == TimeOrder::JoinEpochs;
         let stretch = keys.duration_ms > 0;
+        let clips = Clip::new(keys).is_active();
         if !join && !stretch {
             return Ok(Self::default());
         }
         if !input.is_rereadable() {
             return Err(read_once(input.name(), join));
+        }
+        if clips && !join {
+            return Self::default().with_span(input, keys, options);
         }
         let mut rows = Rows::open(input, keys, options)?;
         let mut finder = EpochFinder::new(keys.epoch_jump_s);
@@ -222,7 +420,26 @@ impl Survey {
         } else {
             None
         };
+        if clips && stretch {
+            return Self { epochs, span_ns: None }.with_span(input, keys, options);
+        }
         Ok(Self { epochs, span_ns: stretch.then_some(last_ns - first_ns) })
+    }
+
+    /// Adds the span of a trace that is clipped, which takes a pass over what is left of it.
+    fn with_span(
+        self,
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
+        let mut trace = Trace::surveyed(input, keys, options, self)?;
+        let mut span = None;
+        while let Some(row) = trace.next_clipped()? {
+            let time_ns = row.record.time_ns;
+            span = Some((span.map_or(time_ns, |(first_ns, _)| first_ns), time_ns));
+        }
+        Ok(Self { span_ns: span.map(|(first_ns, last_ns)| last_ns - first_ns), ..trace.survey })
     }
 
     /// The time of a row on the joined clock.
@@ -237,15 +454,38 @@ impl Survey {
 }
 
 fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadError> {
+    let refuse =
+        |key, what: String, fix: &str| Err(WorkloadError::Key { key, what, fix: fix.to_owned() });
     if options.capacity_sectors == Some(0) {
         let what = "the device has no sectors, 0".to_owned();
-        let fix = "give it a capacity".to_owned();
-        return Err(WorkloadError::Key { key: "trace.fold", what, fix });
+        return refuse("trace.fold", what, "give it a capacity");
     }
     if keys.duration_ms > 0 && keys.time_scale != TraceKeys::default().time_scale {
         let what = "there is a duration and a scale".to_owned();
-        let fix = "set only one of trace.time_scale and trace.duration_ms".to_owned();
-        return Err(WorkloadError::Key { key: "trace.duration_ms", what, fix });
+        let fix = "set only one of trace.time_scale and trace.duration_ms";
+        return refuse("trace.duration_ms", what, fix);
+    }
+    let pairs = [
+        ("trace.first_stream", "trace.last_stream", keys.first_stream, keys.last_stream + 1),
+        ("trace.min_kib", "trace.max_kib", keys.min_kib, keys.max_kib.saturating_add(1)),
+        ("trace.from_sector", "trace.to_sector", keys.from_sector, keys.to_sector),
+        ("trace.start_ms", "trace.end_ms", keys.start_ms, keys.end_ms),
+    ];
+    let limits = [keys.last_stream + 1, keys.max_kib, keys.to_sector, keys.end_ms];
+    for ((low, high, from, to), limit) in pairs.into_iter().zip(limits) {
+        if limit > 0 && from >= to {
+            let fix = format!("set it below {high}");
+            return refuse(low, format!("nothing lies between it and {high}"), &fix);
+        }
+    }
+    let chunk_sectors = 2 * keys.chunk_kib;
+    if keys.fold == Fold::Renumber
+        && let Some(capacity) = options.capacity_sectors
+        && capacity < chunk_sectors
+    {
+        let what =
+            format!("a chunk is larger than the device, {chunk_sectors} sectors of {capacity}");
+        return refuse("trace.chunk_kib", what, "lower it");
     }
     Ok(())
 }
@@ -269,3 +509,5 @@ fn too_long(file: &str) -> WorkloadError {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod transform_tests;

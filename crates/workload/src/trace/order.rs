@@ -9,12 +9,14 @@ use super::rows::Row;
 const REMEMBERED: usize = 1 << 16;
 
 /// Sorts rows by time; rows of one time keep the order in which they came. Holds back up to
-/// `window` rows; a window of 0 passes rows on and refuses every step back.
+/// `window` rows; a window of 0 passes rows on and refuses every step back, at once.
 #[derive(Debug)]
 pub(super) struct Window {
     capacity: usize,
     heap: BinaryHeap<Reverse<Held>>,
     pushed: u64,
+    /// The time of the row that was released last.
+    last_ns: u64,
     released: VecDeque<u64>,
 }
 
@@ -23,7 +25,8 @@ pub(super) struct Window {
 pub(super) struct TooLate {
     /// How far it lies before the row that was released last.
     pub(super) back_ns: u64,
-    /// The least window that would have put it in order; `None` if larger than is known.
+    /// The least window that would have put it in order; `None` if it is larger than is
+    /// known, or nothing was to be sorted.
     pub(super) window: Option<usize>,
 }
 
@@ -58,20 +61,35 @@ impl Eq for Held {}
 impl Window {
     /// Holds back up to `window` rows.
     pub(super) const fn new(window: usize) -> Self {
-        Self { capacity: window, heap: BinaryHeap::new(), pushed: 0, released: VecDeque::new() }
+        Self {
+            capacity: window,
+            heap: BinaryHeap::new(),
+            pushed: 0,
+            last_ns: 0,
+            released: VecDeque::new(),
+        }
     }
 
     /// Takes the next row; returns the earliest one when the window is full.
+    #[inline]
     pub(super) fn push(&mut self, row: Row) -> Result<Option<Row>, TooLate> {
         let time_ns = row.record.time_ns;
-        if let Some(&last) = self.released.back()
-            && time_ns < last
-        {
-            return Err(self.too_late(last, time_ns));
+        if time_ns < self.last_ns {
+            return Err(self.too_late(time_ns));
         }
+        if self.capacity == 0 {
+            self.last_ns = time_ns;
+            return Ok(Some(row));
+        }
+        Ok(self.hold(row))
+    }
+
+    /// Holds a row back; returns the earliest one when the window is full.
+    fn hold(&mut self, row: Row) -> Option<Row> {
+        let time_ns = row.record.time_ns;
         self.heap.push(Reverse(Held { time_ns, number: self.pushed, row }));
         self.pushed += 1;
-        Ok(if self.heap.len() > self.capacity { self.pop() } else { None })
+        if self.heap.len() > self.capacity { self.pop() } else { None }
     }
 
     /// The earliest row that is held, if any.
@@ -81,14 +99,25 @@ impl Window {
             self.released.pop_front();
         }
         self.released.push_back(held.time_ns);
+        self.last_ns = held.time_ns;
         Some(held.row)
     }
 
+    /// How many rows are held.
+    pub(super) fn held(&self) -> u64 {
+        self.heap.len() as u64
+    }
+
     /// Every row that is held is later than the late one, and so are some that were released.
-    fn too_late(&self, last: u64, time_ns: u64) -> TooLate {
+    #[cold]
+    fn too_late(&self, time_ns: u64) -> TooLate {
+        let back_ns = self.last_ns - time_ns;
+        if self.capacity == 0 {
+            return TooLate { back_ns, window: None };
+        }
         let later = self.released.len() - self.released.partition_point(|&time| time <= time_ns);
         let known = later < REMEMBERED;
-        TooLate { back_ns: last - time_ns, window: known.then_some(self.heap.len() + later) }
+        TooLate { back_ns, window: known.then_some(self.heap.len() + later) }
     }
 }
 
@@ -132,7 +161,7 @@ mod tests {
         assert_eq!(sort(&times, 2), Err(TooLate { back_ns: 15, window: Some(4) }));
         assert!(sort(&times, 3).is_err());
         assert!(sort(&times, 4).is_ok());
-        assert_eq!(sort(&[5, 3], 0), Err(TooLate { back_ns: 2, window: Some(1) }));
+        assert_eq!(sort(&[5, 3], 0), Err(TooLate { back_ns: 2, window: None }));
         assert!(sort(&[3, 3, 5], 0).is_ok());
     }
 

@@ -6,7 +6,7 @@ use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::request::RequestOp;
 
 use super::*;
-use crate::format::FORMATS;
+use crate::format::{FORMATS, FormatInfo, Parsed, ReaderOptions};
 use crate::random::SplitMix64;
 
 type Read = Result<Vec<Request>, String>;
@@ -21,7 +21,7 @@ fn drain(trace: Result<Trace, WorkloadError>) -> Read {
 }
 
 fn read_on(text: &[u8], keys: &TraceKeys, capacity_sectors: Option<u64>) -> Read {
-    let options = TraceOptions { format: None, capacity_sectors };
+    let options = TraceOptions { capacity_sectors, ..Default::default() };
     drain(Trace::open(Input::memory("t.txt", text), keys, &options))
 }
 
@@ -46,14 +46,26 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// The rows of the example that are requests.
+fn example_requests(info: &FormatInfo) -> usize {
+    let mut reader = (info.reader)(&ReaderOptions::default());
+    let is_request = |line: &&str| reader.parse(line.as_bytes()) != Ok(Parsed::Other);
+    info.example.lines().filter(is_request).count()
+}
+
+/// The names of all formats, as messages list them.
+fn format_names() -> String {
+    FormatInfo::all().map(|info| info.name).collect::<Vec<_>>().join(", ")
+}
+
 #[test]
 fn every_format_reads_its_example() {
-    for info in FORMATS {
+    for info in FORMATS.iter() {
         let crlf = info.example.replace('\n', "\r\n");
         let blank_lines = format!("\n{}\n \t\n", info.example);
         let unended = info.example.trim_end();
         let expected = read(info.example, &TraceKeys::default()).unwrap();
-        assert_eq!(expected.len(), info.example.lines().count());
+        assert_eq!(expected.len(), example_requests(info));
         assert_eq!(expected[0].arrival, Time::ZERO);
         for text in [&crlf, &blank_lines, unended] {
             assert_eq!(read(text, &TraceKeys::default()).unwrap(), expected, "{text:?}");
@@ -92,15 +104,18 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
     assert_eq!(refused(&gzip(b"")), empty);
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\n\xff\xfe"),
-        "t.txt: its format is not known, it starts with \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set \
-         trace.format to one of biotracer, msr, spc, ssdsim, or convert it"
+        format!(
+            "t.txt: its format is not known, it starts with \
+             \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set trace.format to one of {}, or convert it",
+            format_names()
+        )
     );
 }
 
 #[test]
 fn each_format_refuses_a_row_that_was_cut() {
-    for info in FORMATS {
-        let row = info.example.lines().next().unwrap();
+    for info in FORMATS.iter() {
+        let row = info.example.lines().last().unwrap();
         let cut = &row[..row.len() / 2];
         let text = format!("{}{cut}", info.example);
         let line = text.lines().count();
@@ -131,15 +146,21 @@ fn a_compressed_file_that_was_cut_is_refused() {
 #[test]
 fn the_format_key_overrides_detection() {
     let keys = TraceKeys::default();
-    let open = |name| {
+    let open = |name: &str| {
         let text = Box::new(Cursor::new(b"1 0 8 8 1\n".to_vec()));
-        drain(from_reader("pipe", text, &keys, Some(name), None))
+        {
+            let options = TraceOptions { format: Some(name.to_owned()), ..Default::default() };
+            drain(from_reader("pipe", text, &keys, &options))
+        }
     };
     assert_eq!(open("ssdsim").unwrap().len(), 1);
     assert!(open("spc").unwrap_err().starts_with("pipe:1: 1 columns instead of 5; "));
     assert_eq!(
         open("blktrace").unwrap_err(),
-        "trace.format: there is no format \"blktrace\"; the formats are biotracer, msr, spc, ssdsim"
+        format!(
+            "trace.format: there is no format \"blktrace\"; the formats are {}",
+            format_names()
+        )
     );
 }
 
@@ -195,7 +216,7 @@ fn epochs_are_joined_and_then_scaled() {
 fn two_passes_need_input_that_can_be_read_twice() {
     let refused = |keys| {
         let text = Box::new(Cursor::new(b"1 0 8 8 1\n".to_vec()));
-        drain(from_reader("standard input", text, &keys, None, None)).unwrap_err()
+        drain(from_reader("standard input", text, &keys, &TraceOptions::default())).unwrap_err()
     };
     assert_eq!(
         refused(keys(TimeOrder::JoinEpochs)),
@@ -244,7 +265,7 @@ fn requests_behind_the_end_are_refused_or_folded() {
          \"modulo\", or give the device more capacity"
     );
     let modulo = TraceKeys { fold: Fold::Modulo, ..plain };
-    let options = TraceOptions { format: None, capacity_sectors: Some(104) };
+    let options = TraceOptions { capacity_sectors: Some(104), ..Default::default() };
     let mut trace = Trace::open(Input::memory("t", &text[..]), &modulo, &options).unwrap();
     let mut starts = Vec::new();
     while let Some(request) = trace.next_request().unwrap() {
@@ -269,7 +290,7 @@ fn every_key_does_something() {
         }
         let mut flipped = plain;
         set(&mut flipped, key, key.flip);
-        let read = |keys| read_on(KEY_TRACE.as_bytes(), keys, Some(1_000_000));
+        let read = |keys| read_on(key_trace(key.name).as_bytes(), keys, Some(64 << 20));
         assert_ne!(read(&plain), read(&flipped), "{}", key.name);
     }
 }
@@ -293,7 +314,7 @@ fn set(keys: &mut TraceKeys, key: &Key, text: &str) {
 #[test]
 fn mutated_traces_never_panic() {
     let mut random = SplitMix64::new(9);
-    let orders = TimeOrder::ALL;
+    let (orders, folds) = (TimeOrder::ALL, Fold::ALL);
     for round in 0..4_000 {
         let info = &FORMATS[random.below_usize(FORMATS.len())];
         let mut text = info.example.repeat(3).into_bytes();
@@ -309,17 +330,16 @@ fn mutated_traces_never_panic() {
             time_order: orders[random.below_usize(orders.len())],
             sort_window: 1 + random.below(4),
             duration_ms: random.below(2) * random.below(1_000_000),
-            fold: Fold::Modulo,
+            fold: folds[random.below_usize(folds.len())],
+            renumber_wrap: random.happens(500_000),
+            align_kib: random.below(2) * random.below(64),
+            end_ms: random.below(2) * random.below(2_000_000_000),
             ..TraceKeys::default()
         };
         let capacity = random.happens(500_000).then(|| random.below(100_000));
         if let Ok(requests) = read_on(&text, &keys, capacity) {
             assert!(requests.is_sorted_by_key(|request| request.arrival), "round {round}");
-            assert!(
-                requests
-                    .iter()
-                    .all(|request| request.op == RequestOp::Read || request.op == RequestOp::Write)
-            );
+            assert!(requests.iter().all(|r| r.sectors > 0 || r.op == RequestOp::Flush));
         }
     }
 }

@@ -1,0 +1,90 @@
+//! The streams of a phase as a run has them: one for each that was planned, or, of a trace that is
+//! split by a column, one for each value of it. All parts of a split trace keep the clock and the
+//! places of the whole: each is read from the start and leaves out the requests of the others.
+
+use crate::experiment::{Origin, PhasePlan, Source, StreamPlan};
+use crate::inputs::{workload_error, wrong};
+use anyhow::Result;
+use flashyard_sim::stream::StreamKeys;
+use flashyard_workload::input::Input;
+use flashyard_workload::trace::{TraceStream, find_streams};
+
+/// Streams of a split trace that a remark lists.
+const LISTED: usize = 8;
+
+/// An opened stream.
+pub(crate) struct Lane<S> {
+    /// What results call it.
+    pub(crate) name: String,
+    /// When its requests are issued.
+    pub(crate) keys: StreamKeys,
+    /// The place of its plan among those of the phase.
+    pub(crate) plan: usize,
+    /// Where its requests come from.
+    pub(crate) source: S,
+}
+
+/// Opens a planned stream. `place` is that of the plan in its phase; the second result says how a
+/// trace was split.
+pub(crate) fn open(
+    phase: &PhasePlan,
+    place: usize,
+    seed: u64,
+    capacity_sectors: u64,
+) -> Result<(Vec<Lane<Source>>, Option<String>)> {
+    let plan = &phase.streams[place];
+    let lane = |name: &str, source| {
+        let name = name.to_string();
+        Lane { name, keys: plan.keys, plan: place, source }
+    };
+    let Some((path, column)) = split(plan) else {
+        let source = plan.open(seed, Some(capacity_sectors))?;
+        return Ok((vec![lane(&plan.name, source)], None));
+    };
+    let options = plan.trace_options(Some(capacity_sectors));
+    let streams = find_streams(Input::path(path), &plan.trace, &options);
+    let streams = streams.map_err(|error| workload_error(&error))?;
+    let mut lanes = Vec::with_capacity(streams.len());
+    for stream in &streams {
+        let mut source = plan.open(seed, Some(capacity_sectors))?;
+        if let Source::Trace(trace) = &mut source {
+            trace.keep_stream(stream.number);
+        }
+        let alone = phase.streams.len() == 1;
+        let name =
+            if alone { stream.name.clone() } else { format!("{}-{}", plan.name, stream.name) };
+        lanes.push(lane(&name, source));
+    }
+    Ok((lanes, Some(remark(column, &streams))))
+}
+
+/// The path of a trace that is split, and the column.
+fn split(plan: &StreamPlan) -> Option<(&str, &str)> {
+    match &plan.origin {
+        Origin::Trace { path, split: Some(column), .. } => Some((path, column)),
+        _ => None,
+    }
+}
+
+fn remark(column: &str, streams: &[TraceStream]) -> String {
+    let shown = streams.iter().take(LISTED);
+    let mut parts: Vec<String> =
+        shown.map(|stream| format!("{} of {}", stream.requests, stream.name)).collect();
+    if streams.len() > LISTED {
+        let rest: u64 = streams[LISTED..].iter().map(|stream| stream.requests).sum();
+        parts.push(format!("{rest} of {} more", streams.len() - LISTED));
+    }
+    let count = streams.len();
+    format!("split by {column} into {count} streams, requests: {}", parts.join(", "))
+}
+
+/// Reports streams of one name, which results could not tell apart.
+pub(crate) fn check_names<S>(lanes: &[Lane<S>]) -> Result<()> {
+    for (place, lane) in lanes.iter().enumerate() {
+        if lanes[..place].iter().any(|other| other.name == lane.name) {
+            let what = format!("there are two streams {}; give [[stream]] another name", lane.name);
+            return Err(wrong(&what));
+        }
+    }
+    Ok(())
+}

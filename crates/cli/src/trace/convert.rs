@@ -1,0 +1,268 @@
+//! `flashyard trace convert`: any workload as a trace file.
+
+use crate::args::TraceConvertArgs;
+use crate::experiment::{Origin, Source};
+use crate::inputs::{DEFAULT_SEED, Inputs, workload_error, wrong};
+use crate::output::{WholeFile, print, remark};
+use crate::presets::DEFAULT_DEVICE;
+use anyhow::Result;
+use flashyard_core::request::Request;
+use flashyard_sim::config::nearest;
+use flashyard_sim::stream::Pacing;
+use flashyard_workload::RequestSource;
+use flashyard_workload::format::FormatInfo;
+use flashyard_workload::format::write::TraceWriter;
+use flashyard_workload::merge::Merge;
+use flashyard_workload::pack::{Packer, Packing};
+use flashyard_workload::random::stream_seed;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// The end of the names of binary traces.
+const BINARY_EXTENSION: &str = "fyt";
+
+/// The sections of keys that say which requests there are.
+const SECTIONS: [&str; 4] = ["trace.", "generator.", "pattern.", "mix."];
+
+/// Bytes that are written at a time.
+const BLOCK_BYTES: usize = 1 << 16;
+
+/// Runs `flashyard trace convert`.
+pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
+    let (workloads, out) = match &args.names[..] {
+        [workloads @ .., out] if !workloads.is_empty() => (workloads, out.as_str()),
+        names => {
+            let names = names.join(" ");
+            return Err(wrong(&format!("{names}: a workload and a file to write are needed")));
+        }
+    };
+    let (packing, stem) = if out == "-" { (Packing::Plain, out) } else { Packing::of(out) };
+    let format = format_of(args.to.as_deref(), out, stem)?;
+    let name = if out == "-" { "standard output" } else { out };
+    let mut writer =
+        TraceWriter::new(name, format, args.lossy).map_err(|error| workload_error(&error))?;
+    let work = Work::open(args, workloads, out)?;
+    let written = if out == "-" {
+        let sink = Counted { sink: std::io::stdout().lock(), bytes: 0 };
+        match write(work, &mut writer, Packer::new(packing, sink)) {
+            Err(error) if is_broken_pipe(&error) => return Ok(()),
+            written => written?.1,
+        }
+    } else {
+        let sink = Counted { sink: WholeFile::create(Path::new(out))?, bytes: 0 };
+        let (mut sink, written) = write(work, &mut writer, Packer::new(packing, sink))?;
+        if packing == Packing::Plain {
+            sink.sink.overwrite_start(&writer.header())?;
+        }
+        sink.sink.finish()?;
+        written
+    };
+    let (requests, bytes) = (writer.requests(), written.bytes);
+    let mut text = format!("{name}: {requests} requests as {}, {bytes} bytes", format.name);
+    match writer.losses().left_out() {
+        0 => {}
+        left_out => text += &format!("; {left_out} requests left out"),
+    }
+    for note in &written.notes {
+        remark(&format!("note: {note}"));
+    }
+    for note in writer.notes() {
+        remark(&format!("lost: {note}"));
+    }
+    if out == "-" {
+        remark(&text);
+        return Ok(());
+    }
+    print(&text)
+}
+
+/// The format that is asked for, or that the name of the file says.
+fn format_of(to: Option<&str>, out: &str, stem: &str) -> Result<&'static FormatInfo> {
+    let names = || FormatInfo::all().map(|format| format.name);
+    let list = || names().collect::<Vec<_>>().join(", ");
+    if let Some(to) = to {
+        return FormatInfo::from_name(to).ok_or_else(|| {
+            let near = nearest(to, names());
+            let near = if near.is_empty() { format!("; there are {}", list()) } else { near };
+            wrong(&format!("--to {to}: there is no such format{near}"))
+        });
+    }
+    let extension = Path::new(stem).extension().and_then(|extension| extension.to_str());
+    let named = match extension {
+        Some(BINARY_EXTENSION) => FormatInfo::from_name("flashyard"),
+        Some(extension) => FormatInfo::from_name(extension),
+        None => None,
+    };
+    named.ok_or_else(|| {
+        wrong(&format!("{out}: its name does not say the format; add --to with one of {}", list()))
+    })
+}
+
+/// What is written.
+struct Work {
+    inputs: Vec<Inputs>,
+    requests: Requests,
+}
+
+enum Requests {
+    /// Of one workload, whose streams stay as they are.
+    One(Source),
+    /// Of several, a stream each.
+    Several(Merge<Source>),
+}
+
+impl Work {
+    fn open(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Self> {
+        let inputs = load(args, workloads, out)?;
+        let open = |inputs: &Inputs| {
+            let capacity = match args.device {
+                Some(_) => Some(inputs.settings()?.capacity_sectors()),
+                None => None,
+            };
+            inputs.open(capacity)
+        };
+        let requests = if let [only] = &inputs[..] {
+            Requests::One(open(only)?)
+        } else {
+            let name = |inputs: &Inputs| {
+                let name = Path::new(inputs.workload_name()).file_name();
+                name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+            };
+            let sources = inputs.iter().map(|inputs| Ok((name(inputs), open(inputs)?)));
+            let merge = Merge::new(sources.collect::<Result<_>>()?);
+            Requests::Several(merge.map_err(|error| workload_error(&error))?)
+        };
+        Ok(Self { inputs, requests })
+    }
+
+    fn next_request(&mut self) -> Result<Option<Request>> {
+        let next = match &mut self.requests {
+            Requests::One(source) => source.next_request(),
+            Requests::Several(merge) => merge.next_request(),
+        };
+        next.map_err(|error| workload_error(&error))
+    }
+
+    /// The names of the streams, once all has been read.
+    fn stream_names(&self) -> Vec<String> {
+        match &self.requests {
+            Requests::One(Source::Trace(trace)) => trace.stream_names(),
+            Requests::One(_) => Vec::new(),
+            Requests::Several(merge) => merge.names(),
+        }
+    }
+
+    /// What has been left out or changed, and what a trace cannot say of these workloads.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = match &self.requests {
+            Requests::One(source) => source.notes(),
+            Requests::Several(merge) => merge.notes(),
+        };
+        for inputs in &self.inputs {
+            let stream = inputs.experiment().only_stream();
+            let pacing = stream.map_or(Pacing::Open, |stream| stream.keys.pacing);
+            if pacing != Pacing::Open {
+                let (name, word) = (inputs.workload_name(), pacing.word());
+                notes.push(format!(
+                    "{name}: a run issues its requests in its own time, stream.pacing = \"{word}\"; \
+                     the trace has the arrivals of its source, and no pacing"
+                ));
+            }
+        }
+        notes
+    }
+}
+
+/// The workloads that are named, each with its seed.
+fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<Inputs>> {
+    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+    let is_of_requests =
+        |setting: &str| SECTIONS.iter().any(|section| setting.starts_with(section));
+    if let Some((_, setting)) = set.iter().find(|(_, setting)| !is_of_requests(setting)) {
+        return Err(wrong(&format!(
+            "--set {setting}: only [trace], [generator], [pattern] and [mix] matter here"
+        )));
+    }
+    let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
+    let mut all = Vec::new();
+    for (number, workload) in workloads.iter().enumerate() {
+        let mut inputs = Inputs::load(device, workload, &set)?;
+        refuse_output(&inputs, out)?;
+        inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number as u64));
+        all.push(inputs);
+    }
+    let streams = || all.iter().flat_map(|inputs| inputs.experiment().streams());
+    if streams().filter(|stream| stream.is_standard_input()).count() > 1 {
+        return Err(wrong("-: standard input can be read only once: save it to a file"));
+    }
+    if args.seed.is_some() && !all.iter().any(|inputs| inputs.experiment().has_seed()) {
+        return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
+    }
+    Ok(all)
+}
+
+/// Refuses to write over what is read.
+fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
+    let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
+    let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
+    let reads_it = |origin: &Origin| matches!(origin, Origin::Trace { path, .. } if is_out(path));
+    let mut streams = inputs.experiment().streams();
+    if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
+        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
+    }
+    Ok(())
+}
+
+/// What has been written.
+struct Written {
+    bytes: u64,
+    notes: Vec<String>,
+}
+
+/// Writes all of a workload.
+fn write<W: Write>(
+    mut work: Work,
+    writer: &mut TraceWriter,
+    mut packer: Packer<Counted<W>>,
+) -> Result<(Counted<W>, Written)> {
+    let failed =
+        |error: std::io::Error| anyhow::Error::new(error).context("the trace cannot be written");
+    let mut block = Vec::with_capacity(2 * BLOCK_BYTES);
+    while let Some(request) = work.next_request()? {
+        writer.push(&request, &mut block).map_err(|error| workload_error(&error))?;
+        if block.len() >= BLOCK_BYTES {
+            packer.write_all(&block).map_err(failed)?;
+            block.clear();
+        }
+    }
+    let names = work.stream_names();
+    writer.finish(&names, &mut block).map_err(|error| workload_error(&error))?;
+    packer.write_all(&block).map_err(failed)?;
+    let mut sink = packer.finish().map_err(failed)?;
+    sink.flush().map_err(failed)?;
+    let written = Written { bytes: sink.bytes, notes: work.notes() };
+    Ok((sink, written))
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// Counts bytes on their way.
+struct Counted<W> {
+    sink: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = self.sink.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.sink.flush()
+    }
+}

@@ -1,0 +1,462 @@
+//! `blkparse`: what blkparse prints of a block trace of Linux, in its default format.
+//!
+//! Source: blktrace (`blkparse_fmt.c`, blkparse(1)) and `kernel/trace/blktrace.c`. An event is
+//! `major,minor cpu sequence time pid action rwbs`, then what the action says: for requests
+//! `sector + sectors [process]`, with the error instead of the process for completions, and an
+//! elapsed time in brackets before it with `-t`.
+//!
+//! Of the actions, Q is the event `queue`, D `issue`, C `complete`; the sectors are those of the
+//! chosen line, on the device that it names. All other actions (remaps, which stand before the Q of
+//! the device below; merges, splits, plugs, messages), the lines of the other two events and the
+//! summary at the end are counted and passed over. So are, of the chosen event, lines without
+//! sectors that are no flushes: commands passed through to the device, and completions of flushes
+//! whose flag older kernels do not keep.
+//!
+//! RWBS holds F where a flush comes first; R, W, D (discard) or N (nothing, which with F is a
+//! flush); F for force unit access; then A (readahead), S (synchronous), M (metadata), and of old
+//! kernels B (barrier) and E (secure), which are not used. A write of no sectors behind F is a flush.
+//! Tools that print the operations of the kernel by the same letters write FF for a flush, DE for a
+//! secure erase and WZ for write zeroes: all of them are understood. Operations of zones are refused.
+//!
+//! A completion names no process, and its CPU and process number are those of whom it interrupts.
+
+use flashyard_core::request::{Flags, RequestOp};
+
+use super::{
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count, whole,
+};
+use crate::error::quoted;
+use crate::names::Names;
+use crate::number::{decimal, integer};
+use crate::trace::Event;
+
+/// The registry entry.
+pub(super) const INFO: FormatInfo = FormatInfo {
+    name: "blkparse",
+    doc: "blkparse text of Linux block traces",
+    columns: COLUMNS,
+    example: "  8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 32\n\
+              \x20 8,16   5        2     0.000001850 18615  Q   R 1444645666 + 256 [java]\n\
+              \x20 8,16   5        4     0.000008750 18615  P   N [java]\n\
+              \x20 8,16   5        0     0.000012990     0  m   N cfq18615S / insert_request\n\
+              \x20 8,16   5        6     0.000031865 18615  D   R 1444645666 + 256 [java]\n\
+              \x20 8,16   1        7     0.000402210   421  Q FWS [jbd2/sdb1-8]\n\
+              \x20 8,16   5        8     0.001866003     0  C   R 1444645666 + 256 [0]\n",
+    recognises,
+    events: &[Event::Queue, Event::Issue, Event::Complete],
+    splits: &["device", "cpu", "pid", "process"],
+    reader,
+    writer: None,
+};
+
+const COLUMNS: &str = "major,minor, CPU, sequence, time s, process number, action, RWBS, \
+                       sector + sectors [process] between blanks";
+
+/// The columns that every event has.
+const COLUMN_COUNT: usize = 7;
+
+/// The events, their words in `trace.event` and their actions.
+const ACTIONS: [(Event, &[u8]); 3] =
+    [(Event::Queue, b"Q"), (Event::Issue, b"D"), (Event::Complete, b"C")];
+
+/// The actions that blkparse prints beside those.
+const OTHER_ACTIONS: &[&[u8]] =
+    &[b"A", b"B", b"F", b"G", b"I", b"M", b"P", b"R", b"S", b"T", b"U", b"UT", b"X", b"m"];
+
+/// What lines of the summary start with.
+const SUMMARY: &[&[u8]] = &[
+    b"CPU", b"Total (", b"Throughput ", b"Events (", b"Skips: ", b"Input file ", b"Read", b"IO ",
+    b"PC Read",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Split {
+    Device,
+    Cpu,
+    Pid,
+    Process,
+}
+
+#[derive(Debug)]
+struct Blkparse {
+    /// The place of the chosen event in [`ACTIONS`].
+    chosen: usize,
+    split: Split,
+    names: Names,
+    /// Lines of each of [`ACTIONS`].
+    seen: [u64; ACTIONS.len()],
+}
+
+fn reader(options: &ReaderOptions<'_>) -> Box<dyn Format> {
+    let chosen = ACTIONS.iter().position(|(event, _)| *event == options.event);
+    let split = match options.split {
+        Some("cpu") => Split::Cpu,
+        Some("pid") => Split::Pid,
+        Some("process") => Split::Process,
+        _ => Split::Device,
+    };
+    let chosen = chosen.expect("the event is one of the format's");
+    Box::new(Blkparse { chosen, split, names: Names::default(), seen: [0; ACTIONS.len()] })
+}
+
+/// Takes the next column off the front of `rest`; empty at the end.
+fn column<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+    let text = &rest[start..];
+    let end = text.iter().position(blank).unwrap_or(text.len());
+    *rest = &text[end..];
+    &text[..end]
+}
+
+/// The columns that every event has, and what follows them.
+fn columns(line: &[u8]) -> ([&[u8]; COLUMN_COUNT], &[u8]) {
+    let mut rest = line;
+    let columns = std::array::from_fn(|_| column(&mut rest));
+    (columns, rest)
+}
+
+/// Whether a column is `major,minor`.
+fn is_device(text: &[u8]) -> bool {
+    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    memchr::memchr(b',', text).is_some_and(|at| digits(&text[..at]) && digits(&text[at + 1..]))
+}
+
+fn is_action(text: &[u8]) -> bool {
+    ACTIONS.iter().any(|(_, action)| *action == text) || OTHER_ACTIONS.contains(&text)
+}
+
+fn recognises(line: &[u8]) -> bool {
+    let ([device, cpu, sequence, time, pid, action, rwbs], _) = columns(line);
+    is_device(device)
+        && [cpu, sequence, pid].iter().all(|column| integer(column).is_ok())
+        && decimal(time, 9).is_ok()
+        && is_action(action)
+        && !rwbs.is_empty()
+}
+
+/// What RWBS says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rwbs {
+    /// `None` for N: nothing.
+    op: Option<RequestOp>,
+    flags: Flags,
+}
+
+fn rwbs(text: &[u8]) -> Result<Rwbs, RowError> {
+    let unknown =
+        || RowError::op(text, "R, W, D and N with F, A, S and M, without operations of zones");
+    let (preflush, rest) = match text {
+        [b'F', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let (op, zeroes, rest) = match rest {
+        [b'R', rest @ ..] => (Some(RequestOp::Read), false, rest),
+        [b'W', b'Z', rest @ ..] => (Some(RequestOp::Trim), true, rest),
+        [b'W', rest @ ..] => (Some(RequestOp::Write), false, rest),
+        [b'D', rest @ ..] => (Some(RequestOp::Trim), false, rest),
+        [b'N', rest @ ..] if !preflush => (None, false, rest),
+        [b'N' | b'F', rest @ ..] | rest if preflush => (Some(RequestOp::Flush), false, rest),
+        _ => return Err(unknown()),
+    };
+    if !rest.iter().all(|letter| b"FASMBE".contains(letter)) {
+        return Err(unknown());
+    }
+    let mut flags = Flags::NONE;
+    for (set, flag) in [
+        (preflush && op != Some(RequestOp::Flush), Flags::PREFLUSH),
+        (op == Some(RequestOp::Write) && rest.contains(&b'F'), Flags::FUA),
+        (zeroes, Flags::ZEROES),
+    ] {
+        if set {
+            flags = flags.with(flag);
+        }
+    }
+    Ok(Rwbs { op, flags })
+}
+
+/// What is in the brackets at the end of an event of a request.
+fn process(rest: &[u8]) -> Result<&[u8], RowError> {
+    let text = rest.trim_ascii_end().strip_suffix(b"]");
+    let name = text.and_then(|text| Some(&text[memchr::memchr(b'[', text)? + 1..]));
+    name.ok_or_else(|| RowError {
+        what: format!("the line is cut short, it ends with {}", quoted(rest)),
+        fix: "an event of a request ends with [process] or, if completed, with [error]".to_owned(),
+    })
+}
+
+impl Blkparse {
+    fn stream(&mut self, columns: [&[u8]; 3], process: &[u8]) -> Result<u16, RowError> {
+        let [device, cpu, pid] = columns;
+        match self.split {
+            Split::Device => self.names.number("device", device),
+            Split::Cpu => {
+                whole("CPU", cpu)?;
+                self.names.number("cpu", cpu)
+            }
+            Split::Pid => {
+                whole("process number", pid)?;
+                self.names.number("pid", pid)
+            }
+            Split::Process if ACTIONS[self.chosen].0 == Event::Complete => Err(RowError {
+                what: "completions name no process, so it cannot make streams".to_owned(),
+                fix: "set trace.event to queue or issue, or trace.split to device, cpu or pid"
+                    .to_owned(),
+            }),
+            Split::Process => self.names.number("process", process),
+        }
+    }
+
+    /// The request of a line of the chosen event.
+    fn request(
+        &mut self,
+        [device, cpu, _, time, pid, _, letters]: [&[u8]; COLUMN_COUNT],
+        mut rest: &[u8],
+        process: &[u8],
+    ) -> Result<Parsed, RowError> {
+        let Rwbs { op, flags } = rwbs(letters)?;
+        let time_ns = seconds("time", time)?;
+        let sector = column(&mut rest);
+        let has_sectors = column(&mut rest) == b"+";
+        let flush = op == Some(RequestOp::Flush);
+        let (op, flags, first_sector, sectors) = match op {
+            Some(op) if has_sectors && !flush => {
+                let sectors = sector_count("sectors", column(&mut rest))?;
+                (op, flags, whole("sector", sector)?, sectors)
+            }
+            Some(_) if flush || flags.has(Flags::PREFLUSH) => {
+                (RequestOp::Flush, Flags::NONE, 0, 0)
+            }
+            _ => return Ok(Parsed::Other),
+        };
+        let stream = self.stream([device, cpu, pid], process)?;
+        Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
+    }
+}
+
+impl Format for Blkparse {
+    fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
+        let (columns, rest) = columns(line);
+        if !is_device(columns[0]) {
+            let text = line.trim_ascii();
+            if SUMMARY.iter().any(|start| text.starts_with(start)) {
+                return Ok(Parsed::Other);
+            }
+            let what = format!("neither an event nor a line of the summary, {}", quoted(text));
+            return Err(RowError { what, fix: format!("an event is {COLUMNS}") });
+        }
+        let found = columns.iter().filter(|column| !column.is_empty()).count();
+        if found < COLUMN_COUNT {
+            let fix = format!("an event is {COLUMNS}");
+            return Err(RowError { what: format!("{found} columns instead of 7 or more"), fix });
+        }
+        let action = columns[5];
+        match ACTIONS.iter().position(|(_, known)| *known == action) {
+            Some(at) => {
+                let process = process(rest)?;
+                if at == self.chosen {
+                    return self.request(columns, rest, process);
+                }
+                self.seen[at] += 1;
+                Ok(Parsed::Other)
+            }
+            None if OTHER_ACTIONS.contains(&action) => Ok(Parsed::Other),
+            None => Err(RowError {
+                what: format!("unknown action, {}", quoted(action)),
+                fix: "the actions are those of blkparse(1): Q, D, C, A, B, F, G, I, M, P, R, S, \
+                      T, U, UT, X and m"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    fn passed_over(&self) -> Vec<(Event, u64)> {
+        ACTIONS.iter().zip(self.seen).map(|((event, _), seen)| (*event, seen)).collect()
+    }
+
+    fn stream_names(&self) -> Vec<String> {
+        self.names.list()
+    }
+}
+
+// A file read with one event gives the same numbers and bytes as the following, where E is Q, D or
+// C, for the operations W, R and D:
+//   awk -v E=Q '$6 == E && $9 == "+" { o = substr($7, 1 + ($7 ~ /^F/), 1); n[o]++;
+//       b[o] += $10 * 512 } END { for (o in n) print o, n[o], b[o] }' FILE
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{parse, refused};
+    use super::*;
+    use crate::RequestSource;
+    use crate::input::Input;
+    use crate::trace::{Trace, TraceKeys, TraceOptions};
+    use RequestOp::{Flush, Read, Trim, Write};
+
+    const ROW: &str = "  8,16   5        2     1.000001850 18615  Q   R 1444645666 + 256 [java]";
+
+    fn open(event: Event, split: Option<&'static str>) -> Box<dyn Format> {
+        reader(&ReaderOptions { event, split })
+    }
+
+    /// The requests of some rows.
+    fn requests(reader: &mut dyn Format, rows: &[&str]) -> Vec<Record> {
+        let parsed = rows.iter().map(|row| reader.parse(row.as_bytes()).unwrap());
+        parsed
+            .filter_map(|parsed| match parsed {
+                Parsed::Request(record) => Some(record),
+                Parsed::Other => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_read_exactly() {
+        let record = parse(&INFO, ROW).unwrap();
+        assert_eq!(record.time_ns, 1_000_001_850);
+        assert_eq!((record.first_sector, record.sectors), (1_444_645_666, 256));
+        assert_eq!((record.op, record.flags, record.stream), (Read, Flags::NONE, 0));
+        let elapsed = ROW.replace("[java]", "(   12345) [a [b] c]");
+        assert_eq!(parse(&INFO, &elapsed), parse(&INFO, ROW));
+    }
+
+    #[test]
+    fn the_event_chooses_the_lines() {
+        let rows: Vec<&str> = INFO.example.lines().collect();
+        let read = |event| requests(&mut *open(event, None), &rows);
+        let times = |event| read(event).iter().map(|record| record.time_ns).collect::<Vec<_>>();
+        assert_eq!(times(Event::Queue), [1_850, 402_210]);
+        assert_eq!(times(Event::Issue), [31_865]);
+        assert_eq!(times(Event::Complete), [1_866_003]);
+        let ops: Vec<RequestOp> = read(Event::Queue).iter().map(|record| record.op).collect();
+        assert_eq!(ops, [Read, Flush]);
+    }
+
+    #[test]
+    fn letters_become_operations_and_flags() {
+        let (fua, preflush) = (Flags::FUA, Flags::PREFLUSH);
+        for (letters, op, flags) in [
+            ("R", Read, Flags::NONE),
+            ("RA", Read, Flags::NONE),
+            ("RM", Read, Flags::NONE),
+            ("W", Write, Flags::NONE),
+            ("WSM", Write, Flags::NONE),
+            ("WBS", Write, Flags::NONE),
+            ("WFS", Write, fua),
+            ("FW", Write, preflush),
+            ("FWFSM", Write, preflush.with(fua)),
+            ("D", Trim, Flags::NONE),
+            ("DS", Trim, Flags::NONE),
+            ("DE", Trim, Flags::NONE),
+            ("WZS", Trim, Flags::ZEROES),
+        ] {
+            let record = parse(&INFO, &ROW.replace(" R ", &format!(" {letters} "))).unwrap();
+            assert_eq!((record.op, record.flags, record.sectors), (op, flags, 256), "{letters}");
+        }
+    }
+
+    #[test]
+    fn requests_without_sectors_are_flushes_where_the_letters_say_so() {
+        for letters in ["FN", "FWS", "FW", "F", "FF", "FFS", "FS"] {
+            for rest in ["[java]", "0 [0]", "(   123) [java]"] {
+                let row = format!("8,0 1 2 0.5 3 Q {letters} {rest}");
+                let record = parse(&INFO, &row).unwrap();
+                assert_eq!((record.op, record.flags), (Flush, Flags::NONE), "{row}");
+                assert_eq!((record.first_sector, record.sectors), (0, 0));
+            }
+        }
+        for rest in ["W [java]", "N [java]", "R 36 (12 00 00 00 24 00) [smartctl]", "N 0 [x]"] {
+            let row = format!("8,0 1 2 0.5 3 Q {rest}");
+            let parsed = open(Event::Queue, None).parse(row.as_bytes());
+            assert_eq!(parsed, Ok(Parsed::Other), "{row}");
+        }
+    }
+
+    #[test]
+    fn other_lines_are_passed_over() {
+        let mut reader = open(Event::Queue, None);
+        for line in [
+            "  8,16   5      324     3.832956675     0  C  WS 1950885322 [0]",
+            "  8,16   5        1     0.000000000 18615  A   R 1444645666 + 256 <- (8,17) 144",
+            "  8,16   5        0     0.000018113     0  m   N cfq1211A / resid=-123",
+            "  8,16   5       24     0.1 18615  UT   N [java] 2",
+            "  8,0    3       12     0.1 697  X   R 3 / 6 [kworker]",
+            "CPU0 (8,16):",
+            " Reads Queued:           0,        0KiB\t Writes Queued:           0,        0KiB",
+            " Read depth:            24        \t Write depth:            33",
+            " PC Reads Queued:        0,        0KiB\t PC Writes Queued:      0,        0KiB",
+            " IO unplugs:             0        \t Timer unplugs:           0",
+            "Total (sda):",
+            "Throughput (R/W): 317KiB/s / 260KiB/s",
+            "Events (8,16): 17181 entries",
+            "Skips: 0 forward (0 -   0.0%)",
+            "Input file sda.blktrace.0 added",
+        ] {
+            assert_eq!(reader.parse(line.as_bytes()), Ok(Parsed::Other), "{line}");
+        }
+        assert_eq!(
+            reader.passed_over(),
+            [(Event::Queue, 0), (Event::Issue, 0), (Event::Complete, 1)]
+        );
+    }
+
+    #[test]
+    fn streams_are_values_of_the_chosen_column() {
+        let rows = [
+            "8,16 5 1 0.1 300 Q R 0 + 8 [b c]",
+            "8,0  5 2 0.2 200 Q R 0 + 8 [a]",
+            "8,16 0 3 0.3 200 Q R 0 + 8 [a]",
+        ];
+        for (split, streams, names) in [
+            (None, [0, 1, 0], vec!["8,16", "8,0"]),
+            (Some("device"), [0, 1, 0], vec!["8,16", "8,0"]),
+            (Some("cpu"), [0, 0, 1], vec!["5", "0"]),
+            (Some("pid"), [0, 1, 1], vec!["300", "200"]),
+            (Some("process"), [0, 1, 1], vec!["b c", "a"]),
+        ] {
+            let mut reader = open(Event::Queue, split);
+            let found: Vec<u16> =
+                requests(&mut *reader, &rows).iter().map(|record| record.stream).collect();
+            assert_eq!((found, reader.stream_names()), (streams.to_vec(), names.into_iter().map(str::to_owned).collect()));
+        }
+    }
+
+    #[test]
+    fn completions_name_no_process() {
+        let row = b"8,16 5 1 0.1 0 C R 0 + 8 [0]";
+        let error = open(Event::Complete, Some("process")).parse(row).unwrap_err();
+        assert_eq!(error.what, "completions name no process, so it cannot make streams");
+        assert!(open(Event::Complete, Some("pid")).parse(row).is_ok());
+    }
+
+    #[test]
+    fn a_trace_without_the_event_says_which_events_it_has() {
+        let text = "8,0 0 1 0.1 9 D R 0 + 8 [a]\n8,0 0 2 0.2 9 D R 0 + 8 [a]\n\
+                    8,0 0 3 0.3 0 C R 0 + 8 [0]\nCPU0 (8,0):\n";
+        let input = Input::memory("t", text.as_bytes());
+        let mut trace =
+            Trace::open(input, &TraceKeys::default(), &TraceOptions::default()).unwrap();
+        assert_eq!(
+            trace.next_request().unwrap_err().to_string(),
+            "t: there are no requests in it, but 4 lines of something else (issue 2, complete 1) \
+             and 0 that cannot be read; choose another trace.event or trace.format"
+        );
+    }
+
+    #[test]
+    fn wrong_rows_are_refused() {
+        refused(&INFO, "  8,16   5", "2 columns instead of 7 or more");
+        refused(&INFO, "  8,1", "1 columns instead of 7 or more");
+        refused(&INFO, "  8", "neither an event nor a line of the summary, \"8\"");
+        refused(&INFO, "java (18615, 0)", "neither an event nor");
+        refused(&INFO, &ROW.replace(" Q ", " K "), "unknown action, \"K\"");
+        refused(&INFO, &ROW.replace("java]", "ja"), "the line is cut short, it ends with");
+        refused(&INFO, &ROW.replace(" + 256 [java]", ""), "the line is cut short");
+        refused(&INFO, "8,16 5 8 0.5 0 C R 1444645666 + 256", "the line is cut short");
+        refused(&INFO, &ROW.replace(" R ", " ZA "), "unknown operation, \"ZA\"");
+        refused(&INFO, &ROW.replace(" R ", " RX "), "unknown operation, \"RX\"");
+        refused(&INFO, &ROW.replace("256", "0"), "sectors is 0");
+        refused(&INFO, &ROW.replace("256", "x"), "sectors is not a number, \"x\"");
+        refused(&INFO, &ROW.replace("1444645666", "-4"), "sector is negative, \"-4\"");
+        refused(&INFO, &ROW.replace("1.000001850", "1.5s"), "time is not a number, \"1.5s\"");
+    }
+}

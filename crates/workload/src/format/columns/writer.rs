@@ -1,0 +1,162 @@
+//! Writing rows by a descriptor.
+//!
+//! A column of a time is written in whole units, or to the nanosecond where its values have a point;
+//! response times are 0. The first column of streams holds the number of the stream, further ones
+//! and numbers 0, texts and what is not looked at a dash.
+
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
+
+use super::super::write::{Holds, Streams, Writer, put};
+use super::op::OpCodes;
+use super::{Delimiter, Header, Kind, Layout, TimeUnit};
+
+/// A writer of rows.
+#[derive(Debug)]
+pub(super) struct Rows<'a> {
+    layout: &'a Layout,
+    /// The column that holds the number of the stream.
+    stream: Option<usize>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(layout: &'a Layout) -> Self {
+        let mut columns = layout.of_kinds(&[Kind::Stream, Kind::Id]);
+        Self { layout, stream: columns.next().map(|(column, _)| column) }
+    }
+
+    fn codes(&self) -> &OpCodes {
+        let columns = self.layout.columns.iter();
+        let mut codes = columns.filter_map(|column| match &column.kind {
+            Kind::Op(codes) => Some(codes),
+            _ => None,
+        });
+        codes.next().expect("a layout has operations")
+    }
+
+    /// The units of addresses in a sector.
+    fn units_per_sector(&self) -> u64 {
+        let columns = self.layout.columns.iter();
+        let mut units = columns.filter_map(|column| match column.kind {
+            Kind::Offset(unit) => Some(per_sector(unit)),
+            _ => None,
+        });
+        units.next().expect("a layout has addresses")
+    }
+}
+
+impl Writer for Rows<'_> {
+    fn holds(&self) -> Holds {
+        let units = self.layout.columns.iter().filter_map(|column| match column.kind {
+            Kind::Time(_, unit) => Some(unit.written_ns()),
+            _ => None,
+        });
+        let streams = match self.layout.of_kinds(&[Kind::Stream, Kind::Id]).count() {
+            0 => Streams::None,
+            1 if self.layout.of_kinds(&[Kind::Id]).count() == 1 => Streams::Numbers,
+            _ => Streams::Appearance,
+        };
+        Holds {
+            time_unit_ns: units.max().expect("a layout has a time"),
+            ops: self.codes().written(),
+            flags: Flags::NONE,
+            streams,
+            names: false,
+            end_sector: (u64::MAX - self.layout.base) / self.units_per_sector(),
+        }
+    }
+
+    fn start(&self, _: &super::super::write::Outline, out: &mut Vec<u8>) {
+        if let Header::Text(text) = &self.layout.header {
+            out.extend_from_slice(text);
+            out.push(b'\n');
+        }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let between = match self.layout.delimiter {
+            Delimiter::Blank => b' ',
+            Delimiter::Byte(byte) => byte,
+        };
+        for (number, column) in self.layout.columns.iter().enumerate() {
+            if number > 0 {
+                out.push(between);
+            }
+            match &column.kind {
+                Kind::Time(_, unit) => unit.write(request.arrival.as_ns(), out),
+                Kind::Op(codes) => codes.write(request.op, out),
+                Kind::Offset(unit) => {
+                    let value = request.first_sector * per_sector(*unit) + self.layout.base;
+                    put(out, format_args!("{value}"));
+                }
+                Kind::Size(unit) => {
+                    let value = u64::from(request.sectors) * per_sector(*unit);
+                    put(out, format_args!("{value}"));
+                }
+                Kind::Stream | Kind::Id if self.stream == Some(number) => {
+                    put(out, format_args!("{}", request.stream));
+                }
+                Kind::Response(_) | Kind::Stream | Kind::Id | Kind::Number => out.push(b'0'),
+                Kind::Text | Kind::Ignored => out.push(b'-'),
+            }
+        }
+        out.push(b'\n');
+    }
+}
+
+/// The units of so many bytes in a sector, of which they are a part.
+fn per_sector(unit_bytes: u64) -> u64 {
+    let sector = u64::from(SECTOR_BYTES);
+    assert!(sector.is_multiple_of(unit_bytes), "rows in larger units are not written");
+    sector / unit_bytes
+}
+
+impl TimeUnit {
+    /// What times are rounded to when they are written, in nanoseconds.
+    fn written_ns(self) -> u64 {
+        if self.pointed { 1 } else { 10_u64.pow(self.digits) }
+    }
+
+    fn write(self, ns: u64, out: &mut Vec<u8>) {
+        let unit_ns = 10_u64.pow(self.digits);
+        put(out, format_args!("{}", ns / unit_ns));
+        if self.pointed {
+            let digits = self.digits as usize;
+            put(out, format_args!(".{:0digits$}", ns % unit_ns));
+        }
+    }
+}
+
+impl OpCodes {
+    /// The operations that can be written.
+    fn written(&self) -> &'static [RequestOp] {
+        const ALL: &[RequestOp] = &RequestOp::ALL;
+        match self {
+            Self::Kernel => ALL,
+            Self::Bit { .. } => &ALL[..2],
+            Self::Words(words) => {
+                // The longest start of the list of operations that all have words.
+                let has = |op: &RequestOp| words.iter().any(|(_, known)| known == op);
+                &ALL[..ALL.iter().take_while(|op| has(op)).count()]
+            }
+        }
+    }
+
+    fn write(&self, op: RequestOp, out: &mut Vec<u8>) {
+        match self {
+            Self::Words(words) => {
+                let word = words.iter().find(|(_, known)| *known == op);
+                out.extend_from_slice(&word.expect("the operation has a word").0);
+            }
+            Self::Bit { bit, set } => {
+                let value = if op == *set { 1_u64 << bit } else { 0 };
+                put(out, format_args!("{value}"));
+            }
+            Self::Kernel => out.push(match op {
+                RequestOp::Read => b'R',
+                RequestOp::Write => b'W',
+                RequestOp::Trim => b'D',
+                RequestOp::Flush => b'F',
+            }),
+        }
+    }
+}

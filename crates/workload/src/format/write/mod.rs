@@ -1,0 +1,326 @@
+//! Writing requests in a trace format, and saying what the format cannot hold.
+//!
+//! What a format loses is data ([`Holds`]): one place counts it, words it and tests it for all.
+
+use std::fmt;
+
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+
+use super::{FormatInfo, writable_names};
+use crate::error::WorkloadError;
+
+/// What a format can hold of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holds {
+    /// Times are multiples of this, in nanoseconds; others are rounded down.
+    pub time_unit_ns: u64,
+    /// The operations; requests of others do not fit.
+    pub ops: &'static [RequestOp],
+    /// The modifiers; others are dropped.
+    pub flags: Flags,
+    /// What becomes of the numbers of streams.
+    pub streams: Streams,
+    /// Whether streams have names.
+    pub names: bool,
+    /// Addresses end here, in sectors; requests that reach further do not fit.
+    pub end_sector: u64,
+}
+
+impl Holds {
+    /// Reads and writes of numbered streams, to the nanosecond.
+    pub const READS_AND_WRITES: Self = Self {
+        time_unit_ns: 1,
+        ops: &[RequestOp::Read, RequestOp::Write],
+        flags: Flags::NONE,
+        streams: Streams::Numbers,
+        names: false,
+        end_sector: u64::MAX,
+    };
+}
+
+/// What becomes of the numbers of streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Streams {
+    /// Rows have no stream: all are of stream 0.
+    None,
+    /// They are kept.
+    Numbers,
+    /// Readers number streams in the order in which they appear.
+    Appearance,
+}
+
+/// What a writer knows of the trace as a whole when it writes what stands before the first row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// How many requests there are; nobody knows where there is none.
+    pub requests: Option<u64>,
+    /// When the first one arrives, in nanoseconds.
+    pub first_ns: u64,
+}
+
+/// A writer of the rows of one format.
+///
+/// Contract: a request that [`Writer::holds`] has room for MUST be read back as it was, but for
+/// what `holds` says is lost. `row` is called for no other.
+pub trait Writer: fmt::Debug + Send {
+    /// What the format can hold.
+    fn holds(&self) -> Holds;
+
+    /// Appends what stands before the first row. Its length MUST NOT depend on the outline.
+    fn start(&self, _outline: &Outline, _out: &mut Vec<u8>) {}
+
+    /// Appends the row of a request.
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>);
+
+    /// Appends what stands behind the last row. `names` are those of the streams, by number; empty
+    /// unless [`Holds::names`].
+    fn end(&mut self, _names: &[String], _out: &mut Vec<u8>) {}
+}
+
+/// A count of the requests that were not written as they are, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Times that were rounded down.
+    pub times: u64,
+    /// Requests whose stream is another when they are read back.
+    pub streams: u64,
+    /// Requests without some of their flags.
+    pub flags: u64,
+    /// Names of streams.
+    pub names: u64,
+    /// Requests that were left out because the format has no such operation, by operation.
+    pub ops: [u64; RequestOp::ALL.len()],
+    /// Requests that were left out because they lie behind the last address of the format.
+    pub addresses: u64,
+}
+
+impl Losses {
+    /// Requests that were left out.
+    pub fn left_out(&self) -> u64 {
+        self.addresses + self.ops.iter().sum::<u64>()
+    }
+}
+
+/// Writes requests in one format and counts what is lost.
+#[derive(Debug)]
+pub struct TraceWriter {
+    /// What messages call the result.
+    name: String,
+    format: &'static str,
+    writer: Box<dyn Writer>,
+    holds: Holds,
+    /// Whether requests that do not fit are left out.
+    lossy: bool,
+    /// The number of each stream when it is read back, by its number, where that is by appearance.
+    appeared: Vec<Option<u16>>,
+    appearances: u16,
+    requests: u64,
+    first_ns: u64,
+    losses: Losses,
+}
+
+impl TraceWriter {
+    /// A writer of `format`; messages call the result `name`. Requests that do not fit the format
+    /// are left out if `lossy`, and errors if not.
+    pub fn new(name: &str, format: &FormatInfo, lossy: bool) -> Result<Self, WorkloadError> {
+        let Some(open) = format.writer else {
+            return Err(WorkloadError::File {
+                file: name.to_owned(),
+                what: format!("the format {} can be read, but not written", format.name),
+                fix: format!("these can be written: {}", writable_names()),
+            });
+        };
+        let writer = open();
+        Ok(Self {
+            name: name.to_owned(),
+            format: format.name,
+            holds: writer.holds(),
+            writer,
+            lossy,
+            appeared: Vec::new(),
+            appearances: 0,
+            requests: 0,
+            first_ns: 0,
+            losses: Losses::default(),
+        })
+    }
+
+    /// Appends a request to `out`.
+    pub fn push(&mut self, request: &Request, out: &mut Vec<u8>) -> Result<(), WorkloadError> {
+        if let Some(why) = self.misfit(request) {
+            if !self.lossy {
+                return Err(self.refuse(request, why));
+            }
+            match why {
+                Misfit::Op => self.losses.ops[request.op as usize] += 1,
+                Misfit::Address => self.losses.addresses += 1,
+            }
+            return Ok(());
+        }
+        let arrival_ns = request.arrival.as_ns();
+        if self.requests == 0 {
+            self.first_ns = arrival_ns;
+            self.writer.start(&Outline { requests: None, first_ns: arrival_ns }, out);
+        }
+        self.requests += 1;
+        self.losses.times += u64::from(!arrival_ns.is_multiple_of(self.holds.time_unit_ns));
+        self.losses.flags += u64::from(!self.holds.flags.has(request.flags));
+        let stream = self.stream_read_back(request.stream);
+        self.losses.streams += u64::from(stream != request.stream);
+        self.writer.row(request, out);
+        Ok(())
+    }
+
+    /// Appends the end to `out`. A trace without a request is an error.
+    pub fn finish(&mut self, names: &[String], out: &mut Vec<u8>) -> Result<(), WorkloadError> {
+        if self.requests == 0 {
+            let what = match self.losses.left_out() {
+                0 => "there are no requests to write".to_owned(),
+                left_out => format!(
+                    "none of {left_out} requests fit the format {}: nothing is left to write",
+                    self.format
+                ),
+            };
+            let fix = "give another workload or format".to_owned();
+            return Err(WorkloadError::File { file: self.name.clone(), what, fix });
+        }
+        let (names, lost) = if self.holds.names { (names, 0) } else { (&[][..], names.len()) };
+        self.losses.names = lost as u64;
+        self.writer.end(names, out);
+        Ok(())
+    }
+
+    /// What would stand before the first row now that the number of requests is known; as long as
+    /// what has been written.
+    pub fn header(&self) -> Vec<u8> {
+        let mut header = Vec::new();
+        let outline = Outline { requests: Some(self.requests), first_ns: self.first_ns };
+        self.writer.start(&outline, &mut header);
+        header
+    }
+
+    /// How many requests have been written.
+    pub const fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// What has been lost.
+    pub const fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// What has been lost, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let Losses { times, streams, flags, names, ops, addresses } = self.losses;
+        let (format, unit) = (self.format, self.holds.time_unit_ns);
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: String| {
+            if count > 0 {
+                notes.push(text);
+            }
+        };
+        note(times, format!("the times of {times} requests were rounded down to {unit} ns"));
+        let why = match self.holds.streams {
+            Streams::Appearance => "numbers streams in the order of appearance",
+            Streams::None | Streams::Numbers => "has no streams",
+        };
+        note(streams, format!("the streams of {streams} requests change: {format} {why}"));
+        note(flags, format!("flags of {flags} requests are lost: {format} has no room for them"));
+        note(names, format!("the names of {names} streams are lost: {format} has none"));
+        for (op, count) in RequestOp::ALL.into_iter().zip(ops) {
+            let (requests, plural) = (show(count, "request"), plural(op));
+            note(count, format!("{requests} left out: {format} has no {plural}"));
+        }
+        let end = self.holds.end_sector;
+        let requests = show(addresses, "request");
+        note(addresses, format!("{requests} left out: addresses of {format} end at sector {end}"));
+        notes
+    }
+
+    /// The stream that readers will see.
+    fn stream_read_back(&mut self, stream: u16) -> u16 {
+        match self.holds.streams {
+            Streams::None => 0,
+            Streams::Numbers => stream,
+            Streams::Appearance => {
+                let place = usize::from(stream);
+                if self.appeared.len() <= place {
+                    self.appeared.resize(place + 1, None);
+                }
+                *self.appeared[place].get_or_insert_with(|| {
+                    let number = self.appearances;
+                    // The last of 65536 streams wraps, and no other comes after it.
+                    self.appearances = number.wrapping_add(1);
+                    number
+                })
+            }
+        }
+    }
+
+    fn misfit(&self, request: &Request) -> Option<Misfit> {
+        if !self.holds.ops.contains(&request.op) {
+            return Some(Misfit::Op);
+        }
+        let fits = request.end_sector().is_some_and(|end| end <= self.holds.end_sector);
+        (!fits).then_some(Misfit::Address)
+    }
+
+    fn refuse(&self, request: &Request, why: Misfit) -> WorkloadError {
+        let Request { arrival, first_sector, sectors, op, .. } = request;
+        let number = self.requests + 1;
+        let why = match why {
+            Misfit::Op => format!("has no {}", plural(*op)),
+            Misfit::Address => format!("has addresses up to sector {}", self.holds.end_sector),
+        };
+        WorkloadError::File {
+            file: self.name.clone(),
+            what: format!(
+                "request {number} does not fit, a {} of {sectors} sectors from sector \
+                 {first_sector} at {} ns: the format {} {why}",
+                op.name(),
+                arrival.as_ns(),
+                self.format
+            ),
+            fix: "choose another format, or leave such requests out with --lossy".to_owned(),
+        }
+    }
+}
+
+/// Appends text.
+pub(super) fn put(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
+    std::io::Write::write_fmt(out, text).expect("memory takes any bytes");
+}
+
+/// A time as decimal seconds, exactly.
+pub(super) struct Seconds(pub(super) Time);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0.as_ns();
+        write!(f, "{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
+    }
+}
+
+/// Why a request does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Misfit {
+    Op,
+    Address,
+}
+
+const fn plural(op: RequestOp) -> &'static str {
+    match op {
+        RequestOp::Read => "reads",
+        RequestOp::Write => "writes",
+        RequestOp::Trim => "trims",
+        RequestOp::Flush => "flushes",
+    }
+}
+
+fn show(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word} was") } else { format!("{count} {word}s were") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Where rows come from: lines of a text format, or the records of the binary one.
+
+use super::{Event, TraceKeys, TraceOptions};
+use crate::error::WorkloadError;
+use crate::format::binary::{self, Records};
+use crate::format::{self, Format, Parsed, ReaderOptions, RowError};
+use crate::input::Input;
+use crate::lines::Lines;
+
+/// The rows of a file, not yet placed.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// One row a line.
+    Text { lines: Lines, format: Box<dyn Format>, name: String },
+    /// One row a record.
+    Binary(Box<Records>),
+}
+
+/// What a row holds, or why it cannot be read.
+type Step = Result<Parsed, RowError>;
+
+impl Source {
+    /// Starts at the first row of `input`.
+    pub(super) fn open(
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
+        let bytes = input.open()?;
+        let mut lines = Lines::new(input.name(), bytes);
+        let reading = ReaderOptions { event: keys.event, split: options.split.as_deref() };
+        let wanted = options.format.as_deref();
+        let is_binary = match wanted {
+            Some(format) => format == binary::INFO.name,
+            None => lines.starts_with(&binary::MAGIC)?,
+        };
+        if is_binary {
+            if keys.skip_lines > 0 {
+                let what = format!("a binary trace has no lines, {}", keys.skip_lines);
+                let fix = "take the key out".to_owned();
+                return Err(WorkloadError::Key { key: "trace.skip_lines", what, fix });
+            }
+            binary::INFO.open(&reading)?;
+            return Ok(Self::Binary(Box::new(Records::open(lines)?)));
+        }
+        for _ in 0..keys.skip_lines {
+            lines.skip_line()?;
+        }
+        let info = format::resolve(&mut lines, wanted)?;
+        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name().to_owned() })
+    }
+
+    /// The name of the format.
+    pub(super) fn format_name(&self) -> &str {
+        match self {
+            Self::Text { name, .. } => name,
+            Self::Binary(_) => binary::INFO.name,
+        }
+    }
+
+    /// What messages call the file.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Text { lines, .. } => lines.name(),
+            Self::Binary(records) => records.name(),
+        }
+    }
+
+    /// The number of the line or record that was returned last.
+    #[inline]
+    pub(super) fn line(&self) -> u64 {
+        match self {
+            Self::Text { lines, .. } => lines.line(),
+            Self::Binary(records) => records.number(),
+        }
+    }
+
+    /// The next row.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
+    pub(super) fn next_row(&mut self) -> Result<Option<Step>, WorkloadError> {
+        match self {
+            Self::Text { lines, format, .. } => {
+                Ok(lines.next_filled()?.map(|line| format.parse(line)))
+            }
+            Self::Binary(records) => {
+                Ok(records.next_record()?.map(|record| record.map(Parsed::Request)))
+            }
+        }
+    }
+
+    /// What the values of the column that makes streams were.
+    pub(super) fn stream_names(&self) -> Vec<String> {
+        match self {
+            Self::Text { format, .. } => format.stream_names(),
+            Self::Binary(records) => records.stream_names().to_vec(),
+        }
+    }
+
+    /// The events of requests that were passed over, and how many.
+    pub(super) fn passed_over(&self) -> Vec<(Event, u64)> {
+        match self {
+            Self::Text { format, .. } => format.passed_over(),
+            Self::Binary(_) => Vec::new(),
+        }
+    }
+
+    /// An error in a row that was read earlier.
+    pub(super) fn error_at(&self, line: u64, what: String, fix: String) -> WorkloadError {
+        let file = self.name().to_owned();
+        match self {
+            Self::Text { .. } => WorkloadError::Row { file, line, what, fix },
+            Self::Binary(_) => WorkloadError::Record { file, record: line, what, fix },
+        }
+    }
+}
