@@ -129,6 +129,27 @@ pub(crate) enum TraceCommand {
     /// which they are named. What the format cannot hold is said.
     #[command(visible_alias = "generate")]
     Convert(TraceConvertArgs),
+    /// Writes a workload file whose requests have the statistics of a trace, and not its addresses
+    /// or times; shows how well they agree.
+    Fit(TraceFitArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceFitArgs {
+    /// A trace, a built-in workload's name or a workload file; - is standard input.
+    pub(crate) workload: String,
+    /// The workload file to write; its name ends in .toml.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Sets a key that says which requests there are, such as trace.time_order; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of the twin that is shown, and of a generated workload; default: 1.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Prints one JSON object instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

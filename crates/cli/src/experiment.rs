@@ -1,7 +1,7 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `stream` and `phase`. Where a file has several phases, the sections of the
+//! `pattern`, `mix`, `profile`, `stream` and `phase`. Where a file has several phases, the sections of the
 //! second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams, those of
 //! the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
@@ -15,8 +15,10 @@ use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
+use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
 use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
+use std::sync::Arc;
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 
 /// The pattern that `[pattern]` starts from where it names none.
@@ -43,6 +45,8 @@ pub(crate) enum Origin {
     Pattern,
     /// A mix, with the keys of `[mix]`.
     Mix,
+    /// The twin of a trace, with the keys of `[profile]`.
+    Profile(Arc<Profile>),
 }
 
 impl Origin {
@@ -53,6 +57,7 @@ impl Origin {
             Self::Generator => "generator",
             Self::Pattern => "pattern",
             Self::Mix => "mix",
+            Self::Profile(_) => "profile",
         }
     }
 
@@ -63,6 +68,7 @@ impl Origin {
             Self::Generator => "generated",
             Self::Pattern => "a pattern",
             Self::Mix => "a mix",
+            Self::Profile(_) => "the twin of a trace",
         }
     }
 }
@@ -79,6 +85,7 @@ pub(crate) struct StreamPlan {
     pub(crate) generator: GeneratorKeys,
     pub(crate) pattern: PatternKeys,
     pub(crate) mix: MixKeys,
+    pub(crate) profile: ProfileKeys,
 }
 
 impl StreamPlan {
@@ -94,6 +101,7 @@ impl StreamPlan {
             generator: base.keys,
             pattern: pattern.keys,
             mix: MixKeys::default(),
+            profile: ProfileKeys::default(),
             origin: Origin::Generator,
         };
         if origin == Origin::Pattern {
@@ -162,6 +170,10 @@ impl StreamPlan {
             Origin::Mix => {
                 Mix::new(&self.mix, seed, capacity_sectors).map(|mix| Source::Mix(Box::new(mix)))
             }
+            Origin::Profile(profile) => {
+                Twin::new(Arc::clone(profile), &self.profile, seed, capacity_sectors)
+                    .map(|twin| Source::Twin(Box::new(twin)))
+            }
         };
         source.map_err(|error| workload_error(&error))
     }
@@ -173,6 +185,7 @@ impl StreamPlan {
             "generator" => (GeneratorKeys::KEYS, "A generated workload."),
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
             "mix" => (MixKeys::KEYS, "A published mix of an enterprise workload."),
+            "profile" => (ProfileKeys::KEYS, "The twin of a trace."),
             _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
         }
     }
@@ -183,6 +196,7 @@ impl StreamPlan {
             "generator" => self.generator.set(key, value),
             "pattern" => self.pattern.set(key, value),
             "mix" => self.mix.set(key, value),
+            "profile" => self.profile.set(key, value),
             _ => self.keys.set(key, value),
         }
     }
@@ -193,13 +207,14 @@ impl StreamPlan {
             "generator" => self.generator.get(key),
             "pattern" => self.pattern.get(key),
             "mix" => self.mix.get(key),
+            "profile" => self.profile.get(key),
             _ => self.keys.get(key),
         }
     }
 }
 
 /// The sections of a stream; the last one is its own.
-const PARTS: [&str; 5] = ["trace", "generator", "pattern", "mix", "stream"];
+const PARTS: [&str; 6] = ["trace", "generator", "pattern", "mix", "profile", "stream"];
 
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
@@ -381,6 +396,8 @@ pub(crate) enum Source {
     Pattern(Box<Pattern>),
     /// A mix.
     Mix(Box<Mix>),
+    /// A twin.
+    Twin(Box<Twin>),
 }
 
 impl RequestSource for Source {
@@ -390,13 +407,14 @@ impl RequestSource for Source {
             Self::Generator(generator) => generator.next_request(),
             Self::Pattern(pattern) => pattern.next_request(),
             Self::Mix(mix) => mix.next_request(),
+            Self::Twin(twin) => twin.next_request(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
-            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) => Vec::new(),
+            Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) | Self::Twin(_) => Vec::new(),
         }
     }
 
@@ -406,6 +424,7 @@ impl RequestSource for Source {
             Self::Generator(generator) => generator.stats(),
             Self::Pattern(pattern) => pattern.stats(),
             Self::Mix(mix) => mix.stats(),
+            Self::Twin(twin) => twin.stats(),
         }
     }
 }

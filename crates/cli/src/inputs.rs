@@ -16,8 +16,8 @@ use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, WorkloadError};
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 7] =
-    ["trace", "generator", "pattern", "mix", "stream", "phase", "initial"];
+const WORKLOAD_TABLES: [&str; 8] =
+    ["trace", "generator", "pattern", "mix", "profile", "stream", "phase", "initial"];
 
 /// The seed where none is given.
 pub(crate) const DEFAULT_SEED: u64 = 1;

@@ -8,6 +8,7 @@ mod lanes;
 mod list;
 mod output;
 mod presets;
+mod profile;
 mod reproduce;
 mod run;
 mod simulate;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args),
+        Command::Trace(TraceCommand::Fit(args)) => trace::fit(&args),
         Command::List(args) => list::run(args.what),
     };
     match result {

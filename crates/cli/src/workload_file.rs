@@ -1,11 +1,12 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern` and `mix`, with the keys of a `stream` table; or it has an array
+//! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it has an array
 //! of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
 use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
 use crate::inputs::{is_toml, read_text, read_workload, wrong};
+use crate::profile;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
@@ -16,10 +17,12 @@ use flashyard_workload::generator::{BUILT_IN, BuiltIn};
 use flashyard_workload::mix::BuiltInMix;
 use flashyard_workload::pattern::BuiltInPattern;
 use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS};
+use flashyard_workload::profile::Profile;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The tables that say where requests come from.
-const ORIGINS: [&str; 4] = ["trace", "generator", "pattern", "mix"];
+const ORIGINS: [&str; 5] = ["trace", "generator", "pattern", "mix", "profile"];
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
@@ -271,11 +274,38 @@ impl Reader<'_> {
         if table.contains_key("mix") {
             return Origin::Mix;
         }
+        if table.contains_key("profile") {
+            return self.profile(table, extras, level);
+        }
         if !table.contains_key("generator") {
-            let what = "none of trace.path, [generator], [pattern] and [mix] says where requests come from";
+            let what = "none of trace.path, [generator], [pattern], [mix] and [profile] says where \
+                        requests come from";
             self.whole(table, level, what.to_string());
         }
         Origin::Generator
+    }
+
+    /// The fitted tables: in the file itself, or in the one that `profile.path` names.
+    fn profile(&mut self, table: &Table, extras: &Extras, level: Level) -> Origin {
+        let own = table.get("profile").and_then(Item::as_table_like);
+        let fitted = own.is_some_and(|own| own.contains_key("fitted"));
+        let found = match self.string(extras, "profile.path") {
+            Some(_) if fitted => {
+                let what = "profile.path: the tables are in this file; take one of them out";
+                self.problem(extras.line("profile.path"), what.to_string());
+                Profile::default()
+            }
+            Some(path) => profile::read(&beside(self.file, &path), self.problems),
+            None if fitted && level == Level::Root => {
+                profile::parse(self.file, self.text, self.problems)
+            }
+            None => {
+                let what = "[profile]: it needs path = \"FILE\", a file that flashyard trace fit wrote";
+                self.whole(table, level, what.to_string());
+                Profile::default()
+            }
+        };
+        Origin::Profile(Arc::new(found))
     }
 
     /// The streams of the workload that a phase names.
@@ -336,6 +366,8 @@ fn extras(level: Level, several: bool) -> Vec<&'static str> {
         "generator.base",
         "pattern.base",
         "mix.base",
+        "profile.path",
+        "profile.fitted",
     ];
     match level {
         Level::Root => all.push("initial.map_lines"),

@@ -1,155 +1,94 @@
 //! `flashyard reproduce drs --twins`: whether traces and their fitted twins rank policies alike.
 
-use super::drs::Job;
-use super::drs::{Results, ratio, run_jobs};
+use super::drs::{FILE, Job, Results, ratio, run_jobs};
 use super::study::{Loaded, Study};
 use crate::args::ReproduceArgs;
 use crate::inputs::{workload_error, wrong};
-use crate::output::{print, table};
+use crate::output::{json, print, table};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
-use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
-use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
+use flashyard_workload::RequestSource;
+use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Mean latencies closer than this are a tie: neither policy is called the faster one.
+/// Mean latencies closer than this are a tie: neither policy is called the faster one. Shifting the
+/// arrivals of a trace by a fraction of a millisecond moves a ratio about as much.
 const TIE: f64 = 0.02;
 
-/// Requests in memory, as a source.
-struct InMemory<'a> {
-    requests: std::slice::Iter<'a, Request>,
-    read: u64,
-}
-
-impl RequestSource for InMemory<'_> {
-    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        let next = self.requests.next().copied();
-        self.read += u64::from(next.is_some());
-        Ok(next)
-    }
-
-    fn stats(&self) -> SourceStats {
-        SourceStats { requests: self.read, clock_epochs: 1, ..SourceStats::default() }
-    }
-}
-
-/// The twin of a workload.
-fn twin(loaded: &Loaded, seed: u64, capacity: u64) -> Result<Loaded> {
-    let mut source = InMemory { requests: loaded.requests.iter(), read: 0 };
-    let failed = |error| workload_error(&error);
-    let profile = Profile::fit(&mut source).map_err(failed)?;
-    let profile = profile.ok_or_else(|| wrong(&format!("{}: it is empty", loaded.name)))?;
-    if std::env::var("DBG").is_ok() && seed == 1 {
-        let js = serde_json::to_string(&profile)?;
-        let moves: usize =
-            profile.phase.iter().map(|p| p.moves.iter().map(|r| r.len() / 2).sum::<usize>()).sum();
-        crate::output::remark(&format!(
-            "{:10} json {} symbols {} phases {} moves {}",
-            loaded.name,
-            js.len(),
-            profile.symbols.len(),
-            profile.phase.len(),
-            moves
-        ));
-    }
-    let keys = ProfileKeys::default();
-    let mut twin = Twin::new(Arc::new(profile), &keys, seed, Some(capacity)).map_err(failed)?;
-    let mut requests = Vec::with_capacity(loaded.requests.len());
-    while let Some(request) = twin.next_request().map_err(failed)? {
-        requests.push(request);
-    }
-    if std::env::var("DBG").is_ok() {
-        if seed == 1 {
-            for (what, list) in [("trace", &loaded.requests), ("twin", &requests)] {
-                let text: String = list
-                    .iter()
-                    .map(|r| {
-                        format!(
-                            "{} {} {} {}\n",
-                            r.arrival.as_ns(),
-                            r.op as u8,
-                            r.first_sector,
-                            r.sectors
-                        )
-                    })
-                    .collect();
-                std::fs::write(format!("{}.{what}", loaded.name), text)?;
-            }
-        }
-        let info = |r: &[Request]| {
-            let mut s = InMemory { requests: r.iter(), read: 0 };
-            flashyard_workload::Info::collect(&mut s).unwrap()
-        };
-        let (a, b) = (info(&loaded.requests), info(&requests));
-        let r =
-            |x: Option<f64>, y: Option<f64>| 100.0 * (y.unwrap_or(0.0) / x.unwrap_or(1.0) - 1.0);
-        crate::output::remark(&format!(
-            "{:10} s{seed} n {} {} dur {} kib {:.2} {:.2} seq {:.1}->{:.1} foot {:+.1}% cv {:+.1}% disp {}",
-            loaded.name,
-            b.requests as i64 - a.requests as i64,
-            b.writes as i64 - a.writes as i64,
-            b.duration_ns as i64 - a.duration_ns as i64,
-            r(a.read_kib_mean, b.read_kib_mean),
-            r(a.write_kib_mean, b.write_kib_mean),
-            a.sequential_percent.unwrap(),
-            b.sequential_percent.unwrap(),
-            r(Some(a.footprint_mib), Some(b.footprint_mib)),
-            r(a.interarrival_cv, b.interarrival_cv),
-            (0..4)
-                .map(|i| format!(
-                    "{:.1}:{:+.0}% ",
-                    a.dispersion[i].index.unwrap(),
-                    r(a.dispersion[i].index, b.dispersion[i].index)
-                ))
-                .collect::<String>()
-        ));
-    }
-    Ok(Loaded { name: loaded.name.clone(), requests })
-}
-
-/// Runs the traces and their twins, and prints both.
+/// Fits each workload, runs it and its twins, and prints both.
 pub(crate) fn run(args: &ReproduceArgs, twins: u64) -> Result<()> {
-    let study = Study::parse(super::drs::FILE)?;
-    let (_device, keys) = study.device(args)?;
+    if twins == 0 {
+        return Err(wrong("--twins 0: at least one twin of each workload is needed"));
+    }
+    let study = Study::parse(FILE)?;
+    let (device, keys) = study.device(args)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
     let loaded = study.load(args.traces.as_deref(), capacity)?;
-    let real = ratios(&study, &keys, &loaded, args.check)?;
-    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; study.policies.len()]; loaded.len()];
+    let profiles = loaded.iter().map(fitted).collect::<Result<Vec<_>>>()?;
+    let traces = ratios(&study, &keys, &loaded, args.check)?;
+    let mut means = vec![vec![0.0; study.policies.len()]; loaded.len()];
     for seed in 1..=twins {
-        let made =
-            loaded.iter().map(|one| twin(one, seed, capacity)).collect::<Result<Vec<_>>>()?;
-        for (sums, found) in sums.iter_mut().zip(ratios(&study, &keys, &made, args.check)?) {
-            sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found / twins as f64);
+        let made = profiles.iter().zip(&loaded).map(|(profile, loaded)| {
+            let requests = twin(profile, seed, capacity)?;
+            Ok(Loaded { name: loaded.name.clone(), requests })
+        });
+        let made = made.collect::<Result<Vec<_>>>()?;
+        for (means, found) in means.iter_mut().zip(ratios(&study, &keys, &made, args.check)?) {
+            means.iter_mut().zip(found).for_each(|(mean, found)| *mean += found / twins as f64);
         }
     }
-    let mut header = vec!["mean read latency / RCF", "of"];
-    header.extend(study.policies.iter().map(String::as_str));
-    header.push("order");
-    let mut all = table::table(&header);
-    for (index, loaded) in loaded.iter().enumerate() {
-        for (of, ratios) in [("trace", &real[index]), ("twin", &sums[index])] {
-            let mut cells = vec![loaded.name.clone(), of.to_string()];
-            cells.extend(ratios.iter().map(|&one| ratio(one)));
-            cells.push(order(&study.policies, ratios));
-            all.add_row(cells);
-        }
+    let rows = loaded.iter().zip(traces.into_iter().zip(means));
+    let rows: Vec<Row> = rows.map(|(loaded, (trace, twin))| Row { name: &loaded.name, trace, twin }).collect();
+    if args.json {
+        let object = object(&study.policies, &rows, args, (&device, twins));
+        return print(&serde_json::to_string_pretty(&object)?);
     }
-    print(&table::render(&all))
+    print(&text(&study.policies, &rows, twins))
 }
 
-fn order(policies: &[String], ratios: &[f64]) -> String {
-    let mut places: Vec<usize> = (0..ratios.len()).collect();
-    places.sort_by(|&a, &b| ratios[a].total_cmp(&ratios[b]));
-    let mut text = policies[places[0]].clone();
-    for pair in places.windows(2) {
-        let tie = ratios[pair[1]] / ratios[pair[0]] - 1.0 < TIE;
-        text += if tie { " = " } else { " < " };
-        text += &policies[pair[1]];
-    }
-    text
+/// A workload: mean read latencies by policy, over that of the first one.
+struct Row<'a> {
+    name: &'a str,
+    trace: Vec<f64>,
+    twin: Vec<f64>,
 }
 
+impl Row<'_> {
+    /// Pairs of policies that trace and twin rank differently: one of them calls the first faster,
+    /// the other the second. A tie agrees with either.
+    fn differences(&self) -> Vec<(usize, usize)> {
+        let faster = |ratios: &[f64], a: usize, b: usize| ratios[a] * (1.0 + TIE) <= ratios[b];
+        let policies = 0..self.trace.len();
+        let pairs = policies.clone().flat_map(|a| policies.clone().map(move |b| (a, b)));
+        pairs
+            .filter(|&(a, b)| faster(&self.trace, a, b) && faster(&self.twin, b, a))
+            .collect()
+    }
+}
+
+/// The profile of a workload.
+fn fitted(loaded: &Loaded) -> Result<Arc<Profile>> {
+    let mut fitter = Fitter::new();
+    loaded.requests.iter().for_each(|request| fitter.add(request));
+    let profile = fitter.finish();
+    profile.map(Arc::new).ok_or_else(|| wrong(&format!("{}: it has no requests", loaded.name)))
+}
+
+/// The requests of a twin.
+fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>> {
+    let keys = ProfileKeys::default();
+    let mut requests = Vec::new();
+    let mut twin = Twin::new(Arc::clone(profile), &keys, seed, Some(capacity))
+        .map_err(|error| workload_error(&error))?;
+    while let Some(request) = twin.next_request().map_err(|error| workload_error(&error))? {
+        requests.push(request);
+    }
+    Ok(requests)
+}
+
+/// Mean read latencies by workload and policy, over that of the first policy.
 fn ratios(
     study: &Study,
     keys: &DeviceKeys,
@@ -164,15 +103,85 @@ fn ratios(
     }
     let mut reports = run_jobs("policies", &jobs, loaded, check)?;
     let row = |_| {
-        let means: Vec<f64> = reports
-            .by_ref()
-            .take(study.policies.len())
-            .map(|report| Results::mean(&report, "read"))
-            .collect();
-        if std::env::var("DBG").is_ok() {
-            crate::output::remark(&format!("rcf us {:.0}", means[0] / 1e3));
-        }
+        let reports = reports.by_ref().take(study.policies.len());
+        let means: Vec<f64> = reports.map(|report| Results::mean(&report, "read")).collect();
         means.iter().map(|mean| mean / means[0]).collect()
     };
     Ok(loaded.iter().map(row).collect())
+}
+
+/// The policies from the fastest on; `=` between neighbours that tie.
+fn order(policies: &[String], ratios: &[f64]) -> String {
+    let mut places: Vec<usize> = (0..ratios.len()).collect();
+    places.sort_by(|&a, &b| ratios[a].total_cmp(&ratios[b]));
+    let mut text = policies[places[0]].clone();
+    for pair in places.windows(2) {
+        let tie = ratios[pair[1]] < ratios[pair[0]] * (1.0 + TIE);
+        text += if tie { " = " } else { " < " };
+        text += &policies[pair[1]];
+    }
+    text
+}
+
+/// How the twins differ, in words.
+fn verdict(policies: &[String], row: &Row) -> String {
+    let pairs: Vec<String> = row
+        .differences()
+        .into_iter()
+        .map(|(a, b)| format!("{} before {}", policies[b], policies[a]))
+        .collect();
+    if pairs.is_empty() { "alike".to_string() } else { format!("twin: {}", pairs.join(", ")) }
+}
+
+fn text(policies: &[String], rows: &[Row], twins: u64) -> String {
+    let mut header = vec!["mean read latency / RCF", "of"];
+    header.extend(policies.iter().map(String::as_str));
+    header.extend(["from the fastest on", "ranked"]);
+    let mut all = table::table(&header);
+    for row in rows {
+        let twin = (if twins == 1 { "twin" } else { "twins" }, &row.twin, verdict(policies, row));
+        for (of, ratios, verdict) in [("trace", &row.trace, String::new()), twin] {
+            let mut cells = vec![row.name.to_string(), of.to_string()];
+            cells.extend(ratios.iter().map(|&one| ratio(one)));
+            cells.extend([order(policies, ratios), verdict]);
+            all.add_row(cells);
+        }
+    }
+    let alike = rows.iter().filter(|row| row.differences().is_empty()).count();
+    let drs = rows[0].trace.len() - 1;
+    let apart: f64 = rows.iter().map(|row| (row.trace[drs] - row.twin[drs]).abs()).sum();
+    format!(
+        "{}\n{alike} of {} ranked alike; latencies within {:.0} % of one another are a tie, and a tie \
+         agrees with either order. Twins: the mean of the ratios of seeds 1 to {twins}.\n\
+         {}: mean distance of the twins' ratio from the trace's {:.3}\n",
+        table::render(&all),
+        rows.len(),
+        100.0 * TIE,
+        policies[drs],
+        apart / rows.len() as f64,
+    )
+}
+
+fn object(policies: &[String], rows: &[Row], args: &ReproduceArgs, run: (&str, u64)) -> Value {
+    let of = |ratios: &[f64]| -> serde_json::Map<String, Value> {
+        policies.iter().cloned().zip(ratios.iter().map(|&ratio| json!(ratio))).collect()
+    };
+    let rows = rows.iter().map(|row| {
+        let pairs = row.differences().into_iter().map(|(a, b)| [&policies[a], &policies[b]]);
+        json!({
+            "name": row.name,
+            "trace": of(&row.trace),
+            "twins": of(&row.twin),
+            "ranked_differently": pairs.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "schema_version": json::SCHEMA_VERSION,
+        "study": "drs twins",
+        "device": run.0,
+        "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),
+        "twins": run.1,
+        "tie": TIE,
+        "read_mean_over_rcf": rows.collect::<Vec<_>>(),
+    })
 }

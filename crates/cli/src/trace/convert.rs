@@ -22,7 +22,7 @@ use std::path::Path;
 const BINARY_EXTENSION: &str = "fyt";
 
 /// The sections of keys that say which requests there are.
-const SECTIONS: [&str; 4] = ["trace.", "generator.", "pattern.", "mix."];
+pub(super) const SECTIONS: [&str; 5] = ["trace.", "generator.", "pattern.", "mix.", "profile."];
 
 /// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 16;
@@ -180,7 +180,7 @@ fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<
         |setting: &str| SECTIONS.iter().any(|section| setting.starts_with(section));
     if let Some((_, setting)) = set.iter().find(|(_, setting)| !is_of_requests(setting)) {
         return Err(wrong(&format!(
-            "--set {setting}: only [trace], [generator], [pattern] and [mix] matter here"
+            "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
         )));
     }
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);

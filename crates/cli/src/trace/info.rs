@@ -1,5 +1,6 @@
 //! `flashyard trace info`: what a workload holds, alone or beside another one.
 
+use super::convert::SECTIONS;
 use crate::args::TraceInfoArgs;
 use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
@@ -11,11 +12,10 @@ use serde_json::{Value, json};
 
 /// Runs `flashyard trace info`.
 pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
-    let workload =
-        |setting: &str| ["trace.", "generator.", "pattern."].iter().any(|s| setting.starts_with(s));
+    let workload = |setting: &str| SECTIONS.iter().any(|s| setting.starts_with(s));
     if let Some(setting) = args.set.iter().find(|setting| !workload(setting)) {
         return Err(wrong(&format!(
-            "--set {setting}: only [trace], [generator] and [pattern] matter here"
+            "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
         )));
     }
     match &args.compare {

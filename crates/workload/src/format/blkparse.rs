@@ -14,9 +14,11 @@
 //!
 //! RWBS holds F where a flush comes first; R, W, D (discard) or N (nothing, which with F is a
 //! flush); F for force unit access; then A (readahead), S (synchronous), M (metadata), and of old
-//! kernels B (barrier) and E (secure), which are not used. A write of no sectors behind F is a flush.
+//! kernels B (barrier) and E (secure), which are not used. A write of no sectors behind F is a
+//! flush.
 //! Tools that print the operations of the kernel by the same letters write FF for a flush, DE for a
-//! secure erase and WZ for write zeroes: all of them are understood. Operations of zones are refused.
+//! secure erase and WZ for write zeroes: all of them are understood. Operations of zones are
+//! refused.
 //!
 //! A completion names no process, and its CPU and process number are those of whom it interrupts.
 
@@ -66,7 +68,14 @@ const OTHER_ACTIONS: &[&[u8]] =
 
 /// What lines of the summary start with.
 const SUMMARY: &[&[u8]] = &[
-    b"CPU", b"Total (", b"Throughput ", b"Events (", b"Skips: ", b"Input file ", b"Read", b"IO ",
+    b"CPU",
+    b"Total (",
+    b"Throughput ",
+    b"Events (",
+    b"Skips: ",
+    b"Input file ",
+    b"Read",
+    b"IO ",
     b"PC Read",
 ];
 
@@ -225,9 +234,7 @@ impl Blkparse {
                 let sectors = sector_count("sectors", column(&mut rest))?;
                 (op, flags, whole("sector", sector)?, sectors)
             }
-            Some(_) if flush || flags.has(Flags::PREFLUSH) => {
-                (RequestOp::Flush, Flags::NONE, 0, 0)
-            }
+            Some(_) if flush || flags.has(Flags::PREFLUSH) => (RequestOp::Flush, Flags::NONE, 0, 0),
             _ => return Ok(Parsed::Other),
         };
         let stream = self.stream([device, cpu, pid], process)?;
@@ -451,7 +458,10 @@ mod tests {
             let mut reader = open(Event::Queue, split);
             let found: Vec<u16> =
                 requests(&mut *reader, &rows).iter().map(|record| record.stream).collect();
-            assert_eq!((found, reader.stream_names()), (streams.to_vec(), names.into_iter().map(str::to_owned).collect()));
+            assert_eq!(
+                (found, reader.stream_names()),
+                (streams.to_vec(), names.into_iter().map(str::to_owned).collect())
+            );
         }
     }
 

@@ -134,7 +134,11 @@ mod tests {
         for flags in 0..=0x3f_u32 {
             let wanted = if flags & 1 == 1 { RequestOp::Read } else { RequestOp::Write };
             for text in [format!("{flags:x}"), format!("{flags:X}"), format!("{flags:#x}")] {
-                assert_eq!(parse(&INFO, &format!("0.5 0 8 8 {text}")).unwrap().op, wanted, "{text}");
+                assert_eq!(
+                    parse(&INFO, &format!("0.5 0 8 8 {text}")).unwrap().op,
+                    wanted,
+                    "{text}"
+                );
             }
         }
     }

@@ -90,7 +90,8 @@ fn recognises(line: &[u8]) -> bool {
     let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
     let about_file = |action: &[u8]| matches!(action, b"add" | b"open" | b"close");
     let request = |columns: &[&[u8]]| {
-        (matches!(action(columns[0]), Ok(Action::Request(_) | Action::Other)) || columns[0] == b"wait")
+        (matches!(action(columns[0]), Ok(Action::Request(_) | Action::Other))
+            || columns[0] == b"wait")
             && integer(columns[1]).is_ok()
             && integer(columns[2]).is_ok()
     };
@@ -175,7 +176,9 @@ impl Format for Fio {
             fix: HEADER_FIX.to_owned(),
         })?;
         let (time_ns, row, count) = match version {
-            Version::Two => (self.waited_ns, [columns[0], columns[1], columns[2], columns[3]], count),
+            Version::Two => {
+                (self.waited_ns, [columns[0], columns[1], columns[2], columns[3]], count)
+            }
             Version::Three => (
                 micros("time", columns[0])?,
                 [columns[1], columns[2], columns[3], columns[4]],
@@ -301,9 +304,10 @@ mod tests {
     fn in_version_2_only_waits_move_the_clock() {
         let rows = ["f read 0 512", "f wait 7 0", "f read 0 512", "g wait 1000 0", "f read 0 512"];
         let rows = read(2, &rows);
-        assert_eq!([&rows[0], &rows[2], &rows[4]].map(|row| record(row).time_ns), [
-            0, 7_000, 1_007_000
-        ]);
+        assert_eq!(
+            [&rows[0], &rows[2], &rows[4]].map(|row| record(row).time_ns),
+            [0, 7_000, 1_007_000]
+        );
         assert_eq!([&rows[1], &rows[3]], [&Ok(Parsed::Other), &Ok(Parsed::Other)]);
     }
 
@@ -334,7 +338,8 @@ mod tests {
 
     #[test]
     fn both_versions_are_detected() {
-        let two = [&b"fio version 2 iolog"[..], b"/a/b.c add", b"/a/b.c open", b"/a/b.c read 0 512"];
+        let two =
+            [&b"fio version 2 iolog"[..], b"/a/b.c add", b"/a/b.c open", b"/a/b.c read 0 512"];
         assert_eq!(FormatInfo::detect(&two).unwrap().name, "fio");
         assert_eq!(FormatInfo::detect(&two[..1]).unwrap().name, "fio");
     }

@@ -18,15 +18,17 @@ use crate::RequestSource;
 use crate::error::WorkloadError;
 
 /// Keeps a profile's file below about 40 kB.
-const LIMITS: Limits = Limits { least_requests: 250, most_moves: 3_400 };
+const LIMITS: Limits = Limits { least_requests: 250, most_moves: 2_600 };
 
 /// Distinct sizes of an operation that are kept exactly; of more, neighbours become one.
 const MOST_SIZES: usize = 512;
+/// Distinct sizes of an operation at which neighbours become one while reading.
+const SIZES_READING: usize = 8_192;
 
 impl Profile {
     /// Reads `source` to its end and counts. A trace without requests has no profile.
     pub fn fit(source: &mut (impl RequestSource + ?Sized)) -> Result<Option<Self>, WorkloadError> {
-        let mut fit = Fit::new();
+        let mut fit = Fitter::new();
         while let Some(request) = source.next_request()? {
             fit.add(&request);
         }
@@ -48,8 +50,9 @@ struct PlaceCounts {
     sectors: Tally,
 }
 
+/// Counts requests, for a profile; in bounded memory.
 #[derive(Clone, Debug)]
-struct Fit {
+pub struct Fitter {
     last_ns: Option<u64>,
     /// The number of each symbol, in the order of their appearance, and how often it was seen.
     symbols: BTreeMap<Symbol, (u16, u64)>,
@@ -65,8 +68,15 @@ struct Fit {
     span_sectors: u64,
 }
 
-impl Fit {
-    fn new() -> Self {
+impl Default for Fitter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fitter {
+    /// Nothing counted yet.
+    pub fn new() -> Self {
         Self {
             last_ns: None,
             symbols: BTreeMap::new(),
@@ -82,7 +92,8 @@ impl Fit {
         }
     }
 
-    fn add(&mut self, request: &Request) {
+    /// Counts a request. Arrivals MUST NOT decrease.
+    pub fn add(&mut self, request: &Request) {
         let now = request.arrival.as_ns();
         let gap = now - self.last_ns.unwrap_or(now);
         let op = request.op as usize;
@@ -92,6 +103,13 @@ impl Fit {
             size = size_class(sectors, &SIZE_BOUNDS);
             kind = self.add_place(request);
             *self.sizes[op].entry(sectors).or_default() += 1;
+            if self.sizes[op].len() > SIZES_READING {
+                let fewer = coarsen(pairs(&self.sizes[op]), &SIZE_BOUNDS);
+                self.sizes[op].clear();
+                for [size, count] in fewer {
+                    *self.sizes[op].entry(size).or_default() += count;
+                }
+            }
         }
         self.load_ns = self.load_ns.saturating_sub(gap);
         let load = LOAD_BOUNDS_NS.partition_point(|&bound| bound <= self.load_ns);
@@ -147,7 +165,8 @@ impl Fit {
         kind
     }
 
-    fn finish(self) -> Option<Profile> {
+    /// The profile; none without requests.
+    pub fn finish(self) -> Option<Profile> {
         self.last_ns?;
         let segments = self.segments.finish();
         let mut bounds = Bounds::finest();
@@ -176,13 +195,18 @@ impl Fit {
             places.push(Places { op, kind, ranks, pages, sectors });
         }
         let sizes = self.sizes.iter().enumerate().filter(|(_, sizes)| !sizes.is_empty());
-        let sizes = sizes.map(|(op, sizes)| Sizes { op: op as u64, sectors: pairs(sizes) });
+        let sizes: Vec<Sizes> = sizes
+            .map(|(op, sizes)| Sizes {
+                op: op as u64,
+                sectors: coarsen(pairs(sizes), &bounds.sizes),
+            })
+            .collect();
         Some(Profile {
             version: VERSION,
             span_sectors: self.span_sectors.div_ceil(ZONE_SECTORS) * ZONE_SECTORS,
             first: u64::from(names[usize::from(self.first)]),
             gaps: self.gaps.tables(&bounds.gaps),
-            sizes: sizes.collect(),
+            sizes,
             places,
             phase: phases(&segments, &names, &traits, TRAITS, LIMITS),
             symbols,
@@ -198,8 +222,24 @@ impl Fit {
 pub(super) const ELSEWHERE_LABELS: usize = 2 * RANKS + 1;
 
 fn pairs(tally: &Tally) -> Vec<[u64; 2]> {
-    let _ = MOST_SIZES;
     tally.iter().map(|(&label, &count)| [label, count]).collect()
+}
+
+/// Joins neighbours of one class, the two that have the fewest requests together first, until no
+/// more than [`MOST_SIZES`] sizes are left. The joined size is the mean, rounded.
+fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
+    let class = |size: [u64; 2]| size_class(size[0], bounds);
+    while sizes.len() > MOST_SIZES {
+        let pairs = (0..sizes.len() - 1).filter(|&i| class(sizes[i]) == class(sizes[i + 1]));
+        let Some(first) = pairs.min_by_key(|&i| sizes[i][1] + sizes[i + 1][1]) else { break };
+        let next = sizes.remove(first + 1);
+        let one = &mut sizes[first];
+        let count = one[1] + next[1];
+        let sum = u128::from(one[0]) * u128::from(one[1]) + u128::from(next[0]) * u128::from(next[1]);
+        let mean = (sum + u128::from(count / 2)) / u128::from(count);
+        *one = [u64::try_from(mean).expect("between the two"), count];
+    }
+    sizes
 }
 
 /// The bounds of the classes that symbols are made of.

@@ -4,12 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// The version of the tables: the classes that the counts refer to.
 pub(super) const VERSION: u64 = 1;
-/// Requests of a profile.
-const MAX_REQUESTS: u64 = 1_000_000_000_000;
-/// Times: 2^62 ns, as those of traces.
-const MAX_NS: u64 = 1 << 62;
-/// Sectors of the span: 8 EiB.
-const MAX_SPAN: u64 = 1 << 54;
 
 /// A measured trace, without its addresses and times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,14 +82,30 @@ pub struct Phase {
     pub moves: Vec<Vec<u64>>,
 }
 
-/// A part of a phase.
+/// A part of a phase; in a file a row: the duration, then the counts without zeros at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub struct Segment {
     /// Time before its first request (after the one before) to its last, in nanoseconds.
     pub duration_ns: u64,
-    /// How many requests have each trait.
+    /// How many requests have each trait: three for each class of gap that segments tell apart, of
+    /// reads, of large writes and of anything else.
     pub counts: Vec<u64>,
+}
+
+impl From<Vec<u64>> for Segment {
+    fn from(mut row: Vec<u64>) -> Self {
+        let duration_ns = if row.is_empty() { 0 } else { row.remove(0) };
+        Self { duration_ns, counts: row }
+    }
+}
+
+impl From<Segment> for Vec<u64> {
+    fn from(segment: Segment) -> Self {
+        let used = segment.counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        let counts = segment.counts.into_iter().take(used);
+        std::iter::once(segment.duration_ns).chain(counts).collect()
+    }
 }
 
 impl Segment {
@@ -123,7 +133,7 @@ impl Profile {
         self.segments().map(|segment| segment.duration_ns).sum()
     }
 
-    fn segments(&self) -> impl Iterator<Item = &Segment> {
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.phase.iter().flat_map(|phase| &phase.segments)
     }
 }

@@ -1,6 +1,5 @@
 //! Requests made of a profile.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -12,7 +11,7 @@ use super::gaps::GapDecks;
 use super::history::PAGE_SECTORS;
 use super::keys::ProfileKeys;
 use super::places::Places;
-use super::tables::Profile;
+use super::tables::{Profile, Segment};
 use super::walk::{Guide, Traits, Walk};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
@@ -20,6 +19,9 @@ use crate::{RequestSource, SourceStats};
 
 /// How much later than planned a request arrives at most.
 const MOST_LATE_NS: u64 = 250_000_000;
+
+/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
+const LAST_ARRIVAL_NS: u128 = 1 << 62;
 
 /// Sectors of a MiB.
 const MIB_SECTORS: u64 = 2_048;
@@ -103,37 +105,31 @@ impl Chain {
         self.walk = Walk::new(moves, self.start, &mut self.guide);
     }
 
-    /// Goes to the next symbol. Returns the size of the request of the symbol before, chosen so that
-    /// the next request meets the load that it should, and the gap between the two.
+    /// Goes to the next symbol. Returns the size of the request of the symbol before and the gap
+    /// between the two: rather one after which the next request meets the load that it should.
     fn next(&mut self, profile: &Profile, phase: usize) -> (u32, u64) {
         if self.walk.left() == 0 {
             self.start(profile, phase);
         }
         let before = self.at;
         self.at = self.walk.next(&mut self.guide, &mut self.random).expect("a phase has moves");
-        let Traits { gap: (shortest, longest), load: (idle, busy), .. } =
-            self.guide.symbols[self.at];
-        let loads = idle.saturating_add(shortest)..busy.saturating_add(longest);
-        let sectors = self.size(profile, before, loads);
+        let sectors = self.size(profile, before);
         let (least, most) = self.guide.symbols[self.at].gaps(self.guide.load_ns);
         let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most);
         self.guide.load_ns = self.guide.load_ns.saturating_sub(gap);
         (sectors, gap)
     }
 
-    /// The size of a request of this symbol, rather one after which the load is one of `loads`.
-    fn size(&mut self, profile: &Profile, symbol: usize, loads: Range<u64>) -> u32 {
+    /// The size of a request of this symbol.
+    fn size(&mut self, profile: &Profile, symbol: usize) -> u32 {
         let [op, size, ..] = profile.symbols[symbol].map(index);
         if RequestOp::ALL[op] == RequestOp::Flush {
             return 0;
         }
-        let before = self.guide.load_ns;
-        let load = |sectors: u64| {
-            before.saturating_add(work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS)))
-        };
         let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
-        let sectors = sizes.deal_if(&mut self.size_random, |_| true).expect("sizes were checked");
-        self.guide.load_ns = load(sectors);
+        let sectors = sizes.deal(&mut self.size_random).expect("sizes were checked");
+        let work = work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS));
+        self.guide.load_ns = self.guide.load_ns.saturating_add(work);
         u32::try_from(sectors).expect("sizes were checked")
     }
 }
@@ -174,15 +170,21 @@ impl Clock {
         self.sums[pace_of(gap_ns)] += u128::from(gap_ns);
     }
 
-    /// No sum reaches 2^64, so no product overflows.
+    /// The time that the sums so far stand for.
     fn now(&self) -> u128 {
         let parts = |sums: &Sums| {
             let (fixed, stretched) = sums.split_at(self.from);
             (fixed.iter().sum::<u128>(), stretched.iter().sum::<u128>())
         };
         let ((fixed, stretched), (all_fixed, all)) = (parts(&self.sums), parts(&self.totals));
-        self.start_ns + fixed + stretched * (self.duration_ns - all_fixed) / all.max(1)
+        self.start_ns + fixed + part_of(self.duration_ns - all_fixed, stretched, all)
     }
+}
+
+/// `span * part / all`, where part <= all and span < 2^64; large sums are rounded so that it fits.
+fn part_of(span: u128, part: u128, all: u128) -> u128 {
+    let shift = (128 - all.leading_zeros()).saturating_sub(64);
+    span * (part >> shift) / (all >> shift).max(1)
 }
 
 impl Twin {
@@ -194,14 +196,30 @@ impl Twin {
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
         let span = span(&profile, keys, capacity_sectors)?;
+        let requests = if keys.requests == 0 { profile.requests() } else { keys.requests };
+        if profile.phase.is_empty() && requests > 1 {
+            return Err(WorkloadError::Key {
+                key: "profile.requests",
+                what: format!("{requests} requests cannot be made after a trace of one"),
+                fix: "fit a longer trace, or leave it 0".to_owned(),
+            });
+        }
+        let end_ns = end_ns(&profile, requests);
+        if u128::from(end_ns) * u128::from(keys.time_scale) > LAST_ARRIVAL_NS * 1_000_000 {
+            return Err(WorkloadError::Key {
+                key: "profile.time_scale",
+                what: "the last request arrives past 146 years".to_owned(),
+                fix: "lower it, or profile.requests".to_owned(),
+            });
+        }
         Ok(Self {
-            requests: if keys.requests == 0 { profile.requests() } else { keys.requests },
+            requests,
             position: Position::default(),
             chain: Chain::new(&profile, seed),
             clock: Clock::default(),
             arrival_ns: 0,
             load_ns: 0,
-            end_ns: profile.duration_ns(),
+            end_ns,
             places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
@@ -211,12 +229,7 @@ impl Twin {
 
     /// Goes to the next segment that has requests in a twin of this length.
     fn next_segment(&mut self) {
-        let fitted_all = u128::from((self.profile.requests() - 1).max(1));
-        let moves = u128::from(self.requests - 1);
-        let share = |fitted: u64| {
-            let part = moves * u128::from(fitted) / fitted_all;
-            u64::try_from(part).expect("a part of the requests")
-        };
+        let share = Share::new(&self.profile, self.requests);
         while self.position.left == 0 {
             let Position { mut phase, mut segment, fitted, .. } = self.position;
             if segment == self.profile.phase[phase].segments.len() {
@@ -228,9 +241,8 @@ impl Twin {
             }
             let row = &self.profile.phase[phase].segments[segment];
             let behind = fitted + row.requests();
-            let left = share(behind) - share(fitted);
-            let duration_ns =
-                u128::from(row.duration_ns) * u128::from(left) / u128::from(row.requests());
+            let left = share.of(behind) - share.of(fitted);
+            let duration_ns = share.duration_ns(row, left);
             self.chain.guide.want(&row.counts);
             self.position = Position { phase, segment, fitted: behind, left };
             let start_ns = self.clock.start_ns + self.clock.duration_ns;
@@ -240,22 +252,26 @@ impl Twin {
     }
 
     /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
-    /// meet more load than its class allows. What is late so is made up for in the next pauses.
+    /// meet more load than its class allows, by [`MOST_LATE_NS`] at most. What is late so is made up
+    /// for in the next pauses, not inside bursts. Where waiting that long does not help, it does not
+    /// wait.
     fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
         let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
         let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
         let load = self.load_ns.saturating_add(work);
-        let (least, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
-        let planned = u64::try_from(self.clock.now()).expect("times were checked");
-        let latest = planned.saturating_add(MOST_LATE_NS).min(self.end_ns);
+        let (wait, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
+        let wait = if wait > MOST_LATE_NS { 0 } else { wait };
         let in_burst = if pace_of(gap_ns) < FIRST_PAUSE { gap_ns } else { 0 };
-        let wanted = self.arrival_ns.saturating_add(least.max(in_burst));
-        let next = if wanted <= latest { wanted } else { self.arrival_ns }.max(planned);
+        let planned = u64::try_from(self.clock.now()).expect("times were checked");
+        let next = if self.stats.requests + 1 == self.requests {
+            self.end_ns
+        } else {
+            let wanted = self.arrival_ns + wait.max(in_burst);
+            let latest = (planned + MOST_LATE_NS).max(self.arrival_ns + in_burst);
+            wanted.min(latest).min(self.end_ns).max(planned)
+        };
         self.load_ns = load.saturating_sub(next - self.arrival_ns);
         self.arrival_ns = next;
-        if self.stats.requests + 1 == self.requests {
-            self.arrival_ns = self.end_ns.max(planned);
-        }
     }
 
     /// What the gaps of the segment will add up to.
@@ -280,7 +296,7 @@ impl RequestSource for Twin {
         let arrival_ns = u128::from(self.arrival_ns) * u128::from(self.time_scale) / 1_000_000;
         let arrival_ns = u64::try_from(arrival_ns).expect("times were checked");
         let sectors = if self.stats.requests == self.requests {
-            self.chain.size(&self.profile, at, 0..u64::MAX)
+            self.chain.size(&self.profile, at)
         } else {
             if self.position.left == 0 {
                 self.next_segment();
@@ -311,14 +327,64 @@ impl RequestSource for Twin {
     }
 }
 
-/// The span of the addresses, in sectors.
+/// How many requests and how much time of a twin belong to a part of the trace.
+struct Share {
+    moves: u128,
+    fitted: u128,
+}
+
+impl Share {
+    fn new(profile: &Profile, requests: u64) -> Self {
+        let fitted = u128::from((profile.requests() - 1).max(1));
+        Self { moves: u128::from(requests - 1), fitted }
+    }
+
+    /// The moves of the twin up to this one of the trace.
+    fn of(&self, fitted: u64) -> u64 {
+        let part = self.moves * u128::from(fitted) / self.fitted;
+        u64::try_from(part).expect("a part of the requests")
+    }
+
+    /// How long so many moves of a segment last.
+    fn duration_ns(&self, segment: &Segment, moves: u64) -> u128 {
+        u128::from(segment.duration_ns) * u128::from(moves) / u128::from(segment.requests())
+    }
+}
+
+/// When the last request of a twin arrives, before its times are scaled.
+fn end_ns(profile: &Profile, requests: u64) -> u64 {
+    let share = Share::new(profile, requests);
+    let (mut fitted, mut end_ns) = (0, 0);
+    for segment in profile.segments() {
+        let behind = fitted + segment.requests();
+        end_ns += share.duration_ns(segment, share.of(behind) - share.of(fitted));
+        fitted = behind;
+    }
+    u64::try_from(end_ns).unwrap_or(u64::MAX)
+}
+
+/// The span of the addresses, in sectors; at least that of the largest request.
 fn span(
     profile: &Profile,
     keys: &ProfileKeys,
     capacity: Option<u64>,
 ) -> Result<u64, WorkloadError> {
-    let span = if keys.span_mib == 0 { profile.span_sectors } else { keys.span_mib * MIB_SECTORS };
-    let _ = capacity;
+    let fitted = keys.span_mib == 0;
+    let span = if fitted { profile.span_sectors } else { keys.span_mib * MIB_SECTORS };
+    let largest = profile.sizes.iter().flat_map(|table| &table.sectors).map(|card| card[0]).max();
+    let mib = |sectors: u64| sectors.div_ceil(MIB_SECTORS);
+    let wrong = |what: String, fix: String| {
+        Err(WorkloadError::Key { key: "profile.span_mib", what, fix })
+    };
+    if let Some(largest) = largest.filter(|&largest| largest > span) {
+        let what = format!("the largest request does not fit, {} MiB in {}", mib(largest), mib(span));
+        return wrong(what, format!("set it to {} or more, or 0", mib(largest)));
+    }
+    if let Some(capacity) = capacity.filter(|&capacity| capacity < span) {
+        let what = format!("addresses span {} MiB, the device has {}", mib(span), mib(capacity));
+        let fits = capacity / MIB_SECTORS;
+        return wrong(what, format!("set it to {fits} or less, or give the device more capacity"));
+    }
     Ok(span)
 }
 

@@ -61,10 +61,11 @@ impl Guide {
         Self { symbols, segment, wanted, left: zeros, load_ns: 0 }
     }
 
-    /// Wants so many symbols of each trait from now on.
+    /// Wants so many symbols of each trait from now on, and none of those without a count.
     pub(super) fn want(&mut self, counts: &[u64]) {
-        self.segment.copy_from_slice(counts);
-        self.wanted.copy_from_slice(counts);
+        let counts = counts.iter().copied().chain(std::iter::repeat(0));
+        self.segment.iter_mut().zip(counts).for_each(|(wanted, count)| *wanted = count);
+        self.wanted.copy_from_slice(&self.segment);
     }
 
     /// The weight of `count` cards of a symbol: those of a trait together weigh as much as is wanted

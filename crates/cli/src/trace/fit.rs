@@ -1,0 +1,145 @@
+//! `flashyard trace fit`: a workload file that stands in for a trace.
+
+use super::convert::SECTIONS;
+use crate::args::TraceFitArgs;
+use crate::inputs::{DEFAULT_SEED, Inputs, is_toml, workload_error, wrong};
+use crate::output::{WholeFile, print, remark, table};
+use crate::presets::DEFAULT_DEVICE;
+use anyhow::{Context, Result};
+use flashyard_core::request::Request;
+use flashyard_workload::info::{Figure, Info};
+use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
+use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs `flashyard trace fit`.
+pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
+    let out = args.out.to_string_lossy();
+    if !is_toml(&out) {
+        return Err(wrong(&format!("--out {out}: a workload file's name ends in .toml")));
+    }
+    if let Some(setting) =
+        args.set.iter().find(|setting| !SECTIONS.iter().any(|s| setting.starts_with(s)))
+    {
+        return Err(wrong(&format!(
+            "--set {setting}: only the keys that say which requests there are matter here"
+        )));
+    }
+    if same_file(&args.workload, &out) {
+        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
+    }
+    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+    let mut inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &set)?;
+    let seed = args.seed.unwrap_or(DEFAULT_SEED);
+    inputs.set_seed(seed);
+    let mut source = Watched { source: inputs.open(None)?, fitter: Fitter::new() };
+    let trace = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
+    let profile = source.fitter.finish();
+    let profile = profile
+        .ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
+    let profile = Arc::new(profile);
+    let twin = Twin::new(Arc::clone(&profile), &ProfileKeys::default(), seed, None)
+        .and_then(|mut twin| Info::collect(&mut twin))
+        .map_err(|error| workload_error(&error))?;
+    let text = file_text(&args.workload, &trace, &profile);
+    let mut file = WholeFile::create(&args.out)?;
+    file.write_all(text.as_bytes()).with_context(|| format!("{out}: cannot be written"))?;
+    file.finish()?;
+    let figures: Vec<(Figure, Figure)> = trace.figures().into_iter().zip(twin.figures()).collect();
+    if args.json {
+        return print(&serde_json::to_string_pretty(&json!({
+            "schema_version": crate::output::json::SCHEMA_VERSION,
+            "workload": args.workload,
+            "file": out,
+            "bytes": text.len(),
+            "seed": seed,
+            "figures": figures.iter().map(residual).collect::<Vec<_>>(),
+        }))?);
+    }
+    remark(&format!("{out}: {} bytes, a twin of {} requests", text.len(), profile.requests()));
+    print(&residuals(&figures))
+}
+
+fn same_file(one: &str, other: &str) -> bool {
+    let path = |name: &str| std::fs::canonicalize(name).ok();
+    path(one).is_some() && path(one) == path(other)
+}
+
+/// The whole workload file.
+fn file_text(workload: &str, trace: &Info, profile: &Profile) -> String {
+    let name = Path::new(workload).file_name().map_or(workload.into(), |name| name.to_string_lossy());
+    let quoted = |text: &str| Value::from(text).to_string(); // JSON's escapes are TOML's.
+    let figures = trace.figures();
+    let figures: Vec<String> = figures
+        .iter()
+        .take(NOTED_FIGURES)
+        .map(|figure| format!("{} {}", figure.label(), figure.text()))
+        .collect();
+    format!(
+        "title = {}\nsource = {}\nnotes = {}\n\n{NOTE}\n[profile]\n\n{}",
+        quoted(&format!("twin of {name}")),
+        quoted(&format!("flashyard {} trace fit", env!("CARGO_PKG_VERSION"))),
+        quoted(&format!("the trace: {}", figures.join("; "))),
+        profile.to_toml()
+    )
+}
+
+/// Figures of the trace that the file's notes tell: counts, sizes, mix.
+const NOTED_FIGURES: usize = 10;
+
+const NOTE: &str = "\
+# Counts of what the trace did, without its addresses. How they are read: docs/WORKLOADS.md.";
+
+/// Hands requests on, and counts them.
+struct Watched<S> {
+    source: S,
+    fitter: Fitter,
+}
+
+impl<S: RequestSource> RequestSource for Watched<S> {
+    fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        let request = self.source.next_request()?;
+        if let Some(request) = &request {
+            self.fitter.add(request);
+        }
+        Ok(request)
+    }
+
+    fn stats(&self) -> SourceStats {
+        self.source.stats()
+    }
+}
+
+/// The twin's difference: in percent of the trace's figure, or where the figure is a share itself or
+/// may be negative, twin minus trace.
+fn difference(trace: &Figure, twin: &Figure) -> Option<f64> {
+    let (a, b) = (trace.value?, twin.value?);
+    if trace.is_difference() {
+        return Some(b - a);
+    }
+    if a == b { Some(0.0) } else { (a != 0.0).then(|| 100.0 * (b / a - 1.0)) }
+}
+
+fn residual((trace, twin): &(Figure, Figure)) -> Value {
+    json!({
+        "name": trace.name,
+        "unit": trace.unit,
+        "trace": trace.value,
+        "twin": twin.value,
+        "difference": difference(trace, twin),
+    })
+}
+
+fn residuals(figures: &[(Figure, Figure)]) -> String {
+    let mut all = table::table(&["", "trace", "twin", "difference"]);
+    for (trace, twin) in figures {
+        let unit = if trace.is_difference() { "" } else { " %" };
+        let difference = difference(trace, twin)
+            .map_or_else(|| "-".to_string(), |difference| format!("{difference:+.1}{unit}"));
+        all.add_row(vec![trace.label(), trace.text(), twin.text(), difference]);
+    }
+    table::render(&all)
+}
