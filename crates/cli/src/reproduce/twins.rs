@@ -40,7 +40,8 @@ pub(crate) fn run(args: &ReproduceArgs, twins: u64) -> Result<()> {
         }
     }
     let rows = loaded.iter().zip(traces.into_iter().zip(means));
-    let rows: Vec<Row> = rows.map(|(loaded, (trace, twin))| Row { name: &loaded.name, trace, twin }).collect();
+    let rows: Vec<Row> =
+        rows.map(|(loaded, (trace, twin))| Row { name: &loaded.name, trace, twin }).collect();
     if args.json {
         let object = object(&study.policies, &rows, args, (&device, twins));
         return print(&serde_json::to_string_pretty(&object)?);
@@ -62,9 +63,7 @@ impl Row<'_> {
         let faster = |ratios: &[f64], a: usize, b: usize| ratios[a] * (1.0 + TIE) <= ratios[b];
         let policies = 0..self.trace.len();
         let pairs = policies.clone().flat_map(|a| policies.clone().map(move |b| (a, b)));
-        pairs
-            .filter(|&(a, b)| faster(&self.trace, a, b) && faster(&self.twin, b, a))
-            .collect()
+        pairs.filter(|&(a, b)| faster(&self.trace, a, b) && faster(&self.twin, b, a)).collect()
     }
 }
 

@@ -235,7 +235,8 @@ fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
         let next = sizes.remove(first + 1);
         let one = &mut sizes[first];
         let count = one[1] + next[1];
-        let sum = u128::from(one[0]) * u128::from(one[1]) + u128::from(next[0]) * u128::from(next[1]);
+        let sum =
+            u128::from(one[0]) * u128::from(one[1]) + u128::from(next[0]) * u128::from(next[1]);
         let mean = (sum + u128::from(count / 2)) / u128::from(count);
         *one = [u64::try_from(mean).expect("between the two"), count];
     }
