@@ -16,9 +16,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Makes the inputs that a target starts from, in the repository at a path.
+type Inputs = fn(&Path) -> Result<Vec<Vec<u8>>>;
+
 /// The targets, with the inputs that each starts from.
-const TARGETS: &[(&str, fn(&Path) -> Result<Vec<Vec<u8>>>)] =
-    &[("trace_reader", traces), ("device_config", devices)];
+const TARGETS: &[(&str, Inputs)] = &[("trace_reader", traces), ("device_config", devices)];
 
 /// What makes libFuzzer see which code runs.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

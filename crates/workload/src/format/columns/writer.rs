@@ -60,6 +60,7 @@ impl Writer for Rows<'_> {
             ops: self.codes().written(),
             flags: Flags::NONE,
             streams,
+            flush_ranges: true,
             names: false,
             end_sector: (u64::MAX - self.layout.base) / self.units_per_sector(),
         }
