@@ -5,8 +5,8 @@ use serde_json::Value;
 
 const DEVICE: &str = "embedded-2x2";
 
-/// 400 requests of the devices 0 and 1 (format `ssdsim`), no two at one time; every tenth row stands
-/// one place early.
+/// 400 requests of the devices 0 and 1 (format `ssdsim`), no two at one time; every tenth row
+/// stands one place early.
 fn trace() -> String {
     let mut rows: Vec<String> = (0..400_u64)
         .map(|n| {
@@ -73,10 +73,10 @@ fn changes_are_printed_or_part_of_the_results() {
     assert!(!json.stderr.contains("filtered"), "{}", json.stderr);
     assert_eq!(json.json()["workload"]["changes"], Value::from(changes.to_vec()));
     let text = folder.run(&[&["run", "t.txt"], &set[..]].concat());
-    let expected: String = changes.iter().map(|what| format!("workload: {what}\n")).collect();
+    let expected = changes.map(|what| format!("workload: {what}\n")).concat();
     assert!(text.stderr.starts_with(&expected), "{}", text.stderr);
     let info = folder.run(&[&["trace", "info", "t.txt"], &set[..]].concat()).text();
-    let expected: String = changes.iter().map(|what| format!("changed: {what}\n")).collect();
+    let expected = changes.map(|what| format!("changed: {what}\n")).concat();
     assert!(info.ends_with(&expected), "{info}");
     let info = folder.run(&[&["trace", "info", "t.txt", "--json"], &set[..]].concat()).json();
     assert_eq!(info["changes"], Value::from(changes.to_vec()));
