@@ -15,11 +15,11 @@ use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
-use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
+use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
 use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
-use std::sync::Arc;
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
+use std::sync::Arc;
 
 /// The pattern that `[pattern]` starts from where it names none.
 const DEFAULT_PATTERN: &str = "random-read";

@@ -16,8 +16,8 @@ use flashyard_sim::device::PhaseKeys;
 use flashyard_workload::generator::{BUILT_IN, BuiltIn};
 use flashyard_workload::mix::BuiltInMix;
 use flashyard_workload::pattern::BuiltInPattern;
-use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS};
 use flashyard_workload::profile::Profile;
+use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -300,7 +300,8 @@ impl Reader<'_> {
                 profile::parse(self.file, self.text, self.problems)
             }
             None => {
-                let what = "[profile]: it needs path = \"FILE\", a file that flashyard trace fit wrote";
+                let what =
+                    "[profile]: it needs path = \"FILE\", a file that flashyard trace fit wrote";
                 self.whole(table, level, what.to_string());
                 Profile::default()
             }

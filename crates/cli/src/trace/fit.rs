@@ -38,8 +38,8 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     let mut source = Watched { source: inputs.open(None)?, fitter: Fitter::new() };
     let trace = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     let profile = source.fitter.finish();
-    let profile = profile
-        .ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
+    let profile =
+        profile.ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
     let profile = Arc::new(profile);
     let twin = Twin::new(Arc::clone(&profile), &ProfileKeys::default(), seed, None)
         .and_then(|mut twin| Info::collect(&mut twin))
@@ -70,7 +70,8 @@ fn same_file(one: &str, other: &str) -> bool {
 
 /// The whole workload file.
 fn file_text(workload: &str, trace: &Info, profile: &Profile) -> String {
-    let name = Path::new(workload).file_name().map_or(workload.into(), |name| name.to_string_lossy());
+    let name =
+        Path::new(workload).file_name().map_or(workload.into(), |name| name.to_string_lossy());
     let quoted = |text: &str| Value::from(text).to_string(); // JSON's escapes are TOML's.
     let figures = trace.figures();
     let figures: Vec<String> = figures

@@ -57,7 +57,9 @@ impl Profile {
         ];
         for (number, symbol) in self.symbols.iter().enumerate() {
             if symbol.iter().zip(classes).any(|(&class, count)| class >= count as u64) {
-                return Some(format!("symbols: there is no such class in {symbol:?}, symbol {number}"));
+                return Some(format!(
+                    "symbols: there is no such class in {symbol:?}, symbol {number}"
+                ));
             }
         }
         if self.symbols.len() > MAX_SYMBOLS {
@@ -141,7 +143,9 @@ impl Profile {
                 if let Some([label, count]) =
                     cards.iter().find(|card| card[0] >= limit || card[1] > MAX_REQUESTS)
                 {
-                    return Some(format!("places: {name} of op = {op}, kind = {kind}: [{label}, {count}] is no label and count"));
+                    return Some(format!(
+                        "places: {name} of op = {op}, kind = {kind}: [{label}, {count}] is no label and count"
+                    ));
                 }
             }
         }
@@ -157,7 +161,9 @@ impl Profile {
                 let known = |&symbol: &u64| symbol < self.symbols.len() as u64;
                 let counts = row.iter().skip(2).step_by(2);
                 if row.len() % 2 == 0 || row.len() < 3 || !symbols.clone().all(known) {
-                    return Some(format!("phase {number}: moves: {row:?} is no row of a symbol and pairs of a symbol and a count"));
+                    return Some(format!(
+                        "phase {number}: moves: {row:?} is no row of a symbol and pairs of a symbol and a count"
+                    ));
                 }
                 for &count in counts {
                     moves = moves.saturating_add(count);
@@ -166,13 +172,18 @@ impl Profile {
             let mut counted = 0_u64;
             for segment in &phase.segments {
                 if segment.counts.len() > TRAITS || segment.counts.iter().all(|&count| count == 0) {
-                    return Some(format!("phase {number}: segments: a row has a duration and 1 to {TRAITS} counts, not all 0"));
+                    return Some(format!(
+                        "phase {number}: segments: a row has a duration and 1 to {TRAITS} counts, not all 0"
+                    ));
                 }
-                counted = segment.counts.iter().fold(counted, |sum, &count| sum.saturating_add(count));
+                counted =
+                    segment.counts.iter().fold(counted, |sum, &count| sum.saturating_add(count));
                 duration_ns = duration_ns.saturating_add(segment.duration_ns);
             }
             if counted != moves || moves == 0 {
-                return Some(format!("phase {number}: {moves} moves, but {counted} in its segments"));
+                return Some(format!(
+                    "phase {number}: {moves} moves, but {counted} in its segments"
+                ));
             }
             requests = requests.saturating_add(moves);
         }

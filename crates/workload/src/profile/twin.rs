@@ -373,11 +373,11 @@ fn span(
     let span = if fitted { profile.span_sectors } else { keys.span_mib * MIB_SECTORS };
     let largest = profile.sizes.iter().flat_map(|table| &table.sectors).map(|card| card[0]).max();
     let mib = |sectors: u64| sectors.div_ceil(MIB_SECTORS);
-    let wrong = |what: String, fix: String| {
-        Err(WorkloadError::Key { key: "profile.span_mib", what, fix })
-    };
+    let wrong =
+        |what: String, fix: String| Err(WorkloadError::Key { key: "profile.span_mib", what, fix });
     if let Some(largest) = largest.filter(|&largest| largest > span) {
-        let what = format!("the largest request does not fit, {} MiB in {}", mib(largest), mib(span));
+        let what =
+            format!("the largest request does not fit, {} MiB in {}", mib(largest), mib(span));
         return wrong(what, format!("set it to {} or more, or 0", mib(largest)));
     }
     if let Some(capacity) = capacity.filter(|&capacity| capacity < span) {
