@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// The policies, in the order of the columns below.
 const POLICIES: [&str; 5] = ["rcf", "size", "rrf", "fot", "drs"];
 
-/// Mean read latency over that of RCF, of the recorded Nexus 5 traces on the device `drs`: made by a
-/// reference program written from the paper (Lee et al., IEEE Access 2021); `flashyard reproduce drs
-/// --traces DIR` shows the same.
+/// Mean read latency over that of RCF, of the recorded Nexus 5 traces on the device `drs`: made by
+/// a reference program written from the paper (Lee et al., IEEE Access 2021); `flashyard reproduce
+/// drs --traces DIR` shows the same.
 const TRACES: [(&str, [f64; 5]); 8] = [
     ("movie", [1.000, 0.856, 1.011, 0.854, 0.821]),
     ("youtube", [1.000, 0.776, 0.999, 0.790, 0.773]),

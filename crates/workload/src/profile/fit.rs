@@ -225,8 +225,8 @@ fn pairs(tally: &Tally) -> Vec<[u64; 2]> {
     tally.iter().map(|(&label, &count)| [label, count]).collect()
 }
 
-/// Joins each two neighbours of one class until no more than [`MOST_SIZES`] sizes are left, or one a
-/// class. The joined size is the mean, rounded.
+/// Joins each two neighbours of one class until no more than [`MOST_SIZES`] sizes are left, or one
+/// a class. The joined size is the mean, rounded.
 fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
     let class = |size: u64| size_class(size, bounds);
     while sizes.len() > MOST_SIZES {

@@ -12,11 +12,11 @@ use crate::info::Info;
 use crate::random::SplitMix64;
 use crate::{RequestSource, SourceStats};
 
-struct Fixed(std::vec::IntoIter<Request>);
+struct Fixed<'a>(std::slice::Iter<'a, Request>);
 
-impl RequestSource for Fixed {
+impl RequestSource for Fixed<'_> {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        Ok(self.0.next())
+        Ok(self.0.next().copied())
     }
 
     fn stats(&self) -> SourceStats {
@@ -37,7 +37,7 @@ fn built_in(name: &str) -> Vec<Request> {
 }
 
 fn fit(requests: &[Request]) -> Arc<Profile> {
-    Arc::new(Profile::fit(&mut Fixed(requests.to_vec().into_iter())).unwrap().unwrap())
+    Arc::new(Profile::fit(&mut Fixed(requests.iter())).unwrap().unwrap())
 }
 
 fn twin(profile: &Arc<Profile>, keys: &ProfileKeys, seed: u64) -> Vec<Request> {
@@ -45,7 +45,7 @@ fn twin(profile: &Arc<Profile>, keys: &ProfileKeys, seed: u64) -> Vec<Request> {
 }
 
 fn info(requests: &[Request]) -> Info {
-    Info::collect(&mut Fixed(requests.to_vec().into_iter())).unwrap()
+    Info::collect(&mut Fixed(requests.iter())).unwrap()
 }
 
 /// The sizes of an operation, sorted.
@@ -195,7 +195,7 @@ fn a_trace_of_one_request_has_a_twin_and_an_empty_one_has_none() {
     let keys = ProfileKeys { requests: 2, ..ProfileKeys::default() };
     let error = Twin::new(profile, &keys, 1, None).unwrap_err().to_string();
     assert!(error.starts_with("profile.requests: 2 requests cannot"), "{error}");
-    assert_eq!(Profile::fit(&mut Fixed(Vec::new().into_iter())).unwrap(), None);
+    assert_eq!(Profile::fit(&mut Fixed([].iter())).unwrap(), None);
 }
 
 #[test]
