@@ -16,9 +16,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Makes the inputs that a target starts from, in the repository at a path.
+type Inputs = fn(&Path) -> Result<Vec<Vec<u8>>>;
+
 /// The targets, with the inputs that each starts from.
-const TARGETS: &[(&str, fn(&Path) -> Result<Vec<Vec<u8>>>)] =
-    &[("trace_reader", traces), ("device_config", devices)];
+const TARGETS: &[(&str, Inputs)] =
+    &[("trace_reader", traces), ("trace_descriptor", descriptors), ("device_config", devices)];
 
 /// What makes libFuzzer see which code runs.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -106,6 +109,20 @@ fn traces(_: &Path) -> Result<Vec<Vec<u8>>> {
             }
         }
     }
+    Ok(inputs)
+}
+
+/// The descriptors that the documentation shows, each with the example of its format.
+fn descriptors(root: &Path) -> Result<Vec<Vec<u8>>> {
+    let document = fs::read_to_string(root.join("docs/TRACES.md")).context("no docs/TRACES.md")?;
+    let shown = FormatInfo::all().filter_map(|format| {
+        let start = format!("| `{}` | `", format.name);
+        let line = document.lines().find_map(|line| line.strip_prefix(&start))?;
+        let descriptor = line.strip_suffix("` |")?;
+        Some(format!("{descriptor}\n{}", format.example).into_bytes())
+    });
+    let inputs: Vec<Vec<u8>> = shown.collect();
+    ensure!(!inputs.is_empty(), "docs/TRACES.md shows no descriptor");
     Ok(inputs)
 }
 

@@ -84,9 +84,9 @@ impl Lines {
         }
     }
 
-    /// Passes over a line, blank or not; does nothing at the end.
-    pub(crate) fn skip_line(&mut self) -> Result<(), WorkloadError> {
-        self.next_bounds().map(|_| ())
+    /// Passes over a line, blank or not; `false` at the end.
+    pub(crate) fn skip_line(&mut self) -> Result<bool, WorkloadError> {
+        self.next_bounds().map(|bounds| bounds.is_some())
     }
 
     /// Where the next line lies in the buffer, without its end.
@@ -202,6 +202,12 @@ mod tests {
         assert_eq!(collect(lines(b"a\r\nb\n\n \t\r\nc")), expected);
         assert_eq!(collect(lines(b"")), vec![]);
         assert_eq!(collect(lines(b"\n\r\n")), vec![]);
+    }
+
+    #[test]
+    fn skipping_ends_with_the_data() {
+        let mut lines = lines(b"a\n\nb");
+        assert_eq!([(); 4].map(|()| lines.skip_line().unwrap()), [true, true, true, false]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use flashyard_core::units::Time;
 use crate::{RequestSource, SourceStats, WorkloadError};
 
 /// The requests of several sources in order of arrival; of equal arrivals those of the earlier
-/// source come first. The requests of source number n are of stream n, whatever stream they were of.
+/// source come first. The requests of source number n are of stream n, whatever they were of.
 #[derive(Debug)]
 pub struct Merge<S> {
     sources: Vec<(String, S)>,

@@ -96,7 +96,7 @@ impl Found {
     /// Lines about what was changed, for below a table.
     fn remarks(&self, name: &str) -> String {
         let of = if name.is_empty() { "changed" } else { name };
-        self.changes.iter().map(|what| format!("{of}: {what}\n")).collect()
+        self.changes.iter().fold(String::new(), |text, what| text + of + ": " + what + "\n")
     }
 }
 

@@ -59,6 +59,7 @@ waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean
 wear.erases_mean number
 wear.{erases_max,erases_min,factory_bad_blocks,grown_bad_blocks} integer
 wear.levelling_jobs integer
+workload.changes list
 workload.name text
 workload.plan list
 workload.settings text

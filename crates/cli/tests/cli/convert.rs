@@ -203,7 +203,7 @@ fn wrong_conversions_are_refused() {
     refused(&["-", "-", "x.fyt"], twice);
     let seed = "--seed: a trace has no seed; it is for generated workloads";
     refused(&["t.ssdsim", "x.fyt", "--seed", "1"], seed);
-    let section = "--set queue.depth=3: only [trace], [generator], [pattern] and [mix] matter here";
+    let section = "--set queue.depth=3: only ...";
     refused(&["t.ssdsim", "x.fyt", "--set", "queue.depth=3"], section);
     let endless = ["random-read", "x.fyt", "--set", "pattern.requests=0"];
     refused(&endless, "pattern.requests: 0 has no end...");

@@ -12,5 +12,6 @@ mod right_input;
 mod saved;
 mod support;
 mod trace_info;
+mod transforms;
 mod workloads;
 mod wrong_input;

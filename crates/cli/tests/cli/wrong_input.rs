@@ -68,7 +68,7 @@ fn unknown_keys_and_words_are_refused_with_the_nearest_known_one() {
     check("queue.depth", "KEY=VALUE is needed, such as queue.depth=64");
     check("policy.command=drz", "policy.command: drz is not one of fifo, rcf, ...");
     check("map.batch_update=yes", "map.batch_update: yes is neither true nor false");
-    check("trace.fold=", "trace.fold:  is not one of error, modulo");
+    check("trace.fold=", "trace.fold:  is not one of error, modulo, mirror, renumber");
 }
 
 #[test]
@@ -193,7 +193,8 @@ fn files_that_are_no_trace_are_refused() {
     let empty = ": there are no requests in it; give a trace with one request a line";
     trace_refused("", &[], empty);
     trace_refused("\n \r\n\t\n", &[], empty);
-    let names: Vec<&str> = flashyard_workload::FORMATS.iter().map(|format| format.name).collect();
+    let names: Vec<&str> =
+        flashyard_workload::FormatInfo::all().map(|format| format.name).collect();
     let formats = format!("set trace.format to one of {}, or convert it", names.join(", "));
     let elf = format!(": its format is not known, it starts with \"\\x7fELF\\x02\"; {formats}");
     trace_refused(b"\x7fELF\x02\n\0\0\xff\n", &[], &elf);

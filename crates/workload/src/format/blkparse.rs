@@ -14,14 +14,17 @@
 //!
 //! RWBS holds F where a flush comes first; R, W, D (discard) or N (nothing, which with F is a
 //! flush); F for force unit access; then A (readahead), S (synchronous), M (metadata), and of old
-//! kernels B (barrier) and E (secure), which are not used. A write of no sectors behind F is a flush.
+//! kernels B (barrier) and E (secure), which are not used. A write of no sectors behind F is a
+//! flush.
 //! Tools that print the operations of the kernel by the same letters write FF for a flush, DE for a
-//! secure erase and WZ for write zeroes: all of them are understood. Operations of zones are refused.
+//! secure erase and WZ for write zeroes: all of them are understood. Operations of zones are
+//! refused.
 //!
 //! A completion names no process, and its CPU and process number are those of whom it interrupts.
 
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp};
 
+use super::write::{Holds, Seconds, Streams, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count, whole,
 };
@@ -46,7 +49,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue, Event::Issue, Event::Complete],
     splits: &["device", "cpu", "pid", "process"],
     reader,
-    writer: None,
+    writer: Some(writer),
 };
 
 const COLUMNS: &str = "major,minor, CPU, sequence, time s, process number, action, RWBS, \
@@ -65,7 +68,14 @@ const OTHER_ACTIONS: &[&[u8]] =
 
 /// What lines of the summary start with.
 const SUMMARY: &[&[u8]] = &[
-    b"CPU", b"Total (", b"Throughput ", b"Events (", b"Skips: ", b"Input file ", b"Read", b"IO ",
+    b"CPU",
+    b"Total (",
+    b"Throughput ",
+    b"Events (",
+    b"Skips: ",
+    b"Input file ",
+    b"Read",
+    b"IO ",
     b"PC Read",
 ];
 
@@ -224,9 +234,7 @@ impl Blkparse {
                 let sectors = sector_count("sectors", column(&mut rest))?;
                 (op, flags, whole("sector", sector)?, sectors)
             }
-            Some(_) if flush || flags.has(Flags::PREFLUSH) => {
-                (RequestOp::Flush, Flags::NONE, 0, 0)
-            }
+            Some(_) if flush || flags.has(Flags::PREFLUSH) => (RequestOp::Flush, Flags::NONE, 0, 0),
             _ => return Ok(Parsed::Other),
         };
         let stream = self.stream([device, cpu, pid], process)?;
@@ -276,6 +284,40 @@ impl Format for Blkparse {
 
     fn stream_names(&self) -> Vec<String> {
         self.names.list()
+    }
+}
+
+/// Writes a Q line a request; each stream is a device, `0,` and its number.
+#[derive(Debug)]
+struct BlkparseWriter {
+    sequence: u64,
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(BlkparseWriter { sequence: 0 })
+}
+
+impl Writer for BlkparseWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            ops: &RequestOp::ALL,
+            streams: Streams::Appearance,
+            flush_ranges: false,
+            ..Holds::READS_AND_WRITES
+        }
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        self.sequence += 1;
+        let (sequence, seconds) = (self.sequence, Seconds(*arrival));
+        put(out, format_args!("0,{stream} 0 {sequence} {seconds} 0 Q "));
+        match op {
+            RequestOp::Read => put(out, format_args!("R {first_sector} + {sectors} [0]\n")),
+            RequestOp::Write => put(out, format_args!("W {first_sector} + {sectors} [0]\n")),
+            RequestOp::Trim => put(out, format_args!("D {first_sector} + {sectors} [0]\n")),
+            RequestOp::Flush => out.extend_from_slice(b"FN [0]\n"),
+        }
     }
 }
 
@@ -416,7 +458,10 @@ mod tests {
             let mut reader = open(Event::Queue, split);
             let found: Vec<u16> =
                 requests(&mut *reader, &rows).iter().map(|record| record.stream).collect();
-            assert_eq!((found, reader.stream_names()), (streams.to_vec(), names.into_iter().map(str::to_owned).collect()));
+            assert_eq!(
+                (found, reader.stream_names()),
+                (streams.to_vec(), names.into_iter().map(str::to_owned).collect())
+            );
         }
     }
 

@@ -10,8 +10,9 @@
 //! apart. Rows whose address and length are both whole multiples of 512 look like bytes, which
 //! other tools write in the same columns: they do not make a file a `disksim` one.
 
-use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
+use super::write::{Holds, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, sector_count, stream, whole,
 };
@@ -29,7 +30,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["device"],
     reader,
-    writer: None,
+    writer: Some(writer),
 };
 
 const COLUMN_COUNT: usize = 5;
@@ -94,6 +95,23 @@ impl Format for Disksim {
     }
 }
 
+fn writer() -> Box<dyn Writer> {
+    Box::new(Disksim)
+}
+
+impl Writer for Disksim {
+    fn holds(&self) -> Holds {
+        Holds::READS_AND_WRITES
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let (ms, ns) = (arrival.as_ns() / 1_000_000, arrival.as_ns() % 1_000_000);
+        let flags = u8::from(*op == RequestOp::Read);
+        put(out, format_args!("{ms}.{ns:06} {stream} {first_sector} {sectors} {flags}\n"));
+    }
+}
+
 // The SSD extension's Postmark trace, read with this format and with
 //   awk '{ n[$5 % 2]++; b[$5 % 2] += $4 * 512 } END { print n[1], b[1], n[0], b[0] }' FILE
 // gives the same numbers of reads and writes and of bytes of each.
@@ -116,7 +134,11 @@ mod tests {
         for flags in 0..=0x3f_u32 {
             let wanted = if flags & 1 == 1 { RequestOp::Read } else { RequestOp::Write };
             for text in [format!("{flags:x}"), format!("{flags:X}"), format!("{flags:#x}")] {
-                assert_eq!(parse(&INFO, &format!("0.5 0 8 8 {text}")).unwrap().op, wanted, "{text}");
+                assert_eq!(
+                    parse(&INFO, &format!("0.5 0 8 8 {text}")).unwrap().op,
+                    wanted,
+                    "{text}"
+                );
             }
         }
     }

@@ -15,8 +15,11 @@
 //! flushes. `sync_file_range` starts to write pages out and asks nothing of the device: it is
 //! passed over.
 
-use flashyard_core::request::{Flags, RequestOp};
+use std::collections::BTreeSet;
 
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
+
+use super::write::{Holds, Outline, Streams, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sectors_of_bytes, whole,
 };
@@ -42,7 +45,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     events: &[Event::Queue],
     splits: &["file"],
     reader,
-    writer: None,
+    writer: Some(writer),
 };
 
 const COLUMNS: &str = "time us (version 3), file, action, offset, bytes between blanks";
@@ -87,7 +90,8 @@ fn recognises(line: &[u8]) -> bool {
     let (columns, count) = split_blanks::<COLUMN_COUNT>(line);
     let about_file = |action: &[u8]| matches!(action, b"add" | b"open" | b"close");
     let request = |columns: &[&[u8]]| {
-        (matches!(action(columns[0]), Ok(Action::Request(_) | Action::Other)) || columns[0] == b"wait")
+        (matches!(action(columns[0]), Ok(Action::Request(_) | Action::Other))
+            || columns[0] == b"wait")
             && integer(columns[1]).is_ok()
             && integer(columns[2]).is_ok()
     };
@@ -172,7 +176,9 @@ impl Format for Fio {
             fix: HEADER_FIX.to_owned(),
         })?;
         let (time_ns, row, count) = match version {
-            Version::Two => (self.waited_ns, [columns[0], columns[1], columns[2], columns[3]], count),
+            Version::Two => {
+                (self.waited_ns, [columns[0], columns[1], columns[2], columns[3]], count)
+            }
             Version::Three => (
                 micros("time", columns[0])?,
                 [columns[1], columns[2], columns[3], columns[4]],
@@ -202,6 +208,59 @@ impl Format for Fio {
 
     fn stream_names(&self) -> Vec<String> {
         self.files.list()
+    }
+}
+
+/// Writes version 3; each stream is a file, named in its first row.
+#[derive(Debug)]
+struct FioWriter {
+    /// The streams whose files have been added.
+    added: BTreeSet<u16>,
+    last_us: u64,
+}
+
+fn writer() -> Box<dyn Writer> {
+    Box::new(FioWriter { added: BTreeSet::new(), last_us: 0 })
+}
+
+impl Writer for FioWriter {
+    fn holds(&self) -> Holds {
+        Holds {
+            time_unit_ns: US_NS,
+            ops: &RequestOp::ALL,
+            streams: Streams::Appearance,
+            flush_ranges: false,
+            end_sector: u64::MAX / u64::from(SECTOR_BYTES),
+            ..Holds::READS_AND_WRITES
+        }
+    }
+
+    fn start(&self, _: &Outline, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"fio version 3 iolog\n");
+    }
+
+    fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
+        let Request { arrival, stream, first_sector, sectors, op, .. } = request;
+        let us = arrival.as_ns() / US_NS;
+        self.last_us = us;
+        if self.added.insert(*stream) {
+            put(out, format_args!("{us} stream{stream} add\n{us} stream{stream} open\n"));
+        }
+        let sector = u64::from(SECTOR_BYTES);
+        let (offset, length) = (first_sector * sector, u64::from(*sectors) * sector);
+        match op {
+            RequestOp::Flush => put(out, format_args!("{us} stream{stream} sync 0 0\n")),
+            op => {
+                let action = op.name();
+                put(out, format_args!("{us} stream{stream} {action} {offset} {length}\n"));
+            }
+        }
+    }
+
+    fn end(&mut self, _: &[String], out: &mut Vec<u8>) {
+        for stream in &self.added {
+            put(out, format_args!("{} stream{stream} close\n", self.last_us));
+        }
     }
 }
 
@@ -245,9 +304,10 @@ mod tests {
     fn in_version_2_only_waits_move_the_clock() {
         let rows = ["f read 0 512", "f wait 7 0", "f read 0 512", "g wait 1000 0", "f read 0 512"];
         let rows = read(2, &rows);
-        assert_eq!([&rows[0], &rows[2], &rows[4]].map(|row| record(row).time_ns), [
-            0, 7_000, 1_007_000
-        ]);
+        assert_eq!(
+            [&rows[0], &rows[2], &rows[4]].map(|row| record(row).time_ns),
+            [0, 7_000, 1_007_000]
+        );
         assert_eq!([&rows[1], &rows[3]], [&Ok(Parsed::Other), &Ok(Parsed::Other)]);
     }
 
@@ -278,7 +338,8 @@ mod tests {
 
     #[test]
     fn both_versions_are_detected() {
-        let two = [&b"fio version 2 iolog"[..], b"/a/b.c add", b"/a/b.c open", b"/a/b.c read 0 512"];
+        let two =
+            [&b"fio version 2 iolog"[..], b"/a/b.c add", b"/a/b.c open", b"/a/b.c read 0 512"];
         assert_eq!(FormatInfo::detect(&two).unwrap().name, "fio");
         assert_eq!(FormatInfo::detect(&two[..1]).unwrap().name, "fio");
     }

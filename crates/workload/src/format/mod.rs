@@ -18,12 +18,10 @@ use crate::trace::Event;
 
 use self::write::Writer;
 
-pub mod binary;
-pub mod write;
-
 macro_rules! formats {
-    (..$described:ident, $($module:ident),+ $(,)?) => {
+    (..$described:ident, $(..$beside:ident,)+ $($module:ident),+ $(,)?) => {
         mod $described;
+        $(pub mod $beside;)+
         $(mod $module;)+
 
         /// The formats that are written by hand.
@@ -39,6 +37,8 @@ macro_rules! formats {
 
 formats! {
     ..columns,
+    ..binary,
+    ..write,
     biotracer,
     blkparse,
     disksim,

@@ -8,7 +8,8 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 
 use super::write::{Holds, Writer, put};
 use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream, whole,
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, sector_count, stream,
+    whole,
 };
 use crate::number::{integer, split_blanks};
 use crate::trace::Event;

@@ -36,6 +36,47 @@ impl Figure {
     }
 }
 
+/// The points of a distribution that percentiles show, in order, and what ends their names.
+const SHARES: [&str; 6] = ["min", "p10", "p50", "p90", "p99", "max"];
+
+/// Figures in the order of tables: those that stand alone, and the percentiles of distributions, a
+/// row each with its name and unit.
+#[derive(Debug, Default)]
+pub(super) struct Parted<'a> {
+    pub(super) alone: Vec<&'a Figure>,
+    pub(super) percentiles: Vec<(String, [&'a Figure; SHARES.len()])>,
+}
+
+impl<'a> Parted<'a> {
+    /// The figures that are defined.
+    pub(super) fn new(figures: &'a [Figure]) -> Self {
+        let mut parted = Self::default();
+        let mut left = figures;
+        while let Some((first, rest)) = left.split_first() {
+            let name = first.name.strip_suffix(SHARES[0]).map(str::trim_end);
+            if let (Some(name), Some((row, behind))) = (name, left.split_first_chunk()) {
+                if first.value.is_some() {
+                    let comma = if first.unit.is_empty() { "" } else { ", " };
+                    let row: &[Figure; SHARES.len()] = row;
+                    parted
+                        .percentiles
+                        .push((format!("{name}{comma}{}", first.unit), row.each_ref()));
+                }
+                left = behind;
+            } else {
+                parted.alone.extend(first.value.is_some().then_some(first));
+                left = rest;
+            }
+        }
+        parted
+    }
+
+    /// The heads of the columns of percentiles.
+    pub(super) fn heads() -> Vec<String> {
+        [""].into_iter().chain(SHARES).map(str::to_owned).collect()
+    }
+}
+
 /// Collects figures.
 #[derive(Debug, Default)]
 struct List(Vec<Figure>);
@@ -58,9 +99,8 @@ impl List {
         of: &Percentiles<f64>,
         digits: usize,
     ) {
-        let low = [("min", of.min), ("p10", of.p10), ("p50", of.p50)];
-        let high = [("p90", of.p90), ("p99", of.p99), ("max", of.max)];
-        for (share, value) in low.into_iter().chain(high) {
+        let values = [of.min, of.p10, of.p50, of.p90, of.p99, of.max];
+        for (share, value) in SHARES.into_iter().zip(values) {
             self.push(format!("{name} {share}"), unit, value, digits);
         }
     }

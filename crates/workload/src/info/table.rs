@@ -1,16 +1,26 @@
 //! The statistics as text.
 
+use super::figures::Parted;
 use super::{Figure, Info, Rate, Sizes};
 use crate::error::readable_ns;
 
 impl Info {
-    /// A table of two columns, a line a figure, `-` where a figure is not defined; then what is no
-    /// single figure: the most common sizes, the requests of each stream, the rate over time.
+    /// A line a figure that is defined; the percentiles of distributions, a row each; then what is
+    /// no single figure: the most common sizes, the requests of each stream, the rate over time.
     pub fn table(&self) -> String {
         let figures = self.figures();
-        let rows: Vec<_> =
-            figures.iter().map(|figure| vec![figure.label(), figure.text()]).collect();
+        let Parted { alone, percentiles } = Parted::new(&figures);
+        let rows: Vec<_> = alone.iter().map(|figure| vec![figure.label(), figure.text()]).collect();
         let mut text = render(&rows);
+        if !percentiles.is_empty() {
+            let row = |(name, figures): (String, [&Figure; _])| {
+                [name].into_iter().chain(figures.map(Figure::text)).collect()
+            };
+            let rows: Vec<_> =
+                [Parted::heads()].into_iter().chain(percentiles.into_iter().map(row)).collect();
+            text += "\n";
+            text += &render(&rows);
+        }
         let sizes = [
             ("reads", &self.sizes.read),
             ("writes", &self.sizes.write),

@@ -67,7 +67,7 @@ const FEW_STRIDED: &[&str] = &["pattern.requests=500", "pattern.access=strided"]
 const FEW_POISSON: &[&str] =
     &["pattern.requests=500", "pattern.arrival=poisson", "stream.pacing=open"];
 
-const FEW_MMPP: &[&str] = &["pattern.requests=500", "pattern.arrival=mmpp", "stream.pacing=open"];
+const FEW_MMPP: &[&str] = &["pattern.requests=2000", "pattern.arrival=mmpp", "stream.pacing=open"];
 const FEW_SIZES: &[&str] = &["pattern.requests=500", "pattern.max_size_kib=64"];
 const FEW_TWO: &[&str] = &["pattern.requests=500", "pattern.max_size_kib=64", "pattern.sizes=two"];
 const FEW_GEOMETRIC: &[&str] =

@@ -120,14 +120,14 @@ keys! {
         },
         /// Requests of streams below this number are left out.
         first_stream: u64 = 0 => {
-            kind: Kind::count("", 0, 65_535),
+            kind: Kind::count("number", 0, 65_535),
             source: "0 keeps all streams",
             flip: "1",
             with: SORTED,
         },
         /// Requests of streams above this number are left out.
         last_stream: u64 = 65_535 => {
-            kind: Kind::count("", 0, 65_535),
+            kind: Kind::count("number", 0, 65_535),
             source: "65535 keeps all streams",
             flip: "0",
             with: SORTED,

@@ -44,7 +44,9 @@ impl Source {
             return Ok(Self::Binary(Box::new(Records::open(lines)?)));
         }
         for _ in 0..keys.skip_lines {
-            lines.skip_line()?;
+            if !lines.skip_line()? {
+                break;
+            }
         }
         let info = format::resolve(&mut lines, wanted)?;
         Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name().to_owned() })

@@ -22,7 +22,7 @@ fn text(rows: &[Written]) -> String {
         let Written { time_ns, device, first, sectors, read } = *row;
         format!("{time_ns} {device} {first} {sectors} {}\n", u8::from(read))
     };
-    rows.iter().map(row).collect()
+    rows.iter().map(row).collect::<Vec<_>>().concat()
 }
 
 /// Rows out of order by up to 20 places, over a sparse address space.
@@ -350,7 +350,7 @@ fn the_notes_of_a_worked_example_are_exact() {
 fn joined_and_stretched_times_are_told() {
     const HOUR_NS: u64 = 3_600_000_000_000;
     let times = [1_000_000, 2_000_000, 5 * HOUR_NS, 5 * HOUR_NS + 500_000, 2 * HOUR_NS];
-    let rows: String = times.iter().map(|time| format!("{time} 0 8 8 1\n")).collect();
+    let rows = times.map(|time| format!("{time} 0 8 8 1\n")).concat();
     let keys = TraceKeys {
         time_order: TimeOrder::JoinEpochs,
         duration_ms: 7_000_000,
@@ -419,7 +419,7 @@ fn a_trace_of_too_many_streams_or_read_once_is_not_split() {
         find_streams(input, keys, &TraceOptions::default()).map_err(|error| error.to_string())
     };
     let plain = TraceKeys::default();
-    let many: String = (0..300).map(|unit| format!("{unit},8,512,R,1\n")).collect();
+    let many = (0..300).map(|unit| format!("{unit},8,512,R,1\n")).collect::<Vec<_>>().concat();
     assert_eq!(
         find(&many, &plain).unwrap_err(),
         "t.csv: trace.split makes more than 256 streams, 300; choose another column, or keep fewer \

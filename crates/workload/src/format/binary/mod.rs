@@ -374,6 +374,7 @@ impl Writer for BinaryWriter {
             ops: &RequestOp::ALL,
             flags: Flags::ALL,
             streams: Streams::Numbers,
+            flush_ranges: true,
             names: true,
             end_sector: u64::MAX,
         }

@@ -105,31 +105,22 @@ fn with(at: usize, bytes: &[u8]) -> String {
     read(&file).expect_err("it was damaged")
 }
 
+/// Where record number `number` starts, counted from 0.
+const fn record(number: usize) -> usize {
+    HEADER_BYTES + RECORD_BYTES * number
+}
+
+/// Other bytes at each place are refused with this message.
+#[track_caller]
+fn all_refused(cases: &[(usize, &[u8], String)]) {
+    for (at, bytes, message) in cases {
+        assert_eq!(with(*at, bytes), *message, "at {at}");
+    }
+}
+
 #[test]
-fn every_field_is_checked() {
-    let record = |number: usize| HEADER_BYTES + RECORD_BYTES * number;
-    let end = record(4);
-    let remade = "write it again with flashyard trace convert";
-    let cut = "the file was cut short: fetch or write it again";
-    let cases: &[(usize, &[u8], String)] = &[
-        (
-            8,
-            &[2, 0],
-            "t: its version is 2, and only version 1 is known; use a newer flashyard, or write \
-             it in another format"
-                .to_owned(),
-        ),
-        (
-            12,
-            &[32],
-            format!(
-                "t: the header says 64 bytes of header and 32 a record, not 64 and 24; {remade}"
-            ),
-        ),
-        (14, &[1], format!("t: a reserved byte of the header is 1, not 0; {remade}")),
-        (63, &[9], format!("t: a reserved byte of the header is 9, not 0; {remade}")),
-        (16, &[5], format!("t: its header says 5 records, and it has 4; {cut}")),
-        (24, &[6], format!("t: the first record is of 5 ns, and the header says 6 ns; {remade}")),
+fn every_field_of_a_record_is_checked() {
+    all_refused(&[
         (
             record(1) + 22,
             &[4],
@@ -164,6 +155,33 @@ fn every_field_is_checked() {
              rows, or \"join_epochs\" if the clock was set while recording"
                 .to_owned(),
         ),
+    ]);
+}
+
+#[test]
+fn header_and_end_are_checked() {
+    let end = record(4);
+    let remade = "write it again with flashyard trace convert";
+    let cut = "the file was cut short: fetch or write it again";
+    let cases: &[(usize, &[u8], String)] = &[
+        (
+            8,
+            &[2, 0],
+            "t: its version is 2, and only version 1 is known; use a newer flashyard, or write \
+             it in another format"
+                .to_owned(),
+        ),
+        (
+            12,
+            &[32],
+            format!(
+                "t: the header says 64 bytes of header and 32 a record, not 64 and 24; {remade}"
+            ),
+        ),
+        (14, &[1], format!("t: a reserved byte of the header is 1, not 0; {remade}")),
+        (63, &[9], format!("t: a reserved byte of the header is 9, not 0; {remade}")),
+        (16, &[5], format!("t: its header says 5 records, and it has 4; {cut}")),
+        (24, &[6], format!("t: the first record is of 5 ns, and the header says 6 ns; {remade}")),
         (record(3) + 22, &[0xff], format!("t: its end says 71 records, and it has 3; {cut}")),
         (end, &[3], format!("t: its end says 3 records, and it has 4; {cut}")),
         (end + 8, &[1], format!("t: its end record is damaged; {remade}")),
@@ -171,9 +189,7 @@ fn every_field_is_checked() {
         (end + 24, &[200], format!("t: the name of stream 0 is cut; {cut}")),
         (end + 26, &[0xff], format!("t: the name of stream 0 is not UTF-8; {remade}")),
     ];
-    for (at, bytes, message) in cases {
-        assert_eq!(with(*at, bytes), *message, "at {at}");
-    }
+    all_refused(cases);
     let lacks = "t: it is not of the format flashyard, whose first bytes it lacks; take \
                  trace.format out";
     assert_eq!(read(b"1 0 8 8 1\n").unwrap_err(), lacks);

@@ -62,8 +62,8 @@ fn shipped_descriptors_are_documented() {
     let document = include_str!("../../../../../docs/TRACES.md");
     for (name, text) in SHIPPED {
         let start = format!("| `{name}` | `");
-        let lines = document.lines().filter_map(|line| line.strip_prefix(&start));
-        let shown = lines.filter_map(|line| line.strip_suffix("` |")).next();
+        let mut lines = document.lines().filter_map(|line| line.strip_prefix(&start));
+        let shown = lines.find_map(|line| line.strip_suffix("` |"));
         let shown = grammar::inline(shown.unwrap_or_else(|| panic!("{name} is not documented")));
         let (shown, file) = (shown.unwrap(), file::parse(name, text).unwrap());
         assert_eq!(shown.columns, file.columns, "{name}");

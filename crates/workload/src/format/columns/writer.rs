@@ -1,8 +1,8 @@
 //! Writing rows by a descriptor.
 //!
-//! A column of a time is written in whole units, or to the nanosecond where its values have a point;
-//! response times are 0. The first column of streams holds the number of the stream, further ones
-//! and numbers 0, texts and what is not looked at a dash.
+//! A column of a time is written in whole units, or to the nanosecond where its values have a
+//! point; response times are 0. The first column of streams holds the number of the stream,
+//! further ones and numbers 0, texts and what is not looked at a dash.
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
@@ -60,6 +60,7 @@ impl Writer for Rows<'_> {
             ops: self.codes().written(),
             flags: Flags::NONE,
             streams,
+            flush_ranges: true,
             names: false,
             end_sector: (u64::MAX - self.layout.base) / self.units_per_sector(),
         }

@@ -21,6 +21,8 @@ pub struct Holds {
     pub flags: Flags,
     /// What becomes of the numbers of streams.
     pub streams: Streams,
+    /// Whether flushes have an address and a length; both are 0 where they do not.
+    pub flush_ranges: bool,
     /// Whether streams have names.
     pub names: bool,
     /// Addresses end here, in sectors; requests that reach further do not fit.
@@ -34,6 +36,7 @@ impl Holds {
         ops: &[RequestOp::Read, RequestOp::Write],
         flags: Flags::NONE,
         streams: Streams::Numbers,
+        flush_ranges: true,
         names: false,
         end_sector: u64::MAX,
     };
@@ -87,6 +90,8 @@ pub struct Losses {
     pub streams: u64,
     /// Requests without some of their flags.
     pub flags: u64,
+    /// Flushes without their addresses.
+    pub flush_ranges: u64,
     /// Names of streams.
     pub names: u64,
     /// Requests that were left out because the format has no such operation, by operation.
@@ -166,6 +171,10 @@ impl TraceWriter {
         self.requests += 1;
         self.losses.times += u64::from(!arrival_ns.is_multiple_of(self.holds.time_unit_ns));
         self.losses.flags += u64::from(!self.holds.flags.has(request.flags));
+        if request.op == RequestOp::Flush && !self.holds.flush_ranges {
+            let has_range = (request.first_sector, request.sectors) != (0, 0);
+            self.losses.flush_ranges += u64::from(has_range);
+        }
         let stream = self.stream_read_back(request.stream);
         self.losses.streams += u64::from(stream != request.stream);
         self.writer.row(request, out);
@@ -212,7 +221,7 @@ impl TraceWriter {
 
     /// What has been lost, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let Losses { times, streams, flags, names, ops, addresses } = self.losses;
+        let Losses { times, streams, flags, flush_ranges, names, ops, addresses } = self.losses;
         let (format, unit) = (self.format, self.holds.time_unit_ns);
         let mut notes = Vec::new();
         let mut note = |count: u64, text: String| {
@@ -227,6 +236,8 @@ impl TraceWriter {
         };
         note(streams, format!("the streams of {streams} requests change: {format} {why}"));
         note(flags, format!("flags of {flags} requests are lost: {format} has no room for them"));
+        let count = flush_ranges;
+        note(count, format!("the addresses of {count} flushes are lost: {format} has none"));
         note(names, format!("the names of {names} streams are lost: {format} has none"));
         for (op, count) in RequestOp::ALL.into_iter().zip(ops) {
             let (requests, plural) = (show(count, "request"), plural(op));

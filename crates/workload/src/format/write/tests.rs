@@ -64,6 +64,11 @@ fn degraded(requests: &[Request], holds: &Holds) -> (Vec<Request>, Losses) {
             }
         };
         let flags = Flags::from_bits(request.flags.bits() & holds.flags.bits()).unwrap();
+        let mut request = request;
+        if request.op == RequestOp::Flush && !holds.flush_ranges {
+            losses.flush_ranges += u64::from(request.first_sector > 0 || request.sectors > 0);
+            (request.first_sector, request.sectors) = (0, 0);
+        }
         losses.times += u64::from(rounded != ns);
         losses.streams += u64::from(stream != request.stream);
         losses.flags += u64::from(flags != request.flags);
@@ -137,8 +142,26 @@ fn read_rebased(format: &FormatInfo, bytes: &[u8]) -> (Vec<Request>, Vec<String>
     (requests, trace.stream_names())
 }
 
+/// Writes nothing, and holds reads up to sector 1000.
+#[derive(Debug)]
+struct Near;
+
+impl Writer for Near {
+    fn holds(&self) -> Holds {
+        let ops = &[RequestOp::Read];
+        Holds { ops, end_sector: 1_000, time_unit_ns: 1_000, ..Holds::READS_AND_WRITES }
+    }
+
+    fn row(&mut self, _: &Request, _: &mut Vec<u8>) {}
+}
+
 #[test]
 fn what_does_not_fit_is_named() {
+    let near = FormatInfo {
+        name: "near",
+        writer: Some(|| Box::new(Near)),
+        ..*FormatInfo::from_name("spc").unwrap()
+    };
     let trim = Request {
         arrival: Time::from_ns(77),
         first_sector: 800,
@@ -147,35 +170,43 @@ fn what_does_not_fit_is_named() {
         op: RequestOp::Trim,
         flags: Flags::NONE,
     };
-    let refused = |name: &str, request: &Request| {
-        let format = FormatInfo::from_name(name).unwrap();
-        let mut writer = TraceWriter::new("out", format, false).unwrap();
+    let refused = |request: &Request| {
+        let mut writer = TraceWriter::new("out", &near, false).unwrap();
         writer.push(request, &mut Vec::new()).unwrap_err().to_string()
     };
     let fix = "choose another format, or leave such requests out with --lossy";
     assert_eq!(
-        refused("msr", &trim),
+        refused(&trim),
         format!(
             "out: request 1 does not fit, a trim of 8 sectors from sector 800 at 77 ns: the format \
-             msr has no trims; {fix}"
+             near has no trims; {fix}"
         )
     );
-    let far = Request { first_sector: 1 << 55, op: RequestOp::Read, ..trim };
+    let far = Request { first_sector: 993, op: RequestOp::Read, ..trim };
     assert_eq!(
-        refused("msr", &far),
+        refused(&far),
         format!(
-            "out: request 1 does not fit, a read of 8 sectors from sector 36028797018963968 at 77 \
-             ns: the format msr has addresses up to sector 36028797018963967; {fix}"
+            "out: request 1 does not fit, a read of 8 sectors from sector 993 at 77 ns: the format \
+             near has addresses up to sector 1000; {fix}"
         )
     );
-    let mut writer = TraceWriter::new("out", FormatInfo::from_name("spc").unwrap(), true).unwrap();
+    let mut writer = TraceWriter::new("out", &near, true).unwrap();
     writer.push(&trim, &mut Vec::new()).unwrap();
+    writer.push(&far, &mut Vec::new()).unwrap();
     assert_eq!(
         writer.finish(&[], &mut Vec::new()).unwrap_err().to_string(),
-        "out: none of 1 requests fit the format spc: nothing is left to write; give another \
+        "out: none of 2 requests fit the format near: nothing is left to write; give another \
          workload or format"
     );
-    assert_eq!(writer.notes(), ["1 request was left out: spc has no trims"]);
+    writer.push(&Request { first_sector: 992, ..far }, &mut Vec::new()).unwrap();
+    assert_eq!(
+        writer.notes(),
+        [
+            "the times of 1 requests were rounded down to 1000 ns",
+            "1 request was left out: near has no trims",
+            "1 request was left out: addresses of near end at sector 1000",
+        ]
+    );
 }
 
 #[test]

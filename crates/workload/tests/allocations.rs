@@ -1,0 +1,36 @@
+//! Readers allocate nothing for rows that are right, once all streams have been seen.
+
+use std::alloc::System;
+
+use flashyard_workload::FORMATS;
+use flashyard_workload::format::ReaderOptions;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Calls of the allocator so far that returned memory, of the whole process: this file has a single
+/// test, so nothing runs beside it.
+fn allocations() -> usize {
+    let stats = ALLOCATOR.stats();
+    stats.allocations + stats.reallocations
+}
+
+#[test]
+fn rows_of_every_format_cost_no_allocation() {
+    for info in FORMATS.iter() {
+        let split = info.splits.first().copied();
+        let mut reader = (info.reader)(&ReaderOptions { split, ..ReaderOptions::default() });
+        let mut read = |rounds: usize| {
+            for _ in 0..rounds {
+                for line in info.example.lines() {
+                    reader.parse(line.as_bytes()).expect("the example is right");
+                }
+            }
+        };
+        read(2);
+        let before = allocations();
+        read(100);
+        assert_eq!(allocations() - before, 0, "{}", info.name);
+    }
+}
