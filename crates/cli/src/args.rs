@@ -107,7 +107,8 @@ pub(crate) struct ReproduceArgs {
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the policies.
+    /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the
+    /// policies.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
     pub(crate) twins: Option<u64>,
     /// Checks every rule while the runs go on. Slower.
@@ -141,7 +142,7 @@ pub(crate) struct TraceFitArgs {
     /// The workload file to write; its name ends in .toml.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Sets a key that says which requests there are, such as trace.time_order; repeatable.
+    /// Sets a key that says which requests there are, such as `trace.time_order`; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of the twin that is shown, and of a generated workload; default: 1.

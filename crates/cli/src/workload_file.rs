@@ -1,8 +1,8 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it has an array
-//! of tables `stream`, each with its own; or, inside a phase, it names a workload.
+//! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it
+//! has an array of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
 use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
 use crate::inputs::{is_toml, read_text, read_workload, wrong};

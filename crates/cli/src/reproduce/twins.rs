@@ -28,18 +28,16 @@ pub(crate) fn run(args: &ReproduceArgs, twins: u64) -> Result<()> {
     let loaded = study.load(args.traces.as_deref(), capacity)?;
     let profiles = loaded.iter().map(fitted).collect::<Result<Vec<_>>>()?;
     let traces = ratios(&study, &keys, &loaded, args.check)?;
-    let mut means = vec![vec![0.0; study.policies.len()]; loaded.len()];
+    let mut found = Vec::new();
     for seed in 1..=twins {
         let made = profiles.iter().zip(&loaded).map(|(profile, loaded)| {
             let requests = twin(profile, seed, capacity)?;
             Ok(Loaded { name: loaded.name.clone(), requests })
         });
         let made = made.collect::<Result<Vec<_>>>()?;
-        for (means, found) in means.iter_mut().zip(ratios(&study, &keys, &made, args.check)?) {
-            means.iter_mut().zip(found).for_each(|(mean, found)| *mean += found / twins as f64);
-        }
+        found.push(ratios(&study, &keys, &made, args.check)?);
     }
-    let rows = loaded.iter().zip(traces.into_iter().zip(means));
+    let rows = loaded.iter().zip(traces.into_iter().zip(medians(&found)));
     let rows: Vec<Row> =
         rows.map(|(loaded, (trace, twin))| Row { name: &loaded.name, trace, twin }).collect();
     if args.json {
@@ -47,6 +45,19 @@ pub(crate) fn run(args: &ReproduceArgs, twins: u64) -> Result<()> {
         return print(&serde_json::to_string_pretty(&object)?);
     }
     print(&text(&study.policies, &rows, twins))
+}
+
+/// By workload and policy, the median over the twins.
+fn medians(twins: &[Vec<Vec<f64>>]) -> Vec<Vec<f64>> {
+    let median = |workload: usize, policy: usize| {
+        let mut all: Vec<f64> = twins.iter().map(|twin| twin[workload][policy]).collect();
+        all.sort_by(f64::total_cmp);
+        f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
+    };
+    let row = |workload: usize| {
+        (0..twins[0][workload].len()).map(|policy| median(workload, policy)).collect()
+    };
+    (0..twins[0].len()).map(row).collect()
 }
 
 /// A workload: mean read latencies by policy, over that of the first one.
@@ -151,7 +162,7 @@ fn text(policies: &[String], rows: &[Row], twins: u64) -> String {
     let apart: f64 = rows.iter().map(|row| (row.trace[drs] - row.twin[drs]).abs()).sum();
     format!(
         "{}\n{alike} of {} ranked alike; latencies within {:.0} % of one another are a tie, and a tie \
-         agrees with either order. Twins: the mean of the ratios of seeds 1 to {twins}.\n\
+         agrees with either order. Twins: the median of the ratios of seeds 1 to {twins}.\n\
          {}: mean distance of the twins' ratio from the trace's {:.3}\n",
         table::render(&all),
         rows.len(),

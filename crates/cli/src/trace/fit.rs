@@ -114,14 +114,15 @@ impl<S: RequestSource> RequestSource for Watched<S> {
     }
 }
 
-/// The twin's difference: in percent of the trace's figure, or where the figure is a share itself or
-/// may be negative, twin minus trace.
+/// The twin's difference: in percent of the trace's figure, or where the figure is a share itself
+/// or may be negative, twin minus trace.
 fn difference(trace: &Figure, twin: &Figure) -> Option<f64> {
     let (a, b) = (trace.value?, twin.value?);
     if trace.is_difference() {
         return Some(b - a);
     }
-    if a == b { Some(0.0) } else { (a != 0.0).then(|| 100.0 * (b / a - 1.0)) }
+    let both_zero = a.abs().max(b.abs()) <= 0.0;
+    if both_zero { Some(0.0) } else { (a.abs() > 0.0).then(|| 100.0 * (b / a - 1.0)) }
 }
 
 fn residual((trace, twin): &(Figure, Figure)) -> Value {

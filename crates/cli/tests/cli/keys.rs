@@ -5,6 +5,7 @@ use flashyard_core::key::Key;
 use flashyard_workload::generator::GeneratorKeys;
 use flashyard_workload::mix::MixKeys;
 use flashyard_workload::pattern::PatternKeys;
+use flashyard_workload::profile::ProfileKeys;
 use flashyard_workload::trace::{TraceKeys, key_trace};
 
 /// What a run shows besides what it echoes: results, and the hash of the requests as simulated.
@@ -64,6 +65,13 @@ fn every_key_of_a_mix_does_something() {
     every_flip_shows(&Folder::new(), "oltp", "mix", MixKeys::KEYS);
 }
 
+#[test]
+fn every_key_of_a_profile_does_something() {
+    let folder = Folder::new();
+    folder.run(&["trace", "fit", "facebook", "-o", "twin.toml"]).text();
+    every_flip_shows(&folder, "twin.toml", "profile", ProfileKeys::KEYS);
+}
+
 /// The keys that `list keys` shows, as `section.key=value`.
 fn shown_defaults(listing: &str) -> Vec<String> {
     let mut section = "";
@@ -85,7 +93,7 @@ fn the_defaults_that_are_shown_are_the_defaults() {
     let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
     assert!(settings.len() > 70, "{settings:?}");
     // A generated workload has no use for the keys of other origins.
-    let others = ["trace.", "pattern.", "mix."];
+    let others = ["trace.", "pattern.", "mix.", "profile."];
     let idle = |set: &&str| others.iter().any(|section| set.starts_with(section));
     let settings = settings.iter().map(String::as_str).filter(|set| !idle(set));
     let settings: Vec<&str> = settings.collect();

@@ -4,6 +4,7 @@
 mod contract;
 mod convert;
 mod determinism;
+mod fit;
 mod keys;
 mod logs;
 mod presets;

@@ -23,8 +23,8 @@ pub(super) const GAP_BOUNDS_NS: [u64; 12] = [
 /// Upper bounds (inclusive) of the classes of sizes, in sectors; the last class has none.
 pub(super) const SIZE_BOUNDS: [u64; 7] = [8, 16, 32, 64, 128, 256, 1_024];
 
-/// Upper bounds (exclusive) of the classes of the load that a request meets, in nanoseconds of work;
-/// the last class has none.
+/// Upper bounds (exclusive) of the classes of the load that a request meets, in nanoseconds of
+/// work; the last class has none.
 pub(super) const LOAD_BOUNDS_NS: [u64; 6] =
     [1, 2_000_000, 10_000_000, 50_000_000, 250_000_000, 2_000_000_000];
 

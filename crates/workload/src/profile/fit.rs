@@ -225,20 +225,24 @@ fn pairs(tally: &Tally) -> Vec<[u64; 2]> {
     tally.iter().map(|(&label, &count)| [label, count]).collect()
 }
 
-/// Joins neighbours of one class, the two that have the fewest requests together first, until no
-/// more than [`MOST_SIZES`] sizes are left. The joined size is the mean, rounded.
+/// Joins each two neighbours of one class until no more than [`MOST_SIZES`] sizes are left, or one
+/// a class. The joined size is the mean, rounded.
 fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
-    let class = |size: [u64; 2]| size_class(size[0], bounds);
+    let class = |size: u64| size_class(size, bounds);
     while sizes.len() > MOST_SIZES {
-        let pairs = (0..sizes.len() - 1).filter(|&i| class(sizes[i]) == class(sizes[i + 1]));
-        let Some(first) = pairs.min_by_key(|&i| sizes[i][1] + sizes[i + 1][1]) else { break };
-        let next = sizes.remove(first + 1);
-        let one = &mut sizes[first];
-        let count = one[1] + next[1];
-        let sum =
-            u128::from(one[0]) * u128::from(one[1]) + u128::from(next[0]) * u128::from(next[1]);
-        let mean = (sum + u128::from(count / 2)) / u128::from(count);
-        *one = [u64::try_from(mean).expect("between the two"), count];
+        let before = sizes.len();
+        let mut all = std::mem::take(&mut sizes).into_iter().peekable();
+        while let Some([size, count]) = all.next() {
+            let next = all.next_if(|&[next, _]| class(next) == class(size));
+            let [next, more] = next.unwrap_or([size, 0]);
+            let sum = u128::from(size) * u128::from(count) + u128::from(next) * u128::from(more);
+            let all = u128::from(count + more);
+            let mean = u64::try_from((sum + all / 2) / all).expect("between the two");
+            sizes.push([mean, count + more]);
+        }
+        if sizes.len() == before {
+            break;
+        }
     }
     sizes
 }

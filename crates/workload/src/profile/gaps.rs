@@ -143,7 +143,9 @@ mod tests {
         let mut random = SplitMix64::new(2);
         let mut counts = GapCounts::new();
         let mut gaps: Vec<u64> = (0..5_000).map(|_| 200_000 + random.below(500_000)).collect();
-        gaps.iter().for_each(|&gap| counts.add(gap));
+        for &gap in &gaps {
+            counts.add(gap);
+        }
         gaps.sort_unstable();
         let tables = counts.tables(&GAP_BOUNDS_NS);
         assert_eq!((tables.len(), tables[0].class), (1, 3));

@@ -5,22 +5,22 @@
 //!
 //! # What is counted
 //!
-//! Each request is a symbol: its operation, and the classes of its size, of the gap before it, of its
-//! place (`history.rs`) and of the load that earlier requests put on a simple device. The trace is
-//! cut into at most 256 segments of equal numbers of requests, 32 or more, of which the duration and
-//! the numbers of requests by operation and length of gap are kept; and neighbouring segments are
-//! joined into phases, of which all moves from one symbol to the next are counted. Besides, over the
-//! whole trace: the sizes of each operation, 16 quantile bins of each class of gaps, the ranks of
-//! each kind of places, offsets in chunks, alignment, and the span. Streams and flags of requests
-//! are left out: a twin is one stream.
+//! Each request is a symbol: its operation, and the classes of its size, of the gap before it, of
+//! its place (`history.rs`) and of the load that earlier requests put on a simple device. The trace
+//! is cut into at most 256 segments of equal numbers of requests, 32 or more, of which the duration
+//! and the numbers of requests by operation and length of gap are kept; and neighbouring segments
+//! are joined into phases, of which all moves from one symbol to the next are counted. Besides,
+//! over the whole trace: the sizes of each operation, 16 quantile bins of each class of gaps, the
+//! ranks of each kind of places, offsets in chunks, alignment, and the span. Streams and flags of
+//! requests are left out: a twin is one stream.
 //!
 //! # How requests are made
 //!
 //! A twin passes each symbol as often as it was counted, segment by segment as many of each trait,
-//! by the moves that were counted as far as that is possible (`walk.rs`); sizes, gaps and places are
-//! dealt like cards (`deck.rs`). So a twin as long as the trace has the same number of requests of
-//! each operation, the same sizes and the same duration, whatever the seed. A twin of another length
-//! has segments of other lengths in the same proportion, at the same rates.
+//! by the moves that were counted as far as that is possible (`walk.rs`); sizes, gaps and places
+//! are dealt like cards (`deck.rs`). So a twin as long as the trace has the same number of requests
+//! of each operation, the same sizes and the same duration, whatever the seed. A twin of another
+//! length has segments of other lengths in the same proportion, at the same rates.
 //!
 //! Gaps are stretched so that each segment lasts as long as it did, the longest pauses first; and a
 //! request waits up to a quarter of a second for a device that would be busier with earlier

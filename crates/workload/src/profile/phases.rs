@@ -97,7 +97,9 @@ impl SegmentCounts {
 /// How many distinct moves there are in all.
 pub(super) fn distinct_moves(segments: &[Counts], names: &[u16]) -> usize {
     let mut all = Counts::default();
-    segments.iter().for_each(|segment| all.join(segment.rename(names)));
+    for segment in segments {
+        all.join(segment.rename(names));
+    }
     all.moves.len()
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Draws: one for the rank's class, with what else stands on the card; unless it is the end of a
 //! run, one for the rank where the class has several; then, elsewhere, up to [`TRIES`] times until
-//! the place is as fresh as it should be: in a used zone one draw for the chunk, in another zone two
-//! for zone and chunk; one for the page in the chunk, one for the sector in the page.
+//! the place is as fresh as it should be: in a used zone one draw for the chunk, in another zone
+//! two for zone and chunk; one for the page in the chunk, one for the sector in the page.
 
 use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of};
 use super::deck::Deck;

@@ -242,7 +242,7 @@ impl Twin {
             let row = &self.profile.phase[phase].segments[segment];
             let behind = fitted + row.requests();
             let left = share.of(behind) - share.of(fitted);
-            let duration_ns = share.duration_ns(row, left);
+            let duration_ns = duration_ns(row, left);
             self.chain.guide.want(&row.counts);
             self.position = Position { phase, segment, fitted: behind, left };
             let start_ns = self.clock.start_ns + self.clock.duration_ns;
@@ -252,9 +252,9 @@ impl Twin {
     }
 
     /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
-    /// meet more load than its class allows, by [`MOST_LATE_NS`] at most. What is late so is made up
-    /// for in the next pauses, not inside bursts. Where waiting that long does not help, it does not
-    /// wait.
+    /// meet more load than its class allows, by [`MOST_LATE_NS`] at most. What is late so is made
+    /// up for in the next pauses, not inside bursts. Where waiting that long does not help, it does
+    /// not wait.
     fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
         let op = RequestOp::ALL[index(self.profile.symbols[at][0])];
         let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
@@ -344,11 +344,11 @@ impl Share {
         let part = self.moves * u128::from(fitted) / self.fitted;
         u64::try_from(part).expect("a part of the requests")
     }
+}
 
-    /// How long so many moves of a segment last.
-    fn duration_ns(&self, segment: &Segment, moves: u64) -> u128 {
-        u128::from(segment.duration_ns) * u128::from(moves) / u128::from(segment.requests())
-    }
+/// How long so many moves of a segment last.
+fn duration_ns(segment: &Segment, moves: u64) -> u128 {
+    u128::from(segment.duration_ns) * u128::from(moves) / u128::from(segment.requests())
 }
 
 /// When the last request of a twin arrives, before its times are scaled.
@@ -357,7 +357,7 @@ fn end_ns(profile: &Profile, requests: u64) -> u64 {
     let (mut fitted, mut end_ns) = (0, 0);
     for segment in profile.segments() {
         let behind = fitted + segment.requests();
-        end_ns += share.duration_ns(segment, share.of(behind) - share.of(fitted));
+        end_ns += duration_ns(segment, share.of(behind) - share.of(fitted));
         fitted = behind;
     }
     u64::try_from(end_ns).unwrap_or(u64::MAX)

@@ -3,9 +3,9 @@
 //! The walk passes each symbol as often as it was counted, however the moves turn out: a symbol's
 //! cards are dealt until none is left. It prefers the moves that were counted, each as often as it
 //! was counted, over others; and it passes, segment by segment, as many symbols of each trait (read
-//! or not; class of gap) as were counted in the segment. Among the moves that all this leaves, those
-//! are preferred that the load is right for: a request that found the device idle is not put behind
-//! a long write.
+//! or not; class of gap) as were counted in the segment. Among the moves that all this leaves,
+//! those are preferred that the load is right for: a request that found the device idle is not put
+//! behind a long write.
 //!
 //! Draws: one a move.
 
@@ -68,8 +68,8 @@ impl Guide {
         self.wanted.copy_from_slice(&self.segment);
     }
 
-    /// The weight of `count` cards of a symbol: those of a trait together weigh as much as is wanted
-    /// of it; those that the load is wrong for weigh little.
+    /// The weight of `count` cards of a symbol: those of a trait together weigh as much as is
+    /// wanted of it; those that the load is wrong for weigh little.
     fn weight(&self, to: usize, count: u64) -> u64 {
         let traits = &self.symbols[to];
         let share = (self.wanted[traits.number] << 20) / self.left[traits.number].max(1);
@@ -209,7 +209,9 @@ mod tests {
 
     fn counts(chain: &[usize], traits: usize) -> Vec<u64> {
         let mut counts = vec![0; traits];
-        chain.iter().for_each(|symbol| counts[symbol % traits] += 1);
+        for symbol in chain {
+            counts[symbol % traits] += 1;
+        }
         counts
     }
 
