@@ -310,7 +310,7 @@ fn wrong_streams_are_refused() {
     );
     refused(
         "[[stream]]\nname = \"a\"\n",
-        &["w.toml:1: none of trace.path, [generator], [pattern] and [mix] says where requests \
+        &["w.toml:1: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
              come from"],
     );
     refused(
@@ -342,7 +342,7 @@ fn wrong_phases_are_refused() {
         &[
             "w.toml:3: mesure: unknown key; did you mean measure?",
             "w.toml:5: workload: a string in quotes is needed",
-            "w.toml:6: none of trace.path, [generator], [pattern] and [mix] says where requests \
+            "w.toml:6: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
              come from",
             "w.toml:8: [stream] and workload exclude each other",
         ],
