@@ -205,7 +205,7 @@ impl Trace {
 
     /// The clock, which starts with the first request in order of time.
     #[cold]
-    fn start_clock(&mut self, row: &Row) -> Result<Clock, WorkloadError> {
+    fn start_clock(&mut self, row: &Row) -> Result<(), WorkloadError> {
         let keys = &self.keys;
         let first_ns = row.record.time_ns;
         let start_ns = if keys.rebase { Some(0) } else { first_ns.checked_sub(keys.origin_s) };
@@ -220,7 +220,8 @@ impl Trace {
         };
         let clock = |quantum_ns| Clock::new(first_ns, start_ns, scale, quantum_ns);
         self.log = ClockLog::new(first_ns, clock(0));
-        Ok(*self.clock.insert(clock(keys.time_quantum_us)))
+        self.clock = Some(clock(keys.time_quantum_us));
+        Ok(())
     }
 
     /// The request of a row that has been put on the device.
@@ -228,10 +229,7 @@ impl Trace {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn request(&mut self, row: Row) -> Result<Request, WorkloadError> {
         let record = row.record;
-        let clock = match self.clock {
-            Some(clock) => clock,
-            None => self.start_clock(&row)?,
-        };
+        let Some(clock) = self.clock else { return self.first_request(row) };
         self.log.last_ns = record.time_ns;
         let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
         let Some(arrival_ns) = arrival_ns else { return Err(self.too_late(&row)) };
@@ -243,6 +241,14 @@ impl Trace {
             op: record.op,
             flags: record.flags,
         })
+    }
+
+    /// The request of the first row, with which the clock starts.
+    #[cold]
+    #[inline(never)]
+    fn first_request(&mut self, row: Row) -> Result<Request, WorkloadError> {
+        self.start_clock(&row)?;
+        self.request(row)
     }
 
     #[cold]
