@@ -205,13 +205,13 @@ impl Trace {
 
     /// The clock, which starts with the first request in order of time.
     #[cold]
-    fn start_clock(&mut self, row: &Row) -> Result<(), WorkloadError> {
+    #[inline(never)]
+    fn start_clock(&mut self, first_ns: u64, line: u64) -> Result<Clock, WorkloadError> {
         let keys = &self.keys;
-        let first_ns = row.record.time_ns;
         let start_ns = if keys.rebase { Some(0) } else { first_ns.checked_sub(keys.origin_s) };
         let Some(start_ns) = start_ns else {
             let what = format!("the request is earlier than trace.origin_s, {first_ns} ns");
-            return Err(self.rows.error_at(row.line, what, "lower the key".to_owned()));
+            return Err(self.rows.error_at(line, what, "lower the key".to_owned()));
         };
         let scale = match self.survey.span_ns {
             Some(0) => (1, 1),
@@ -220,8 +220,7 @@ impl Trace {
         };
         let clock = |quantum_ns| Clock::new(first_ns, start_ns, scale, quantum_ns);
         self.log = ClockLog::new(first_ns, clock(0));
-        self.clock = Some(clock(keys.time_quantum_us));
-        Ok(())
+        Ok(*self.clock.insert(clock(keys.time_quantum_us)))
     }
 
     /// The request of a row that has been put on the device.
@@ -229,10 +228,15 @@ impl Trace {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn request(&mut self, row: Row) -> Result<Request, WorkloadError> {
         let record = row.record;
-        let Some(clock) = self.clock else { return self.first_request(row) };
+        let clock = match self.clock {
+            Some(clock) => clock,
+            None => self.start_clock(record.time_ns, row.line)?,
+        };
         self.log.last_ns = record.time_ns;
         let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
-        let Some(arrival_ns) = arrival_ns else { return Err(self.too_late(&row)) };
+        let Some(arrival_ns) = arrival_ns else {
+            return Err(self.too_late(record.time_ns, row.line));
+        };
         Ok(Request {
             arrival: Time::from_ns(arrival_ns),
             first_sector: record.first_sector,
@@ -243,19 +247,11 @@ impl Trace {
         })
     }
 
-    /// The request of the first row, with which the clock starts.
     #[cold]
-    #[inline(never)]
-    fn first_request(&mut self, row: Row) -> Result<Request, WorkloadError> {
-        self.start_clock(&row)?;
-        self.request(row)
-    }
-
-    #[cold]
-    fn too_late(&self, row: &Row) -> WorkloadError {
-        let what = format!("the time is too large, {} ns", row.record.time_ns);
+    fn too_late(&self, time_ns: u64, line: u64) -> WorkloadError {
+        let what = format!("the time is too large, {time_ns} ns");
         let fix = "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms";
-        self.rows.error_at(row.line, what, fix.to_owned())
+        self.rows.error_at(line, what, fix.to_owned())
     }
 
     /// Puts a request on the device that does not simply stay where it is.
