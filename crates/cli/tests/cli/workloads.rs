@@ -310,8 +310,10 @@ fn wrong_streams_are_refused() {
     );
     refused(
         "[[stream]]\nname = \"a\"\n",
-        &["w.toml:1: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
-             come from"],
+        &[
+            "w.toml:1: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
+             come from",
+        ],
     );
     refused(
         "[pattern]\n[[stream]]\nname = \"a\"\n[stream.trace]\npath = \"x\"\n[stream.pattern]\n",
