@@ -17,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let keys = TraceKeys { time_order: TimeOrder::Sort, ..TraceKeys::default() };
     let options = TraceOptions { format: Some(format.to_owned()), ..TraceOptions::default() };
-    let Ok(mut trace) = Trace::open(Input::memory("fuzz", &data[end + 1..]), &keys, &options) else {
+    let Ok(mut trace) = Trace::open(Input::memory("fuzz", &data[end + 1..]), &keys, &options)
+    else {
         return;
     };
     let mut last = None;

@@ -21,6 +21,8 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
     let ci = Ci { root, cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()) };
     ci.cargo("fmt", "fmt --all --check", &[])?;
+    // Modules that a macro declares, which `cargo fmt` does not see.
+    step("rustfmt", || ci.rustfmt())?;
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
     ci.no_std()?;
@@ -40,6 +42,15 @@ struct Ci<'a> {
 }
 
 impl Ci<'_> {
+    /// Checks the format of every source file.
+    fn rustfmt(&self) -> Result<()> {
+        let mut command = Command::new("rustfmt");
+        command.args(["--edition", "2024", "--check"]).args(crate::tidy::sources(self.root)?);
+        let status = command.current_dir(self.root).status().context("cannot run rustfmt")?;
+        ensure!(status.success(), "rustfmt --check: {status}; run rustfmt on the files it names");
+        Ok(())
+    }
+
     /// Proves that `flashyard-core` needs neither `std` nor `alloc`. The crate is `#![no_std]`
     /// without `extern crate std` or `alloc` outside of its tests, and has no dependencies, which
     /// tidy makes sure of: a use of either crate is then an unresolved name, on every target. A

@@ -1,9 +1,10 @@
 //! `cargo xtask fuzz`: builds the fuzz targets with the stable compiler and runs each for a while.
 //!
-//! libFuzzer needs coverage counters in the code under test. The nightly options of cargo-fuzz stand
-//! for passes of LLVM that the stable compiler takes by their own names; an explicit target keeps
-//! build scripts and macros free of them. What a run starts from is always the same: the example of
-//! every trace format and every preset, and a fixed seed. How far it gets depends on the machine.
+//! libFuzzer needs coverage counters in the code under test. The nightly options of cargo-fuzz
+//! stand for passes of LLVM that the stable compiler takes by their own names; an explicit target
+//! keeps build scripts and macros free of them. What a run starts from is always the same: the
+//! example of every trace format and every preset, and a fixed seed. How far it gets depends on the
+//! machine.
 //!
 //! All of it lies in the target directory, under `fuzz`: `build`, `corpus` (written anew each time)
 //! and `artifacts`: the inputs that made a target fail.

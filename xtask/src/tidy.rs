@@ -61,6 +61,14 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     Ok(format!("tidy: {} files keep every rule", files.len()))
 }
 
+/// The source files of the tree at `root`, from the root, with slashes.
+pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
+    let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+    let mut files = Vec::new();
+    walk(root, "", &ignored, &mut files)?;
+    Ok(files.into_iter().filter(File::is_source).map(|file| file.path).collect())
+}
+
 /// A file of the tree.
 #[derive(Debug)]
 struct File {

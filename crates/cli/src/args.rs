@@ -162,8 +162,8 @@ pub(crate) struct TraceConvertArgs {
     // One list: options may stand anywhere between the names.
     #[arg(required = true, value_name = "WORKLOAD... OUT")]
     pub(crate) names: Vec<String>,
-    /// The format (flashyard list formats); default: the one that OUT's name ends in, .fyt for
-    /// flashyard.
+    /// The format (flashyard list formats), or a descriptor of columns; default: the format that
+    /// OUT's name ends in, .fyt for flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// Sets a key of `[trace]`, `[generator]`, `[pattern]` or `[mix]` of every workload;

@@ -37,10 +37,13 @@ pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
         }
     };
     let (packing, stem) = if out == "-" { (Packing::Plain, out) } else { Packing::of(out) };
-    let format = format_of(args.to.as_deref(), out, stem)?;
     let name = if out == "-" { "standard output" } else { out };
-    let mut writer =
-        TraceWriter::new(name, format, args.lossy).map_err(|error| workload_error(&error))?;
+    let own = args.to.as_deref().and_then(|to| TraceWriter::described(name, to, args.lossy));
+    let writer = match own {
+        Some(writer) => writer,
+        None => TraceWriter::new(name, format_of(args.to.as_deref(), out, stem)?, args.lossy),
+    };
+    let mut writer = writer.map_err(|error| workload_error(&error))?;
     let work = Work::open(args, workloads, out)?;
     let written = if out == "-" {
         let sink = Counted { sink: std::io::stdout().lock(), bytes: 0 };
@@ -58,7 +61,7 @@ pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
         written
     };
     let (requests, bytes) = (writer.requests(), written.bytes);
-    let mut text = format!("{name}: {requests} requests as {}, {bytes} bytes", format.name);
+    let mut text = format!("{name}: {requests} requests as {}, {bytes} bytes", writer.format());
     match writer.losses().left_out() {
         0 => {}
         left_out => text += &format!("; {left_out} requests left out"),

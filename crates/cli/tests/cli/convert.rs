@@ -94,6 +94,23 @@ fn text_to_binary_and_back_is_the_same_text() {
 }
 
 #[test]
+fn a_format_of_the_users_own_is_written_and_read_back() {
+    let folder = Folder::with("t.ssdsim", TRACE);
+    let own = "tab header base=64; at_ns:- time:ns op:rd/wr device:id offset:sector size:B";
+    let written = converted(&folder, &["t.ssdsim", "--to", own], "own.txt");
+    let text = String::from_utf8(written).unwrap();
+    assert_eq!(text.lines().count(), 1 + TRACE.lines().count(), "{text}");
+    let set = format!("trace.format={own}");
+    converted(&folder, &["own.txt", "--set", &set], "again.ssdsim");
+    assert_eq!(folder.read("again.ssdsim"), TRACE.as_bytes());
+    let large = "comma; time:ns op:R/W offset:KiB size:B";
+    let ran = convert(&folder, &["t.ssdsim", "x", "--to", large]);
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    let message = "column offset is in units of 1024 B; a sector has 512 B: take units of B or";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
+}
+
+#[test]
 fn merged_workloads_are_streams_in_the_order_of_their_names() {
     let folder = Folder::with("a", "0 3 0 8 1\n20 3 8 8 0\n30 4 16 8 1\n");
     folder.write("b", "7 9 100 8 0\n27 9 108 8 1\n");

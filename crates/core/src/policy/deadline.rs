@@ -85,10 +85,7 @@ mod tests {
     /// The order in which a die would serve `commands` (is it a read's?), all inserted at 50 us,
     /// at `at`.
     fn served<const N: usize>(keys: DeadlineKeys, commands: [bool; N], at: Time) -> [u32; N] {
-        let mut queue = CommandQueue::new(
-            [Entry::vacant(0); N],
-            [Entry::vacant(0); N],
-        );
+        let mut queue = CommandQueue::new([Entry::vacant(0); N], [Entry::vacant(0); N]);
         let mut positions = Positions { ready: [ABSENT; N], deadline: [ABSENT; N] };
         let mut reads_before = 0;
         for (member, is_read) in (0..).zip(commands) {

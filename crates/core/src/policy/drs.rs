@@ -7,9 +7,7 @@
 //! kind of dependency edge counts, and a command that no request needs goes last. O(log n) a
 //! command, and O(chain) a translation for handing ranks on.
 
-use super::{
-    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank,
-};
+use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::Time;

@@ -5,9 +5,7 @@
 //! own commands and of the unfinished commands of others that it has to wait for; it is fixed once
 //! the request has been translated. O(log n) a command.
 
-use super::{
-    CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank,
-};
+use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
 use crate::command::Rank;
 use crate::key::Kind;
 use crate::units::Time;

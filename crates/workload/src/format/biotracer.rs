@@ -14,7 +14,7 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::write::{Holds, Streams, Writer, put, Seconds};
+use super::write::{Holds, Seconds, Streams, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count_or_none,
     whole,
@@ -121,11 +121,10 @@ mod tests {
 
     #[test]
     fn the_event_is_selectable() {
-        let time = |event| {
-            match reader(&ReaderOptions { event, split: None }).parse(ROW.as_bytes()) {
-                Ok(Parsed::Request(record)) => record.time_ns,
-                other => panic!("{other:?}"),
-            }
+        let time = |event| match reader(&ReaderOptions { event, split: None }).parse(ROW.as_bytes())
+        {
+            Ok(Parsed::Request(record)) => record.time_ns,
+            other => panic!("{other:?}"),
         };
         assert_eq!(time(Event::Dequeue), 1_500_000_000);
         assert_eq!(time(Event::Issue), 2_500_000_000);

@@ -7,7 +7,7 @@
 
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
-use super::write::{Holds, Writer, put, Seconds};
+use super::write::{Holds, Seconds, Writer, put};
 use super::{
     Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sectors_of_bytes, stream,
     whole,

@@ -51,7 +51,7 @@ impl ClockLog {
         } else if keys.time_scale != TraceKeys::default().time_scale {
             let factor = keys.time_scale as f64 / 1e6;
             let from = readable_ns(self.last_ns - self.first_ns);
-            let start_ns = if keys.rebase { 0 } else { self.first_ns };
+            let start_ns = if keys.rebase { 0 } else { self.first_ns - keys.origin_s };
             let last_ns = clock.arrival_ns(self.last_ns).unwrap_or(start_ns);
             let to = readable_ns(last_ns - start_ns);
             notes.push(format!("times were multiplied by {factor}: {from} became {to}"));
@@ -66,6 +66,9 @@ impl ClockLog {
         if keys.rebase && self.first_ns > 0 {
             let first = readable_ns(self.first_ns);
             notes.push(format!("the first request, recorded at {first}, arrives at 0"));
+        }
+        if !keys.rebase && keys.origin_s > 0 {
+            notes.push(format!("times count from {} on", readable_ns(keys.origin_s)));
         }
         notes
     }

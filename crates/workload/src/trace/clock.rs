@@ -12,14 +12,13 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Times relative to `first_ns`, times `numerator / denominator`, rounded down to multiples of
-    /// `quantum_ns` (0 for none); the first request arrives at 0 if `rebase` is set.
+    /// `quantum_ns` (0 for none); the first request arrives at `start_ns`.
     pub(super) const fn new(
         first_ns: u64,
-        rebase: bool,
+        start_ns: u64,
         scale: (u64, u64),
         quantum_ns: u64,
     ) -> Self {
-        let start_ns = if rebase { 0 } else { first_ns };
         let (numerator, denominator) = scale;
         Self { first_ns, start_ns, numerator, denominator, quantum_ns }
     }
@@ -48,17 +47,17 @@ mod tests {
 
     #[test]
     fn scaling_is_exact() {
-        let half = Clock::new(100, true, (500_000, 1_000_000), 0);
+        let half = Clock::new(100, 0, (500_000, 1_000_000), 0);
         assert_eq!(half.arrival_ns(100), Some(0));
         assert_eq!(half.arrival_ns(103), Some(1));
-        let third = Clock::new(0, true, (40_000_000_000, 120_000_000_001), 0);
+        let third = Clock::new(0, 0, (40_000_000_000, 120_000_000_001), 0);
         assert_eq!(third.arrival_ns(120_000_000_001), Some(40_000_000_000));
         assert_eq!(third.arrival_ns(u64::MAX), Some(6_148_914_691_185_276_249));
     }
 
     #[test]
     fn rounding_is_relative_to_the_first_request() {
-        let clock = Clock::new(700, false, (1, 1), 1_000);
+        let clock = Clock::new(700, 700, (1, 1), 1_000);
         assert_eq!(
             [700, 1_699, 1_700].map(|t| clock.arrival_ns(t)),
             [Some(700), Some(700), Some(1_700)]
@@ -67,7 +66,7 @@ mod tests {
 
     #[test]
     fn overflow_is_noticed() {
-        assert_eq!(Clock::new(0, true, (2, 1), 0).arrival_ns(u64::MAX), None);
-        assert_eq!(Clock::new(9, false, (2, 1), 0).arrival_ns(u64::MAX / 2 + 9), None);
+        assert_eq!(Clock::new(0, 0, (2, 1), 0).arrival_ns(u64::MAX), None);
+        assert_eq!(Clock::new(9, 9, (2, 1), 0).arrival_ns(u64::MAX / 2 + 9), None);
     }
 }

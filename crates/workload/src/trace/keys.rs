@@ -288,6 +288,15 @@ keys! {
             flip: "false",
             with: SORTED,
         },
+        /// With `rebase = false`: the time on the trace's clock that is time 0 of the run. So
+        /// several traces of one clock, such as Windows file times, keep to it. No request may be
+        /// earlier.
+        origin_s: u64 = 0 => {
+            kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 0, max: u64::MAX },
+            source: "0 leaves the recorded times alone",
+            flip: "1",
+            with: &["trace.time_order=sort", "trace.fold=modulo", "trace.rebase=false"],
+        },
     }
 }
 

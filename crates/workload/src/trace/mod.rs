@@ -204,16 +204,23 @@ impl Trace {
     }
 
     /// The clock, which starts with the first request in order of time.
-    fn clock(&mut self, first_ns: u64) -> Clock {
+    #[cold]
+    fn start_clock(&mut self, row: &Row) -> Result<Clock, WorkloadError> {
         let keys = &self.keys;
+        let first_ns = row.record.time_ns;
+        let start_ns = if keys.rebase { Some(0) } else { first_ns.checked_sub(keys.origin_s) };
+        let Some(start_ns) = start_ns else {
+            let what = format!("the request is earlier than trace.origin_s, {first_ns} ns");
+            return Err(self.rows.error_at(row.line, what, "lower the key".to_owned()));
+        };
         let scale = match self.survey.span_ns {
             Some(0) => (1, 1),
             Some(span_ns) => (keys.duration_ms, span_ns),
             None => (keys.time_scale, 1_000_000),
         };
-        let clock = |quantum_ns| Clock::new(first_ns, keys.rebase, scale, quantum_ns);
+        let clock = |quantum_ns| Clock::new(first_ns, start_ns, scale, quantum_ns);
         self.log = ClockLog::new(first_ns, clock(0));
-        *self.clock.get_or_insert(clock(keys.time_quantum_us))
+        Ok(*self.clock.insert(clock(keys.time_quantum_us)))
     }
 
     /// The request of a row that has been put on the device.
@@ -221,7 +228,10 @@ impl Trace {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn request(&mut self, row: Row) -> Result<Request, WorkloadError> {
         let record = row.record;
-        let clock = self.clock.unwrap_or_else(|| self.clock(record.time_ns));
+        let clock = match self.clock {
+            Some(clock) => clock,
+            None => self.start_clock(&row)?,
+        };
         self.log.last_ns = record.time_ns;
         let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
         let Some(arrival_ns) = arrival_ns else { return Err(self.too_late(&row)) };
@@ -477,6 +487,10 @@ fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadEr
             let fix = format!("set it below {high}");
             return refuse(low, format!("nothing lies between it and {high}"), &fix);
         }
+    }
+    if keys.rebase && keys.origin_s > 0 {
+        let what = "the first request arrives at 0, whatever the origin".to_owned();
+        return refuse("trace.origin_s", what, "set trace.rebase = false, or take the key out");
     }
     let chunk_sectors = 2 * keys.chunk_kib;
     if keys.fold == Fold::Renumber

@@ -233,7 +233,19 @@ fn times_are_rebased_scaled_and_rounded() {
     let with = |keys| arrivals(&times, &keys).unwrap();
     let plain = TraceKeys::default();
     assert_eq!(with(plain), [0, 1_999, 3_000]);
-    assert_eq!(with(TraceKeys { rebase: false, ..plain }), times);
+    let recorded = TraceKeys { rebase: false, ..plain };
+    assert_eq!(with(recorded), times);
+    let origin = |origin_s| TraceKeys { origin_s, ..recorded };
+    assert_eq!(with(origin(999_000)), [1_000, 2_999, 4_000]);
+    assert_eq!(
+        arrivals(&times, &origin(1_000_001)).unwrap_err(),
+        "t.txt:1: the request is earlier than trace.origin_s, 1000000 ns; lower the key"
+    );
+    assert_eq!(
+        arrivals(&times, &TraceKeys { origin_s: 1, ..plain }).unwrap_err(),
+        "trace.origin_s: the first request arrives at 0, whatever the origin; set trace.rebase = \
+         false, or take the key out"
+    );
     assert_eq!(with(TraceKeys { time_scale: 500_000, ..plain }), [0, 999, 1_500]);
     assert_eq!(with(TraceKeys { time_quantum_us: 1_000, ..plain }), [0, 1_000, 3_000]);
     assert_eq!(with(TraceKeys { duration_ms: 1_000, ..plain }), [0, 666, 1_000]);

@@ -10,12 +10,14 @@ mod op;
 mod reader;
 mod writer;
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use self::op::OpCodes;
 use self::reader::Reader;
 use self::writer::Rows;
-use super::{Format, FormatInfo, ReaderOptions};
+use super::write::Writer;
+use super::{Format, FormatInfo, ReaderOptions, SECTOR_BYTES};
 use crate::error::WorkloadError;
 use crate::trace::Event;
 
@@ -45,7 +47,7 @@ macro_rules! described {
                     events: &LAYOUT.events,
                     splits: &SPLITS,
                     reader: |options| LAYOUT.reader(options),
-                    writer: Some(|| Box::new(Rows::new(&LAYOUT))),
+                    writer: Some(|| Box::new(Rows::new(Cow::Borrowed(&LAYOUT)))),
                 }
             }),+]
         }
@@ -159,7 +161,7 @@ struct Column {
 }
 
 /// A checked descriptor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(super) name: String,
     title: String,
@@ -195,6 +197,26 @@ impl Layout {
     /// A reader; the options hold an event and a column of the format.
     pub(super) fn reader(&self, options: &ReaderOptions<'_>) -> Box<dyn Format> {
         Box::new(Reader::new(self, options))
+    }
+
+    /// A writer, where addresses and lengths are in units that sectors consist of.
+    pub(super) fn into_writer(self) -> Result<Box<dyn Writer>, WorkloadError> {
+        let sector = u64::from(SECTOR_BYTES);
+        for column in &self.columns {
+            if let Kind::Offset(unit) | Kind::Size(unit) = column.kind
+                && !sector.is_multiple_of(unit)
+            {
+                return Err(WorkloadError::Key {
+                    key: "trace.format",
+                    what: format!(
+                        "rows of {} cannot be written, column {} is in units of {unit} B",
+                        self.name, column.name
+                    ),
+                    fix: "a sector has 512 B: take units of B or sector".to_owned(),
+                });
+            }
+        }
+        Ok(Box::new(Rows::new(Cow::Owned(self))))
     }
 
     /// The columns of these kinds.

@@ -187,7 +187,10 @@ fn headers_are_no_requests_wherever_they_stand() {
     let one = layout("comma header; time:s op:R/W offset:B size:B");
     let mut reader = one.reader(&ReaderOptions::default());
     assert_eq!(reader.parse(b"time,op,offset,size"), Ok(Parsed::Other));
-    assert_eq!(reader.parse(b"time,op,offset,size").unwrap_err().what, "time is not a number, \"time\"");
+    assert_eq!(
+        reader.parse(b"time,op,offset,size").unwrap_err().what,
+        "time is not a number, \"time\""
+    );
 }
 
 #[test]
@@ -207,7 +210,8 @@ fn a_file_and_one_line_say_the_same() {
     ];
     assert_eq!(rows(&file, &ReaderOptions::default(), &text), expected);
     assert_eq!(rows(&line, &ReaderOptions::default(), &text), expected);
-    let error = row(&layout("comma base=8; time:s op:R/W offset:B size:B"), "1,R,7,512").unwrap_err();
+    let error =
+        row(&layout("comma base=8; time:s op:R/W offset:B size:B"), "1,R,7,512").unwrap_err();
     assert_eq!(error.what, "offset is below the base of 8, 7");
 }
 
@@ -331,7 +335,11 @@ fn units_and_widening_agree_with_plain_arithmetic() {
         };
         let time_ns = u64::try_from((whole * 100 + u128::from(part)) * tick / 100).unwrap();
         let first = u64::try_from(first).unwrap();
-        assert_eq!(read, Ok(record(time_ns, (first, sectors), 0, RequestOp::Write)), "{text}: {row}");
+        assert_eq!(
+            read,
+            Ok(record(time_ns, (first, sectors), 0, RequestOp::Write)),
+            "{text}: {row}"
+        );
     }
 }
 
@@ -378,7 +386,10 @@ fn descriptor_files_with_faults_are_refused_with_their_lines() {
         assert!(error.starts_with(expected), "{error}");
         assert!(error.contains("; "), "{error}");
     };
-    check("delimiter = \"comma\"\ncolumns = [\n  \"time:s\",\n  \"op:R\",\n]\n", "d.toml:4: op has");
+    check(
+        "delimiter = \"comma\"\ncolumns = [\n  \"time:s\",\n  \"op:R\",\n]\n",
+        "d.toml:4: op has",
+    );
     check("delimiter = \"comma\"\n\ncolumns = 3\n", "d.toml:3: columns: a list of strings");
     check("columns = [\"time:s\",\n7]\n", "d.toml:2: columns: a list of strings");
     check("name = 3\n", "d.toml:1: name: a string is needed; ");

@@ -4,6 +4,8 @@
 //! point; response times are 0. The first column of streams holds the number of the stream,
 //! further ones and numbers 0, texts and what is not looked at a dash.
 
+use std::borrow::Cow;
+
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
 use super::super::write::{Holds, Streams, Writer, put};
@@ -12,16 +14,16 @@ use super::{Delimiter, Header, Kind, Layout, TimeUnit};
 
 /// A writer of rows.
 #[derive(Debug)]
-pub(super) struct Rows<'a> {
-    layout: &'a Layout,
+pub(super) struct Rows {
+    layout: Cow<'static, Layout>,
     /// The column that holds the number of the stream.
     stream: Option<usize>,
 }
 
-impl<'a> Rows<'a> {
-    pub(super) fn new(layout: &'a Layout) -> Self {
-        let mut columns = layout.of_kinds(&[Kind::Stream, Kind::Id]);
-        Self { layout, stream: columns.next().map(|(column, _)| column) }
+impl Rows {
+    pub(super) fn new(layout: Cow<'static, Layout>) -> Self {
+        let stream = layout.of_kinds(&[Kind::Stream, Kind::Id]).next().map(|(column, _)| column);
+        Self { layout, stream }
     }
 
     fn codes(&self) -> &OpCodes {
@@ -44,7 +46,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Writer for Rows<'_> {
+impl Writer for Rows {
     fn holds(&self) -> Holds {
         let units = self.layout.columns.iter().filter_map(|column| match column.kind {
             Kind::Time(_, unit) => Some(unit.written_ns()),
@@ -67,9 +69,17 @@ impl Writer for Rows<'_> {
     }
 
     fn start(&self, _: &super::super::write::Outline, out: &mut Vec<u8>) {
-        if let Header::Text(text) = &self.layout.header {
-            out.extend_from_slice(text);
-            out.push(b'\n');
+        match &self.layout.header {
+            Header::None => {}
+            Header::Text(text) => {
+                out.extend_from_slice(text);
+                out.push(b'\n');
+            }
+            Header::Lines(lines) => {
+                for _ in 0..*lines {
+                    put(out, format_args!("{}\n", self.layout.described));
+                }
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
-use super::{FormatInfo, writable_names};
+use super::{FormatInfo, columns, writable_names};
 use crate::error::WorkloadError;
 
 /// What a format can hold of a request.
@@ -112,7 +112,7 @@ impl Losses {
 pub struct TraceWriter {
     /// What messages call the result.
     name: String,
-    format: &'static str,
+    format: String,
     writer: Box<dyn Writer>,
     holds: Holds,
     /// Whether requests that do not fit are left out.
@@ -136,10 +136,23 @@ impl TraceWriter {
                 fix: format!("these can be written: {}", writable_names()),
             });
         };
-        let writer = open();
-        Ok(Self {
+        Ok(Self::of(name, format.name, open(), lossy))
+    }
+
+    /// A writer of the user's own columns, where `text` is a descriptor: the path of a file that
+    /// ends in `.toml`, or one line with a colon.
+    pub fn described(name: &str, text: &str, lossy: bool) -> Option<Result<Self, WorkloadError>> {
+        let layout = columns::own(text)?;
+        Some(layout.and_then(|layout| {
+            let format = layout.name.clone();
+            Ok(Self::of(name, &format, layout.into_writer()?, lossy))
+        }))
+    }
+
+    fn of(name: &str, format: &str, writer: Box<dyn Writer>, lossy: bool) -> Self {
+        Self {
             name: name.to_owned(),
-            format: format.name,
+            format: format.to_owned(),
             holds: writer.holds(),
             writer,
             lossy,
@@ -148,7 +161,7 @@ impl TraceWriter {
             requests: 0,
             first_ns: 0,
             losses: Losses::default(),
-        })
+        }
     }
 
     /// Appends a request to `out`.
@@ -209,6 +222,11 @@ impl TraceWriter {
         header
     }
 
+    /// The name of the format.
+    pub fn format(&self) -> &str {
+        &self.format
+    }
+
     /// How many requests have been written.
     pub const fn requests(&self) -> u64 {
         self.requests
@@ -222,7 +240,7 @@ impl TraceWriter {
     /// What has been lost, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let Losses { times, streams, flags, flush_ranges, names, ops, addresses } = self.losses;
-        let (format, unit) = (self.format, self.holds.time_unit_ns);
+        let (format, unit) = (&self.format, self.holds.time_unit_ns);
         let mut notes = Vec::new();
         let mut note = |count: u64, text: String| {
             if count > 0 {
