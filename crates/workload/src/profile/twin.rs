@@ -127,7 +127,7 @@ impl Chain {
         (sectors, gap)
     }
 
-    /// The size of a request of this symbol; rather whole pages if the next one `goes_on` behind it,
+    /// The size of a request of this symbol; rather whole pages if the next one `goes_on` behind it
     /// so that starts keep their alignment.
     fn size(&mut self, profile: &Profile, symbol: usize, goes_on: bool) -> u32 {
         let [op, size, ..] = profile.symbols[symbol].map(index);
