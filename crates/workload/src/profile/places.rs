@@ -9,7 +9,7 @@ use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN
 use super::deck::Deck;
 use super::fit::ELSEWHERE_LABELS;
 use super::history::{CHUNK_SECTORS, History, PAGE_SECTORS, RUNS, Recent, ZONE_SECTORS};
-use super::tables::Places as Table;
+use super::tables::Profile;
 use crate::random::SplitMix64;
 
 /// How often a place is drawn anew because it is not as fresh as it should be.
@@ -41,19 +41,21 @@ pub(super) struct Places {
     decks: Vec<Decks>,
     history: History,
     span: u64,
+    /// Whether requests start at pages of 4 KiB.
+    aligned: bool,
     random: SplitMix64,
 }
 
 impl Places {
-    pub(super) fn new(tables: &[Table], span: u64, random: SplitMix64) -> Self {
+    pub(super) fn new(profile: &Profile, span: u64, random: SplitMix64) -> Self {
         let mut decks = vec![Decks::default(); OPS * KINDS];
-        for table in tables {
+        for table in &profile.places {
             let [ranks, pages, sectors] =
                 [&table.ranks, &table.pages, &table.sectors].map(|cards| Deck::new(cards.clone()));
             let place = table.op * KINDS as u64 + table.kind;
             decks[index(place)] = Decks { ranks, pages, sectors };
         }
-        Self { decks, history: History::new(), span, random }
+        Self { decks, history: History::new(), span, aligned: profile.is_aligned(), random }
     }
 
     /// The first sector of a request of `sectors` sectors, which fit the span.
@@ -81,7 +83,8 @@ impl Places {
     /// should be. A run that should go on in pages not touched yet, and cannot, goes on elsewhere.
     fn other_end(&self, label: usize, sectors: u32) -> Option<u64> {
         let (rank, fresh) = (label % RUNS, label >= RUNS);
-        let suits = |&end: &u64| self.suits(end, sectors, fresh);
+        let at_page = |end: u64| !self.aligned || end.is_multiple_of(PAGE_SECTORS);
+        let suits = |&end: &u64| at_page(end) && self.suits(end, sectors, fresh);
         let wanted = self.history.end(rank);
         if wanted.as_ref().is_some_and(suits) {
             return wanted;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
-use super::classes::{OPS, PACES, TRAITS, pace_of, range_of, size_class, trait_of, work_ns};
+use super::classes::{
+    OPS, PACES, RUN_ON, RUN_OVER, TRAITS, pace_of, range_of, size_class, trait_of, work_ns,
+};
 use super::deck::Deck;
 use super::gaps::GapDecks;
 use super::history::PAGE_SECTORS;
@@ -69,6 +71,8 @@ struct Chain {
     /// By operation and class of size.
     sizes: Vec<Deck>,
     size_random: SplitMix64,
+    /// Whether requests start at pages of 4 KiB.
+    aligned: bool,
 }
 
 impl Chain {
@@ -96,7 +100,8 @@ impl Chain {
             }
         }
         let size_random = SplitMix64::stream(seed, 2);
-        Self { walk, guide, start, at: start, random, gaps, sizes, size_random }
+        let aligned = profile.is_aligned();
+        Self { walk, guide, start, at: start, random, gaps, sizes, size_random, aligned }
     }
 
     /// Starts a walk over the moves of a phase.
@@ -113,21 +118,25 @@ impl Chain {
         }
         let before = self.at;
         self.at = self.walk.next(&mut self.guide, &mut self.random).expect("a phase has moves");
-        let sectors = self.size(profile, before);
+        let kind = index(profile.symbols[self.at][3]);
+        let goes_on = self.aligned && (kind == RUN_ON || kind == RUN_OVER);
+        let sectors = self.size(profile, before, goes_on);
         let (least, most) = self.guide.symbols[self.at].gaps(self.guide.load_ns);
         let gap = self.gaps.draw(index(profile.symbols[self.at][2]), least, most);
         self.guide.load_ns = self.guide.load_ns.saturating_sub(gap);
         (sectors, gap)
     }
 
-    /// The size of a request of this symbol.
-    fn size(&mut self, profile: &Profile, symbol: usize) -> u32 {
+    /// The size of a request of this symbol; rather whole pages if the next one `goes_on` behind it
+    /// so that starts keep their alignment.
+    fn size(&mut self, profile: &Profile, symbol: usize, goes_on: bool) -> u32 {
         let [op, size, ..] = profile.symbols[symbol].map(index);
         if RequestOp::ALL[op] == RequestOp::Flush {
             return 0;
         }
         let sizes = &mut self.sizes[op * (profile.size_bounds.len() + 1) + size];
-        let sectors = sizes.deal(&mut self.size_random).expect("sizes were checked");
+        let suits = |size: u64| !self.aligned || goes_on == size.is_multiple_of(PAGE_SECTORS);
+        let sectors = sizes.deal_if(&mut self.size_random, suits).expect("sizes were checked");
         let work = work_ns(RequestOp::ALL[op], sectors.div_ceil(PAGE_SECTORS));
         self.guide.load_ns = self.guide.load_ns.saturating_add(work);
         u32::try_from(sectors).expect("sizes were checked")
@@ -220,7 +229,7 @@ impl Twin {
             arrival_ns: 0,
             load_ns: 0,
             end_ns,
-            places: Places::new(&profile.places, span, SplitMix64::stream(seed, 4)),
+            places: Places::new(&profile, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
             profile,
@@ -296,7 +305,7 @@ impl RequestSource for Twin {
         let arrival_ns = u128::from(self.arrival_ns) * u128::from(self.time_scale) / 1_000_000;
         let arrival_ns = u64::try_from(arrival_ns).expect("times were checked");
         let sectors = if self.stats.requests == self.requests {
-            self.chain.size(&self.profile, at)
+            self.chain.size(&self.profile, at, false)
         } else {
             if self.position.left == 0 {
                 self.next_segment();
