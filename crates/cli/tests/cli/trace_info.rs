@@ -77,7 +77,9 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
                 .for_each(|(name, value)| leaves(value, &format!("{path}{dot}{name}"), found));
         }
         Value::Array(list) => {
-            list.iter().for_each(|value| leaves(value, &format!("{path}[]"), found))
+            for value in list {
+                leaves(value, &format!("{path}[]"), found);
+            }
         }
         _ => found.push((path.to_string(), value.clone())),
     }
