@@ -40,6 +40,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     let profile = source.fitter.finish();
     let profile =
         profile.ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
+    profile.check().map_err(|what| wrong(&format!("{}: cannot be fitted: {what}", args.workload)))?;
     let profile = Arc::new(profile);
     let twin = Twin::new(Arc::clone(&profile), &ProfileKeys::default(), seed, None)
         .and_then(|mut twin| Info::collect(&mut twin))

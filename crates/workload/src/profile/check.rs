@@ -107,8 +107,12 @@ impl Profile {
                 if !fits || sectors > self.span_sectors {
                     return Some(format!("sizes: {sectors} sectors do not fit the span"));
                 }
+                if count > MAX_REQUESTS {
+                    let op = table.op;
+                    return Some(format!("sizes: op = {op}: [{sectors}, {count}] are too many"));
+                }
                 let place = place(table.op, size_class(sectors, &self.size_bounds))?;
-                known[place] |= (1..=MAX_REQUESTS).contains(&count);
+                known[place] |= count > 0;
             }
         }
         let flush = RequestOp::Flush as u64;
