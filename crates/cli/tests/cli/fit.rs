@@ -140,6 +140,19 @@ fn a_fitted_file_can_be_run_and_fitted_again() {
 }
 
 #[test]
+fn twins_of_one_request_and_of_flushes_alone_can_be_run() {
+    let folder = Folder::with("one.ascii", "7 0 64 8 1\n");
+    folder.write("mixed.toml", "[pattern]\nrequests = 20\nread_percent = 0\nflush_every = 1\n");
+    folder.run(&["trace", "convert", "mixed.toml", "mixed.fyt"]).text();
+    folder.write("flushes.toml", "[trace]\npath = \"mixed.fyt\"\nkeep_ops = \"flushes\"\n");
+    for (of, name, count) in [("one.ascii", "reads", 1), ("flushes.toml", "flushes", 10)] {
+        folder.run(&["trace", "fit", of, "-o", "twin.toml"]).text();
+        let info = folder.run(&["trace", "info", "twin.toml", "--json"]).json();
+        assert_eq!((&info["requests"], &info[name]), (&count.into(), &count.into()), "{of}");
+    }
+}
+
+#[test]
 fn a_profile_can_be_one_of_several_streams_and_be_changed() {
     let folder = Folder::with("t.txt", TRACE);
     folder.run(&["trace", "fit", "t.txt", "-o", "twin.toml"]).text();
