@@ -2,8 +2,9 @@
 
 use super::index::Index;
 
-/// Words of a chunk; 64 words of 64 pages of 4 KiB are 16 MiB of addresses.
-const CHUNK_WORDS: usize = 64;
+/// Words of a chunk; 8 words of 64 pages of 4 KiB are 2 MiB of addresses. So a page with no other
+/// near it takes 64 bytes and those of the index, not much more than what is kept of it elsewhere.
+const CHUNK_WORDS: usize = 8;
 const CHUNK_PAGES: u64 = CHUNK_WORDS as u64 * 64;
 
 type Chunk = [u64; CHUNK_WORDS];
@@ -40,7 +41,7 @@ impl Footprint {
 
     /// The place of the chunk of this number.
     fn chunk(&mut self, number: u64) -> usize {
-        let new = u32::try_from(self.chunks.len()).expect("2^32 chunks are 2 TiB of bits");
+        let new = u32::try_from(self.chunks.len()).expect("2^32 chunks are 256 GiB of bits");
         let place = self.index.place(number, new, |at| self.numbers[at]);
         if place == new {
             self.numbers.push(number);
@@ -83,6 +84,15 @@ mod tests {
         footprint.add(0, 2 * CHUNK_PAGES);
         set.extend(0..=2 * CHUNK_PAGES);
         assert_eq!(footprint.pages(), set.len() as u64);
+    }
+
+    #[test]
+    fn lonely_pages_take_less_than_a_hundred_bytes_each() {
+        let mut footprint = Footprint::default();
+        (0..10_000).for_each(|page| footprint.add(page << 20, page << 20));
+        // The index has 8 bytes an entry and is at least 5/16 full.
+        let chunk = size_of::<Chunk>() + size_of::<u64>() + 8 * 16 / 5;
+        assert!(footprint.chunks.len() * chunk < 100 * 10_000);
     }
 
     #[test]
