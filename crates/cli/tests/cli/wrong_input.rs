@@ -195,7 +195,7 @@ fn files_that_are_no_trace_are_refused() {
     trace_refused("\n \r\n\t\n", &[], empty);
     let names: Vec<&str> =
         flashyard_workload::FormatInfo::all().map(|format| format.name).collect();
-    let formats = format!("set trace.format to one of {}, or convert it", names.join(", "));
+    let formats = format!("set trace.format to one of {}, or to its ...", names.join(", "));
     let elf = format!(": its format is not known, it starts with \"\\x7fELF\\x02\"; {formats}");
     trace_refused(b"\x7fELF\x02\n\0\0\xff\n", &[], &elf);
     trace_refused(vec![0xa5; 100_000], &[], ": its format is not known, it starts with ...");
@@ -242,7 +242,7 @@ fn addresses_past_the_end_of_the_device_are_refused_with_the_key_that_helps() {
     let message = ":1: the request is larger than the device, 4294967295 sectors of 67373456; \
                    give the device more capacity";
     trace_refused("0 0 0 4294967295 0\n", &["trace.fold=modulo"], message);
-    let message = ":1: first sector is too large, 18446744073709551615; addresses end at ...";
+    let message = ":1: first sector is too large, 18446744073709551615 with ...";
     trace_refused("0 0 18446744073709551615 8 0\n", &["trace.fold=modulo"], message);
 }
 

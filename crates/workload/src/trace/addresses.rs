@@ -206,7 +206,8 @@ impl Addresses {
     fn number(&mut self, chunk: u64) -> Result<u32, Refused> {
         let chunks = self.chunks.as_mut().expect("only renumbering asks for it");
         chunks.number(chunk).map_err(|_| {
-            let what = format!("more than {CHUNKS_MAX} chunks are touched, sector {chunk}");
+            let sector = chunk * self.chunk_sectors;
+            let what = format!("more than {CHUNKS_MAX} chunks are touched, sector {sector}");
             row_error(what, "raise trace.chunk_kib")
         })
     }
