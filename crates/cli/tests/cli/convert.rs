@@ -200,6 +200,22 @@ fn standard_input_and_output_are_pipes() {
 }
 
 #[test]
+#[cfg(unix)]
+fn devices_and_directories_are_not_replaced() {
+    use std::os::unix::net::UnixListener;
+    let folder = Folder::with("t.ssdsim", TRACE);
+    let socket = folder.path("socket.spc");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    std::fs::create_dir(folder.path("folder.spc")).unwrap();
+    for out in ["socket.spc", "folder.spc"] {
+        let ran = convert(&folder, &["t.ssdsim", out]);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("it is there and is no file"), "{}", ran.stderr);
+    }
+    assert!(!std::fs::metadata(&socket).unwrap().is_file());
+}
+
+#[test]
 fn wrong_conversions_are_refused() {
     let folder = Folder::with("t.ssdsim", TRACE);
     folder.write("w.toml", "[trace]\npath = \"t.ssdsim\"\n");
