@@ -10,8 +10,10 @@
 //! and `artifacts`: the inputs that made a target fail.
 
 use anyhow::{Context, Result, bail, ensure};
-use flashyard_workload::FormatInfo;
-use flashyard_workload::trace::{Event, TraceKeys};
+use flashyard_workload::format::write::TraceWriter;
+use flashyard_workload::input::Input;
+use flashyard_workload::trace::{Event, Trace, TraceKeys, TraceOptions};
+use flashyard_workload::{FORMATS, FormatInfo, RequestSource};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,10 +99,14 @@ fn traces(_: &Path) -> Result<Vec<Vec<u8>>> {
     let formats = FormatInfo::all().count();
     let mut inputs = Vec::new();
     for (at, format) in FormatInfo::all().enumerate() {
+        let example = match format.example {
+            "" => binary_example(format)?,
+            text => text.as_bytes().to_vec(),
+        };
         let mut input = |at: usize, split: usize, word: u8| -> Result<()> {
             let (at, split) = (u8::try_from(at)?, u8::try_from(split)?);
             let choices = [at, split, 0, event, word, order, 1, order, 1, order, 1];
-            inputs.push([&choices, format.example.as_bytes()].concat());
+            inputs.push([&choices[..], &example].concat());
             Ok(())
         };
         input(formats, 0, 0)?;
@@ -111,6 +117,20 @@ fn traces(_: &Path) -> Result<Vec<Vec<u8>>> {
         }
     }
     Ok(inputs)
+}
+
+/// The example of another format, written in a format that is not text and so has none.
+fn binary_example(format: &FormatInfo) -> Result<Vec<u8>> {
+    let text = FORMATS.last().context("there is a format of text")?.example.as_bytes();
+    let (keys, options) = (TraceKeys::default(), TraceOptions::default());
+    let mut trace = Trace::open(Input::memory("example", text), &keys, &options)?;
+    let mut writer = TraceWriter::new("example", format, false)?;
+    let mut bytes = Vec::new();
+    while let Some(request) = trace.next_request()? {
+        writer.push(&request, &mut bytes)?;
+    }
+    writer.finish(&["a stream".to_owned()], &mut bytes)?;
+    Ok(bytes)
 }
 
 /// The descriptors that the documentation shows, each with the example of its format.
