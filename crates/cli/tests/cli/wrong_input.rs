@@ -235,7 +235,7 @@ fn time_that_runs_backwards_is_refused_with_the_key_that_helps() {
 #[test]
 fn addresses_past_the_end_of_the_device_are_refused_with_the_key_that_helps() {
     let rows = "0 0 0 8 1\n1 0 67373449 8 1\n";
-    let fix = "set trace.fold = \"modulo\", or give the device more capacity";
+    let fix = "set trace.fold to renumber, modulo or mirror, or give the device more capacity";
     let message =
         format!(":2: the request ends behind the device, sector 67373457 of 67373456; {fix}");
     trace_refused(rows, &[], &message);

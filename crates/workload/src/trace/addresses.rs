@@ -130,7 +130,8 @@ impl Addresses {
             Fold::Error | Fold::Renumber => {
                 let what =
                     format!("the request ends behind the device, sector {end} of {capacity}");
-                let fix = "set trace.fold = \"modulo\", or give the device more capacity";
+                let fix = "set trace.fold to renumber, modulo or mirror, or give the device more \
+                           capacity";
                 return Err(row_error(what, fix));
             }
         };

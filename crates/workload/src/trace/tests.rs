@@ -276,8 +276,8 @@ fn requests_behind_the_end_are_refused_or_folded() {
     let plain = TraceKeys::default();
     assert_eq!(
         read_on(text, &plain, Some(104)).unwrap_err(),
-        "t.txt:2: the request ends behind the device, sector 112 of 104; set trace.fold = \
-         \"modulo\", or give the device more capacity"
+        "t.txt:2: the request ends behind the device, sector 112 of 104; set trace.fold to \
+         renumber, modulo or mirror, or give the device more capacity"
     );
     let modulo = TraceKeys { fold: Fold::Modulo, ..plain };
     let options = TraceOptions { capacity_sectors: Some(104), ..Default::default() };

@@ -304,10 +304,8 @@ fn keys_of_text_are_refused() {
 
 #[test]
 fn its_streams_can_be_told_apart() {
-    let requests = [7, 1, 0, 1].map(|stream| Request {
-        stream,
-        ..request(5, 16, 1, RequestOp::Write)
-    });
+    let requests =
+        [7, 1, 0, 1].map(|stream| Request { stream, ..request(5, 16, 1, RequestOp::Write) });
     let split = Some("stream".to_owned());
     let options = TraceOptions { split, ..TraceOptions::default() };
     let input = Input::memory("t", written(&requests, &names(), true));

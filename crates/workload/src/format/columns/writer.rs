@@ -200,8 +200,11 @@ mod tests {
     fn every_operation_that_has_a_word_can_be_written() {
         for mask in 1..16_usize {
             let has = |number: usize| mask >> number & 1 == 1;
-            let words: Vec<&str> =
-                ["r", "w", "t", "f"].iter().enumerate().map(|(n, w)| if has(n) { w } else { "" }).collect();
+            let words: Vec<&str> = ["r", "w", "t", "f"]
+                .iter()
+                .enumerate()
+                .map(|(n, w)| if has(n) { w } else { "" })
+                .collect();
             let codes = OpCodes::parse(&words.join("/")).unwrap();
             let numbers = RequestOp::ALL.iter().enumerate();
             let wanted: Vec<RequestOp> =
