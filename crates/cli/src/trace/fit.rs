@@ -8,7 +8,7 @@ use crate::presets::DEFAULT_DEVICE;
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;
 use flashyard_workload::info::{Figure, Info};
-use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
+use flashyard_workload::profile::{Fitter, MAX_SPAN_SECTORS, Profile, ProfileKeys, Twin};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -40,6 +40,13 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     let profile = source.fitter.finish();
     let profile =
         profile.ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
+    if profile.span_sectors > MAX_SPAN_SECTORS {
+        return Err(wrong(&format!(
+            "{}: addresses up to sector {} cannot be fitted, only up to {MAX_SPAN_SECTORS}; leave \
+             the others out with trace.to_sector",
+            args.workload, profile.span_sectors
+        )));
+    }
     let profile = Arc::new(profile);
     let twin = Twin::new(Arc::clone(&profile), &ProfileKeys::default(), seed, None)
         .and_then(|mut twin| Info::collect(&mut twin))

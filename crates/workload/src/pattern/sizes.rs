@@ -20,9 +20,11 @@ use super::kib;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 
-/// Parameters that bisection looks at: from hardly any tail to one size only.
+/// Parameters that bisection looks at: from hardly any tail up; further up, to one size only, where
+/// the mean of the first ones is still too high.
 const PARAMETER_MIN: f64 = 1e-6;
 const PARAMETER_MAX: f64 = 64.0;
+const PARAMETER_LIMIT: f64 = 1e9;
 const BISECTIONS: u32 = 80;
 
 /// The mean of a bounded Pareto distribution is summed up over so many sizes at most.
@@ -314,6 +316,9 @@ impl Pareto {
 /// The parameter, from `low` up, at which a falling mean is no longer `too_high`.
 fn bisect(low: f64, too_high: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (low, PARAMETER_MAX);
+    while high < PARAMETER_LIMIT && too_high(high) {
+        (low, high) = (high, 2.0 * high);
+    }
     for _ in 0..BISECTIONS {
         let middle = f64::midpoint(low, high);
         if too_high(middle) {

@@ -11,8 +11,8 @@ use super::tables::{Profile, VERSION};
 const MAX_REQUESTS: u64 = 1_000_000_000_000;
 /// Durations: 2^62 ns, as those of traces.
 const MAX_NS: u64 = 1 << 62;
-/// Sectors of the span: 8 EiB.
-const MAX_SPAN: u64 = 1 << 54;
+/// Sectors that a profile's addresses span at most: 8 EiB.
+pub const MAX_SPAN_SECTORS: u64 = 1 << 54;
 /// Symbols: their numbers fit 16 bits.
 const MAX_SYMBOLS: usize = 1 << 16;
 
@@ -107,8 +107,12 @@ impl Profile {
                 if !fits || sectors > self.span_sectors {
                     return Some(format!("sizes: {sectors} sectors do not fit the span"));
                 }
+                if count > MAX_REQUESTS {
+                    let op = table.op;
+                    return Some(format!("sizes: op = {op}: [{sectors}, {count}] are too many"));
+                }
                 let place = place(table.op, size_class(sectors, &self.size_bounds))?;
-                known[place] |= (1..=MAX_REQUESTS).contains(&count);
+                known[place] |= count > 0;
             }
         }
         let flush = RequestOp::Flush as u64;
@@ -120,7 +124,7 @@ impl Profile {
     }
 
     fn find_in_places(&self) -> Option<String> {
-        if self.span_sectors > MAX_SPAN {
+        if self.span_sectors > MAX_SPAN_SECTORS {
             return Some(format!("span_sectors: {} is beyond 8 EiB", self.span_sectors));
         }
         for table in &self.places {

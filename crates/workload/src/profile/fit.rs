@@ -203,7 +203,7 @@ impl Fitter {
             .collect();
         Some(Profile {
             version: VERSION,
-            span_sectors: self.span_sectors.div_ceil(ZONE_SECTORS) * ZONE_SECTORS,
+            span_sectors: self.span_sectors.div_ceil(ZONE_SECTORS).saturating_mul(ZONE_SECTORS),
             first: u64::from(names[usize::from(self.first)]),
             gaps: self.gaps.tables(&bounds.gaps),
             sizes,
@@ -226,7 +226,7 @@ fn pairs(tally: &Tally) -> Vec<[u64; 2]> {
 }
 
 /// Joins each two neighbours of one class until no more than [`MOST_SIZES`] sizes are left, or one
-/// a class. The joined size is the mean, rounded.
+/// a class. The joined size is the mean, rounded; to whole pages where both are.
 fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
     let class = |size: u64| size_class(size, bounds);
     while sizes.len() > MOST_SIZES {
@@ -237,7 +237,10 @@ fn coarsen(mut sizes: Vec<[u64; 2]>, bounds: &[u64]) -> Vec<[u64; 2]> {
             let [next, more] = next.unwrap_or([size, 0]);
             let sum = u128::from(size) * u128::from(count) + u128::from(next) * u128::from(more);
             let all = u128::from(count + more);
-            let mean = u64::try_from((sum + all / 2) / all).expect("between the two");
+            // Of whole pages whole pages, so that what goes on behind them stays aligned.
+            let unit = if (size | next).is_multiple_of(PAGE_SECTORS) { PAGE_SECTORS } else { 1 };
+            let all = all * u128::from(unit);
+            let mean = u64::try_from((sum + all / 2) / all).expect("between the two") * unit;
             sizes.push([mean, count + more]);
         }
         if sizes.len() == before {

@@ -101,7 +101,9 @@ pub(super) struct GapDecks {
 
 impl GapDecks {
     pub(super) fn new(tables: &[Gaps], random: SplitMix64) -> Self {
-        let mut classes = vec![None; GAPS];
+        // A file may have more classes than those of this program.
+        let last = tables.iter().map(|table| table.class).max().unwrap_or(0);
+        let mut classes = vec![None; usize::try_from(last).expect("classes were checked") + 1];
         for table in tables {
             let bins = table.bounds_ns.len() as u64 - 1;
             let deck = Deck::new((0..bins).map(|bin| [bin, 1]).collect());
@@ -114,7 +116,7 @@ impl GapDecks {
     /// A gap of a class, by two draws: its bin; its place in the bin. A gap between `least` and
     /// `most` is drawn where the class has one that was not drawn yet.
     pub(super) fn draw(&mut self, class: usize, least: u64, most: u64) -> u64 {
-        let Some((deck, bounds)) = &mut self.classes[class] else { return 0 };
+        let Some(Some((deck, bounds))) = self.classes.get_mut(class) else { return 0 };
         let range = |bin: u64| {
             let bin = usize::try_from(bin).expect("a few bins");
             (bounds[bin], bounds[bin + 1])

@@ -50,6 +50,7 @@ mod touched;
 mod twin;
 mod walk;
 
+pub use self::check::MAX_SPAN_SECTORS;
 pub use self::fit::Fitter;
 pub use self::keys::ProfileKeys;
 pub use self::tables::{Gaps, Phase, Places, Profile, Segment, Sizes};

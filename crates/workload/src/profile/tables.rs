@@ -24,13 +24,17 @@ pub struct Profile {
     pub symbols: Vec<[u64; 5]>,
     /// The symbol of the first request.
     pub first: u64,
-    /// Quantiles of gaps.
+    /// Quantiles of gaps; none of a single request.
+    #[serde(default)]
     pub gaps: Vec<Gaps>,
-    /// Sizes.
+    /// Sizes; none where there are flushes only.
+    #[serde(default)]
     pub sizes: Vec<Sizes>,
     /// Places.
+    #[serde(default)]
     pub places: Vec<Places>,
     /// Phases, in order.
+    #[serde(default)]
     pub phase: Vec<Phase>,
 }
 

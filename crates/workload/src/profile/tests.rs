@@ -226,10 +226,59 @@ fn tables_that_do_not_fit_each_other_are_refused() {
     refused(|bad| bad.gaps[0].bounds_ns.reverse(), "gaps: bounds_ns of class 0");
     refused(|bad| drop(bad.gaps.remove(0)), "gaps: class 0 is missing");
     refused(|bad| bad.sizes[0].sectors[0][0] = 0, "sizes: 0 sectors do not fit");
+    refused(|bad| bad.sizes[0].sectors[0][1] = 1 << 62, "sizes: op = 0: [");
+    refused(|bad| bad.span_sectors = u64::MAX, "span_sectors: ");
     refused(|bad| drop(bad.sizes.remove(1)), "sizes: op = 1 has none");
     refused(|bad| bad.places[0].ranks[0][0] = 500, "places: ranks of op = 0, kind = 0: [500");
     refused(|bad| bad.phase[0].moves[0][2] += 1, "phase 0: ");
     refused(|bad| bad.phase[0].moves[0].push(7), "phase 0: moves: [0, ");
     refused(|bad| bad.phase[0].segments[0].counts.fill(0), "phase 0: segments: a row has");
     refused(|bad| bad.phase[0].segments[0].duration_ns = u64::MAX, "phase: they last");
+}
+
+#[test]
+fn more_classes_of_gaps_than_those_of_this_program_can_be_made() {
+    let trace = built_in("facebook");
+    let mut profile = Profile::clone(&fit(&trace));
+    // Further bounds, and what was in the last class is in the class behind them.
+    profile.gap_bounds_ns.extend((40..55).map(|bits| 1 << bits));
+    let (last, new) = (profile.gaps.last().unwrap().class, profile.gap_bounds_ns.len() as u64);
+    profile.gaps.last_mut().unwrap().class = new;
+    let classes = profile.symbols.iter_mut().map(|symbol| &mut symbol[2]);
+    classes.filter(|class| **class == last).for_each(|class| *class = new);
+    assert_eq!(profile.check(), Ok(()));
+    assert_eq!(twin(&Arc::new(profile), &ProfileKeys::default(), 1).len(), trace.len());
+}
+
+#[test]
+fn times_that_have_no_room_are_refused_however_small_their_scale() {
+    let mut profile = Profile::clone(&fit(&built_in("facebook")));
+    profile.phase[0].segments[0].duration_ns = 1 << 61;
+    assert_eq!(profile.check(), Ok(()));
+    let requests = profile.requests() * 20;
+    for time_scale in [0, 1] {
+        let keys = ProfileKeys { requests, time_scale, ..ProfileKeys::default() };
+        let error = Twin::new(Arc::new(profile.clone()), &keys, 1, None).unwrap_err().to_string();
+        assert!(error.starts_with("profile.requests: the last request arrives past"), "{error}");
+    }
+}
+
+#[test]
+fn the_last_sectors_and_the_largest_requests_can_be_fitted() {
+    let request = |n: u64, first_sector, sectors| Request {
+        arrival: Time::from_us(n * 1_000),
+        first_sector,
+        sectors,
+        stream: 0,
+        op: RequestOp::ALL[1 + usize::from(n % 2 == 1)],
+        flags: Flags::NONE,
+    };
+    // More than 8 EiB: fitted, but said to be too far.
+    let far = fit(&[request(0, 8, 8), request(1, u64::MAX - 8, 8)]);
+    assert!(far.check().unwrap_err().starts_with("span_sectors: "), "{:?}", far.check());
+    let huge: Vec<_> = (0..20).map(|n| request(n, n << 20, u32::MAX)).collect();
+    let profile = fit(&huge);
+    assert_eq!(profile.check(), Ok(()));
+    let twin = twin(&profile, &ProfileKeys::default(), 1);
+    assert!(twin.iter().all(|request| request.sectors == u32::MAX));
 }

@@ -26,17 +26,32 @@ impl Touched {
 
     /// Whether no page of the sectors from `first` to `last` was touched.
     pub(super) fn has_none(&self, first: u64, last: u64) -> bool {
-        (first / PAGE_SECTORS..=last / PAGE_SECTORS).all(|page| !self.has(page * PAGE_SECTORS))
+        let (first, last) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
+        self.chunks.range(first / PAGES..=last / PAGES).all(|(&number, chunk)| {
+            masks(number, first, last).all(|(word, mask)| chunk[word] & mask == 0)
+        })
     }
 
     /// Touches the pages of the sectors from `first` to `last`.
     pub(super) fn add(&mut self, first: u64, last: u64) {
-        for page in first / PAGE_SECTORS..=last / PAGE_SECTORS {
-            let chunk = self.chunks.entry(page / PAGES).or_insert_with(|| Box::new([0; WORDS]));
-            let (word, bit) = place(page);
-            chunk[word] |= bit;
+        let (first, last) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
+        for number in first / PAGES..=last / PAGES {
+            let chunk = self.chunks.entry(number).or_insert_with(|| Box::new([0; WORDS]));
+            masks(number, first, last).for_each(|(word, mask)| chunk[word] |= mask);
         }
     }
+}
+
+/// The words of a chunk that hold pages from `first` to `last`, and the bits of these pages.
+fn masks(number: u64, first: u64, last: u64) -> impl Iterator<Item = (usize, u64)> {
+    let start = number * PAGES;
+    let (low, high) = (first.max(start) - start, (last - start).min(PAGES - 1));
+    (low / 64..=high / 64).map(move |word| {
+        let from = if word == low / 64 { low % 64 } else { 0 };
+        let to = if word == high / 64 { high % 64 } else { 63 };
+        let mask = (u64::MAX >> (63 - to)) & (u64::MAX << from);
+        (usize::try_from(word).expect("below WORDS"), mask)
+    })
 }
 
 fn place(page: u64) -> (usize, u64) {
@@ -46,7 +61,10 @@ fn place(page: u64) -> (usize, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::random::SplitMix64;
 
     #[test]
     fn pages_of_a_range_are_touched_and_no_others() {
@@ -55,5 +73,34 @@ mod tests {
         touched.add(first, first + 10);
         let found: Vec<bool> = (0..5).map(|page| touched.has(first - 8 + 8 * page)).collect();
         assert_eq!(found, [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn ranges_are_those_of_a_plain_set() {
+        let mut random = SplitMix64::new(5);
+        let (mut touched, mut plain) = (Touched::default(), BTreeSet::new());
+        for _ in 0..400 {
+            let first = random.below(4 * PAGES * PAGE_SECTORS);
+            let most = if random.below(4) == 0 { 60_000 } else { 900 };
+            let last = first + random.below(most);
+            let pages = first / PAGE_SECTORS..=last / PAGE_SECTORS;
+            assert_eq!(touched.has_none(first, last), plain.range(pages.clone()).next().is_none());
+            if random.below(3) == 0 {
+                touched.add(first, last);
+                plain.extend(pages);
+            }
+        }
+        let all = 0..6 * PAGES;
+        assert!(all.clone().all(|page| touched.has(page * PAGE_SECTORS) == plain.contains(&page)));
+    }
+
+    #[test]
+    fn the_largest_request_takes_no_walk_over_its_pages() {
+        // 2^29 pages, a thousand times: hours if each page were looked at.
+        let mut touched = Touched::default();
+        let last = u64::from(u32::MAX);
+        assert!((0..1_000).all(|_| touched.has_none(0, last)));
+        touched.add(u64::MAX - 9, u64::MAX);
+        assert!(touched.has(u64::MAX) && !touched.has_none(0, u64::MAX));
     }
 }

@@ -22,6 +22,10 @@ use crate::{RequestSource, SourceStats};
 /// How much later than planned a request arrives at most.
 const MOST_LATE_NS: u64 = 250_000_000;
 
+/// The same in mean gaps: requests that come faster than any device answers do not wait for it.
+/// Assumed: as many as a queue is deep.
+const MOST_LATE_GAPS: u64 = 128;
+
 /// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
 const LAST_ARRIVAL_NS: u128 = 1 << 62;
 
@@ -44,6 +48,8 @@ pub struct Twin {
     end_ns: u64,
     places: Places,
     time_scale: u64,
+    /// How much later than planned a request arrives at most.
+    most_late_ns: u64,
     stats: SourceStats,
 }
 
@@ -214,12 +220,16 @@ impl Twin {
             });
         }
         let end_ns = end_ns(&profile, requests);
+        // Also before they are scaled: a small scale must not hide times that have no room.
+        let too_late = |key, fix: &str| {
+            let what = "the last request arrives past 146 years".to_owned();
+            Err(WorkloadError::Key { key, what, fix: fix.to_owned() })
+        };
+        if u128::from(end_ns) > LAST_ARRIVAL_NS {
+            return too_late("profile.requests", "lower it");
+        }
         if u128::from(end_ns) * u128::from(keys.time_scale) > LAST_ARRIVAL_NS * 1_000_000 {
-            return Err(WorkloadError::Key {
-                key: "profile.time_scale",
-                what: "the last request arrives past 146 years".to_owned(),
-                fix: "lower it, or profile.requests".to_owned(),
-            });
+            return too_late("profile.time_scale", "lower it, or profile.requests");
         }
         Ok(Self {
             requests,
@@ -231,6 +241,7 @@ impl Twin {
             end_ns,
             places: Places::new(&profile, span, SplitMix64::stream(seed, 4)),
             time_scale: keys.time_scale,
+            most_late_ns: most_late_ns(&profile),
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
             profile,
         })
@@ -261,7 +272,7 @@ impl Twin {
     }
 
     /// Sets the arrival of the request behind this one: what the clock says, or later, if it would
-    /// meet more load than its class allows, by [`MOST_LATE_NS`] at most. What is late so is made
+    /// meet more load than its class allows, by `most_late_ns` at most. What is late so is made
     /// up for in the next pauses, not inside bursts. Where waiting that long does not help, it does
     /// not wait.
     fn next_arrival(&mut self, at: usize, sectors: u32, gap_ns: u64) {
@@ -269,14 +280,14 @@ impl Twin {
         let work = work_ns(op, u64::from(sectors).div_ceil(PAGE_SECTORS));
         let load = self.load_ns.saturating_add(work);
         let (wait, _) = self.chain.guide.symbols[self.chain.at].gaps(load);
-        let wait = if wait > MOST_LATE_NS { 0 } else { wait };
+        let wait = if wait > self.most_late_ns { 0 } else { wait };
         let in_burst = if pace_of(gap_ns) < FIRST_PAUSE { gap_ns } else { 0 };
         let planned = u64::try_from(self.clock.now()).expect("times were checked");
         let next = if self.stats.requests + 1 == self.requests {
             self.end_ns
         } else {
             let wanted = self.arrival_ns + wait.max(in_burst);
-            let latest = (planned + MOST_LATE_NS).max(self.arrival_ns + in_burst);
+            let latest = (planned + self.most_late_ns).max(self.arrival_ns + in_burst);
             wanted.min(latest).min(self.end_ns).max(planned)
         };
         self.load_ns = load.saturating_sub(next - self.arrival_ns);
@@ -353,6 +364,12 @@ impl Share {
         let part = self.moves * u128::from(fitted) / self.fitted;
         u64::try_from(part).expect("a part of the requests")
     }
+}
+
+/// The least of both limits.
+fn most_late_ns(profile: &Profile) -> u64 {
+    let gaps = (profile.requests() - 1).max(1);
+    MOST_LATE_NS.min((profile.duration_ns() / gaps).saturating_mul(MOST_LATE_GAPS))
 }
 
 /// How long so many moves of a segment last.

@@ -119,6 +119,16 @@ fn means_come_out_up_to_the_ends_of_their_range() {
             mean_is(&draw(&keys(rule, bytes), RequestOp::Read), bytes as f64);
         }
     }
+    // Means just above a least size that is many steps: a tail of exponents up to a million.
+    for bytes in [1 << 20, (1 << 20) + 20, (1 << 20) + 5_000, 1_060_000] {
+        let near = PatternKeys {
+            size_kib: 1 << 11,
+            max_size_kib: 1 << 12,
+            align_kib: 1,
+            ..keys(SizeRule::Pareto, bytes)
+        };
+        mean_is(&draw(&near, RequestOp::Read), bytes as f64);
+    }
     let ends = |bytes| draw(&keys(SizeRule::Geometric, bytes), RequestOp::Read);
     assert!(ends(4_096).iter().all(|size| *size == 8));
     assert!(ends(65_536).iter().all(|size| *size == 128));
