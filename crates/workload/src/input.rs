@@ -60,10 +60,12 @@ impl Input {
         &self.name
     }
 
-    /// Whether it can be read from the start again.
+    /// Whether it can be read from the start again. So can what cannot be read at all, such as a
+    /// file that is missing: reading it says why.
     pub fn is_rereadable(&self) -> bool {
+        let is_whole = |data: std::fs::Metadata| data.is_file() || data.is_dir();
         match &self.place {
-            Place::File(path) => std::fs::metadata(path).is_ok_and(|data| data.is_file()),
+            Place::File(path) => std::fs::metadata(path).map_or(true, is_whole),
             Place::Memory(_) => true,
             Place::Stdin | Place::Reader(_) => false,
         }

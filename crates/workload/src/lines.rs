@@ -74,6 +74,15 @@ impl Lines {
         }
     }
 
+    /// Passes over the mark that some programs put in front of UTF-8 text.
+    pub(crate) fn skip_mark(&mut self) -> Result<(), WorkloadError> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        if self.starts_with(MARK)? {
+            self.start += MARK.len();
+        }
+        Ok(())
+    }
+
     /// The next line that holds anything but white space. Blank lines are skipped but counted.
     pub(crate) fn next_filled(&mut self) -> Result<Option<&[u8]>, WorkloadError> {
         loop {

@@ -101,7 +101,7 @@ pub(crate) fn decimal(text: &[u8], digits: u32) -> Result<u64, NumberError> {
         return scaled(integer(text)?, digits);
     };
     let (whole, fraction) = (&text[..dot], &text[dot + 1..]);
-    if fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+    if whole.is_empty() || fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::NotANumber);
     }
     let kept = &fraction[..fraction.len().min(digits as usize)];
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn half_written_decimals_are_refused() {
         for text in [&b"1."[..], b".5", b"1.2.3", b"1e9", b"1.-5", b"nan"] {
-            assert!(decimal(text, 9).is_err(), "{}", text.escape_ascii());
+            assert_eq!(decimal(text, 9), Err(NumberError::NotANumber), "{}", text.escape_ascii());
         }
         assert_eq!(decimal(b"-0.5", 9), Err(NumberError::Negative));
     }

@@ -7,6 +7,7 @@ pub(crate) mod series;
 pub(crate) mod state;
 pub(crate) mod table;
 
+use crate::inputs::wrong;
 use anyhow::{Context, Result};
 use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -41,8 +42,15 @@ pub(crate) struct WholeFile {
 }
 
 impl WholeFile {
-    /// Opens a temporary file in the directory of `path`.
+    /// Opens a temporary file in the directory of `path`. It will take the place of a file there,
+    /// and must not take that of a device, a pipe or a directory.
     pub(crate) fn create(path: &Path) -> Result<Self> {
+        if std::fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+            return Err(wrong(&format!(
+                "{}: it is there and is no file; name a file to write",
+                path.display()
+            )));
+        }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or_else(|| Path::new("."));
         let file = new_file()

@@ -161,6 +161,14 @@ impl Work {
             Requests::One(source) => source.notes(),
             Requests::Several(merge) => merge.notes(),
         };
+        if let Requests::One(Source::Trace(trace)) = &self.requests
+            && trace.may_have_more_names()
+        {
+            notes.push(
+                "names of streams, if any, stand at the end of the trace, which was not read"
+                    .to_string(),
+            );
+        }
         for inputs in &self.inputs {
             let stream = inputs.experiment().only_stream();
             let pacing = stream.map_or(Pacing::Open, |stream| stream.keys.pacing);

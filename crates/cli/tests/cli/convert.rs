@@ -111,6 +111,19 @@ fn a_format_of_the_users_own_is_written_and_read_back() {
 }
 
 #[test]
+fn names_of_streams_that_a_clip_leaves_out_are_told() {
+    let folder = Folder::with("t.csv", "1,hm,0,Read,0,512,1\n2,hm,1,Read,0,512,1\n");
+    converted(&folder, &["t.csv"], "t.fyt");
+    let note = "note: names of streams, if any, stand at the end of the trace, which was not read";
+    for (limit, told) in [("0", false), ("1", true)] {
+        let set = format!("trace.request_limit={limit}");
+        let ran = convert(&folder, &["t.fyt", "out.fyt", "--set", &set]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        assert_eq!(ran.stderr.contains(note), told, "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn merged_workloads_are_streams_in_the_order_of_their_names() {
     let folder = Folder::with("a", "0 3 0 8 1\n20 3 8 8 0\n30 4 16 8 1\n");
     folder.write("b", "7 9 100 8 0\n27 9 108 8 1\n");
@@ -184,6 +197,22 @@ fn standard_input_and_output_are_pipes() {
     let bytes = TRACE.len();
     assert_eq!(ran.stderr, format!("standard output: 5 requests as ssdsim, {bytes} bytes\n"));
     assert!(folder.files().is_empty());
+}
+
+#[test]
+#[cfg(unix)]
+fn devices_and_directories_are_not_replaced() {
+    use std::os::unix::net::UnixListener;
+    let folder = Folder::with("t.ssdsim", TRACE);
+    let socket = folder.path("socket.spc");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    std::fs::create_dir(folder.path("folder.spc")).unwrap();
+    for out in ["socket.spc", "folder.spc"] {
+        let ran = convert(&folder, &["t.ssdsim", out]);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("it is there and is no file"), "{}", ran.stderr);
+    }
+    assert!(!std::fs::metadata(&socket).unwrap().is_file());
 }
 
 #[test]

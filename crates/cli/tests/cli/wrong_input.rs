@@ -195,7 +195,7 @@ fn files_that_are_no_trace_are_refused() {
     trace_refused("\n \r\n\t\n", &[], empty);
     let names: Vec<&str> =
         flashyard_workload::FormatInfo::all().map(|format| format.name).collect();
-    let formats = format!("set trace.format to one of {}, or convert it", names.join(", "));
+    let formats = format!("set trace.format to one of {}, or to its ...", names.join(", "));
     let elf = format!(": its format is not known, it starts with \"\\x7fELF\\x02\"; {formats}");
     trace_refused(b"\x7fELF\x02\n\0\0\xff\n", &[], &elf);
     trace_refused(vec![0xa5; 100_000], &[], ": its format is not known, it starts with ...");
@@ -235,14 +235,14 @@ fn time_that_runs_backwards_is_refused_with_the_key_that_helps() {
 #[test]
 fn addresses_past_the_end_of_the_device_are_refused_with_the_key_that_helps() {
     let rows = "0 0 0 8 1\n1 0 67373449 8 1\n";
-    let fix = "set trace.fold = \"modulo\", or give the device more capacity";
+    let fix = "set trace.fold to renumber, modulo or mirror, or give the device more capacity";
     let message =
         format!(":2: the request ends behind the device, sector 67373457 of 67373456; {fix}");
     trace_refused(rows, &[], &message);
     let message = ":1: the request is larger than the device, 4294967295 sectors of 67373456; \
                    give the device more capacity";
     trace_refused("0 0 0 4294967295 0\n", &["trace.fold=modulo"], message);
-    let message = ":1: first sector is too large, 18446744073709551615; addresses end at ...";
+    let message = ":1: first sector is too large, 18446744073709551615 with ...";
     trace_refused("0 0 18446744073709551615 8 0\n", &["trace.fold=modulo"], message);
 }
 

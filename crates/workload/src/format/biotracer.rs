@@ -16,8 +16,8 @@ use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 
 use super::write::{Holds, Seconds, Streams, Writer, put};
 use super::{
-    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, seconds, sector_count_or_none,
-    whole,
+    Format, FormatInfo, Parsed, ReaderOptions, Record, RowError, empty_request, seconds,
+    sector_count_or_none, whole,
 };
 use crate::number::{decimal, integer, split_blanks};
 use crate::trace::Event;
@@ -69,10 +69,14 @@ impl Format for Biotracer {
             Event::Complete => (columns[7], "finish time"),
         };
         let write = whole("flags", columns[3])? & 1 == 1;
+        let sectors = match sector_count_or_none("sectors", columns[1])? {
+            0 if write => return Err(empty_request("sectors")),
+            sectors => sectors.max(1),
+        };
         Ok(Parsed::Request(Record {
             time_ns: seconds(name, time)?,
             first_sector: whole("first sector", columns[0])?,
-            sectors: sector_count_or_none("sectors", columns[1])?.max(1),
+            sectors,
             stream: 0,
             op: if write { RequestOp::Write } else { RequestOp::Read },
             flags: Flags::NONE,
@@ -134,6 +138,7 @@ mod tests {
     #[test]
     fn a_read_of_no_sectors_is_one_of_one_sector() {
         assert_eq!(parse(&INFO, "8\t0\t0\t0\t1\t1\t1\t1").unwrap().sectors, 1);
+        refused(&INFO, "8\t0\t0\t1\t1\t1\t1\t1", "sectors is 0");
     }
 
     #[test]

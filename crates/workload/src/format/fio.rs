@@ -246,12 +246,11 @@ impl Writer for FioWriter {
         if self.added.insert(*stream) {
             put(out, format_args!("{us} stream{stream} add\n{us} stream{stream} open\n"));
         }
-        let sector = u64::from(SECTOR_BYTES);
-        let (offset, length) = (first_sector * sector, u64::from(*sectors) * sector);
         match op {
             RequestOp::Flush => put(out, format_args!("{us} stream{stream} sync 0 0\n")),
             op => {
-                let action = op.name();
+                let (action, sector) = (op.name(), u64::from(SECTOR_BYTES));
+                let (offset, length) = (first_sector * sector, u64::from(*sectors) * sector);
                 put(out, format_args!("{us} stream{stream} {action} {offset} {length}\n"));
             }
         }

@@ -236,6 +236,9 @@ impl Chosen {
     }
 }
 
+/// What stands for a format that has no name.
+const OWN: &str = "its columns, as in \"comma header; time:s op:R/W offset:B size:B\"";
+
 /// Lines that detection looks at.
 const SAMPLE_LINES: usize = 16;
 
@@ -254,7 +257,7 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
         return known.ok_or_else(|| WorkloadError::Key {
             key: "trace.format",
             what: format!("there is no format {}", quoted(name.as_bytes())),
-            fix: format!("the formats are {}", names()),
+            fix: format!("the formats are {}; or give {OWN}", names()),
         });
     }
     let file = lines.name().to_owned();
@@ -267,7 +270,7 @@ pub(crate) fn resolve(lines: &mut Lines, name: Option<&str>) -> Result<Chosen, W
     FormatInfo::detect(&sample).map(Chosen::Known).ok_or_else(|| WorkloadError::File {
         file,
         what: format!("its format is not known, it starts with {}", quoted(first)),
-        fix: format!("set trace.format to one of {}, or convert it", names()),
+        fix: format!("set trace.format to one of {}, or to {OWN}", names()),
     })
 }
 

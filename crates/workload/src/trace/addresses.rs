@@ -130,7 +130,8 @@ impl Addresses {
             Fold::Error | Fold::Renumber => {
                 let what =
                     format!("the request ends behind the device, sector {end} of {capacity}");
-                let fix = "set trace.fold = \"modulo\", or give the device more capacity";
+                let fix = "set trace.fold to renumber, modulo or mirror, or give the device more \
+                           capacity";
                 return Err(row_error(what, fix));
             }
         };
@@ -206,7 +207,8 @@ impl Addresses {
     fn number(&mut self, chunk: u64) -> Result<u32, Refused> {
         let chunks = self.chunks.as_mut().expect("only renumbering asks for it");
         chunks.number(chunk).map_err(|_| {
-            let what = format!("more than {CHUNKS_MAX} chunks are touched, sector {chunk}");
+            let sector = chunk * self.chunk_sectors;
+            let what = format!("more than {CHUNKS_MAX} chunks are touched, sector {sector}");
             row_error(what, "raise trace.chunk_kib")
         })
     }

@@ -168,6 +168,12 @@ impl Trace {
         self.rows.stream_names()
     }
 
+    /// Whether names of streams may stand in a part that has not been read: those of binary traces
+    /// stand at the end, which a clip may leave out.
+    pub fn may_have_more_names(&self) -> bool {
+        self.rows.may_have_more_names()
+    }
+
     /// The next row in order of time.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
@@ -250,7 +256,12 @@ impl Trace {
     #[cold]
     fn too_late(&self, time_ns: u64, line: u64) -> WorkloadError {
         let what = format!("the time is too large, {time_ns} ns");
-        let fix = "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms";
+        let fix = if self.keys.rebase {
+            "arrivals end at 146 years; lower trace.time_scale or trace.duration_ms"
+        } else {
+            "arrivals end at 146 years; count from a time near the first request with \
+             trace.origin_s, or lower trace.time_scale or trace.duration_ms"
+        };
         self.rows.error_at(line, what, fix.to_owned())
     }
 

@@ -72,19 +72,15 @@ impl Rows {
                 return Ok(None);
             };
             match row {
+                Ok(Parsed::Request(record)) if !ends_inside(&record) => {
+                    self.bad(behind_the_last(&record))?;
+                }
                 Ok(Parsed::Request(record)) if self.filter.keeps(&record) => break record,
                 Ok(Parsed::Request(_)) => {}
                 Ok(Parsed::Other) => self.stats.other_rows += 1,
-                Err(error) if self.skip_bad => {
-                    self.stats.bad_rows += 1;
-                    if self.first_bad.is_none() {
-                        self.first_bad = Some(self.refuse(error));
-                    }
-                }
-                Err(error) => return Err(self.refuse(error)),
+                Err(error) => self.bad(error)?,
             }
         };
-        self.check_end(&record)?;
         if record.time_ns < self.last_time_ns {
             self.stats.steps_back += 1;
             let back_ns = self.last_time_ns - record.time_ns;
@@ -98,6 +94,11 @@ impl Rows {
     /// What the values of the column that makes streams were.
     pub(super) fn stream_names(&self) -> Vec<String> {
         self.source.stream_names()
+    }
+
+    /// Whether names of streams may stand in a part that has not been read.
+    pub(super) fn may_have_more_names(&self) -> bool {
+        self.source.may_have_more_names()
     }
 
     /// What has become of the rows so far, a sentence each.
@@ -153,13 +154,31 @@ impl Rows {
         self.error_at(self.source.line(), error.what, error.fix)
     }
 
-    /// Refuses a request behind the last sector that there can be.
-    fn check_end(&self, record: &Record) -> Result<(), WorkloadError> {
-        if record.first_sector.checked_add(u64::from(record.sectors)).is_some() {
-            return Ok(());
+    /// Counts a row that cannot be read, or refuses it.
+    #[cold]
+    fn bad(&mut self, error: RowError) -> Result<(), WorkloadError> {
+        let error = self.refuse(error);
+        if !self.skip_bad {
+            return Err(error);
         }
-        let what = format!("first sector is too large, {}", record.first_sector);
-        let fix = "addresses end at sector 18446744073709551615".to_owned();
-        Err(self.refuse(RowError { what, fix }))
+        self.stats.bad_rows += 1;
+        self.first_bad.get_or_insert(error);
+        Ok(())
+    }
+}
+
+/// Whether a request ends before the last sector that there can be.
+#[inline]
+const fn ends_inside(record: &Record) -> bool {
+    record.first_sector.checked_add(record.sectors as u64).is_some()
+}
+
+/// The refusal of a request that does not.
+#[cold]
+fn behind_the_last(record: &Record) -> RowError {
+    let Record { first_sector, sectors, .. } = record;
+    RowError {
+        what: format!("first sector is too large, {first_sector} with {sectors} sectors"),
+        fix: "requests end at sector 18446744073709551615 at most".to_owned(),
     }
 }

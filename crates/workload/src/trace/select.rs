@@ -95,14 +95,17 @@ impl Filter {
     /// What it has done.
     pub(super) fn note(&self) -> Option<String> {
         let reasons = self.dropped.iter().zip(REASONS).filter(|(count, _)| **count > 0);
-        let mut parts: Vec<String> =
+        let parts: Vec<String> =
             reasons.map(|(count, reason)| format!("{count} by {reason}")).collect();
-        if self.crossing > 0 {
-            parts.push(format!("{} that were kept end behind trace.to_sector", self.crossing));
+        let mut notes = Vec::new();
+        if !parts.is_empty() {
+            let dropped = self.dropped();
+            notes.push(format!("{dropped} requests were filtered out: {}", parts.join(", ")));
         }
-        let dropped = self.dropped();
-        let note = || format!("{dropped} requests were filtered out: {}", parts.join(", "));
-        (!parts.is_empty()).then(note)
+        if self.crossing > 0 {
+            notes.push(format!("{} that were kept end behind trace.to_sector", self.crossing));
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 }
 

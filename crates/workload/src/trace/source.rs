@@ -43,6 +43,7 @@ impl Source {
             binary::INFO.open(&reading)?;
             return Ok(Self::Binary(Box::new(Records::open(lines)?)));
         }
+        lines.skip_mark()?;
         for _ in 0..keys.skip_lines {
             if !lines.skip_line()? {
                 break;
@@ -97,6 +98,11 @@ impl Source {
             Self::Text { format, .. } => format.stream_names(),
             Self::Binary(records) => records.stream_names().to_vec(),
         }
+    }
+
+    /// Whether names of streams may stand in a part that has not been read.
+    pub(super) fn may_have_more_names(&self) -> bool {
+        matches!(self, Self::Binary(records) if !records.has_ended())
     }
 
     /// The events of requests that were passed over, and how many.

@@ -53,6 +53,9 @@ fn example_requests(info: &FormatInfo) -> usize {
     info.example.lines().filter(is_request).count()
 }
 
+/// What messages say of a format that has no name.
+const OWN: &str = "its columns, as in \"comma header; time:s op:R/W offset:B size:B\"";
+
 /// The names of all formats, as messages list them.
 fn format_names() -> String {
     FormatInfo::all().map(|info| info.name).collect::<Vec<_>>().join(", ")
@@ -95,8 +98,8 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
     );
     assert_eq!(
         refused(b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n"),
-        "t.txt:2: first sector is too large, 18446744073709551615; addresses end at sector \
-         18446744073709551615"
+        "t.txt:2: first sector is too large, 18446744073709551615 with 8 sectors; requests end at \
+         sector 18446744073709551615 at most"
     );
     let empty = "t.txt: there are no requests in it; give a trace with one request a line";
     assert_eq!(refused(b""), empty);
@@ -106,7 +109,7 @@ fn wrong_input_is_refused_with_file_line_and_reason() {
         refused(b"\x7fELF\x02\x01\x01\0\0\n\xff\xfe"),
         format!(
             "t.txt: its format is not known, it starts with \
-             \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set trace.format to one of {}, or convert it",
+             \"\\x7fELF\\x02\\x01\\x01\\x00\\x00\"; set trace.format to one of {}, or to {OWN}",
             format_names()
         )
     );
@@ -158,7 +161,7 @@ fn the_format_key_overrides_detection() {
     assert_eq!(
         open("blktrace").unwrap_err(),
         format!(
-            "trace.format: there is no format \"blktrace\"; the formats are {}",
+            "trace.format: there is no format \"blktrace\"; the formats are {}; or give {OWN}",
             format_names()
         )
     );
@@ -273,8 +276,8 @@ fn requests_behind_the_end_are_refused_or_folded() {
     let plain = TraceKeys::default();
     assert_eq!(
         read_on(text, &plain, Some(104)).unwrap_err(),
-        "t.txt:2: the request ends behind the device, sector 112 of 104; set trace.fold = \
-         \"modulo\", or give the device more capacity"
+        "t.txt:2: the request ends behind the device, sector 112 of 104; set trace.fold to \
+         renumber, modulo or mirror, or give the device more capacity"
     );
     let modulo = TraceKeys { fold: Fold::Modulo, ..plain };
     let options = TraceOptions { capacity_sectors: Some(104), ..Default::default() };
@@ -354,4 +357,45 @@ fn mutated_traces_never_panic() {
             assert!(requests.iter().all(|r| r.sectors > 0 || r.op == RequestOp::Flush));
         }
     }
+}
+
+#[test]
+fn a_request_behind_the_last_sector_is_a_row_that_cannot_be_read() {
+    let text = "1 0 8 8 1\n2 0 18446744073709551615 8 1\n3 0 16 8 1\n";
+    let keys = TraceKeys { bad_rows: BadRows::Skip, ..TraceKeys::default() };
+    let mut trace =
+        Trace::open(Input::memory("t", text.as_bytes()), &keys, &TraceOptions::default()).unwrap();
+    let sectors: Vec<u64> =
+        std::iter::from_fn(|| trace.next_request().unwrap()).map(|r| r.first_sector).collect();
+    assert_eq!(sectors, [8, 16]);
+    assert_eq!((trace.stats().requests, trace.stats().bad_rows), (2, 1));
+}
+
+#[test]
+fn the_mark_in_front_of_utf_8_text_is_passed_over() {
+    for info in FORMATS.iter() {
+        let marked = format!("\u{feff}{}", info.example);
+        let keys = TraceKeys::default();
+        assert_eq!(read(&marked, &keys), read(info.example, &keys), "{}", info.name);
+    }
+    let header = "\u{feff}Timestamp,Offset,Size,IOType,VolumeID\n7,8,8,0,1\n";
+    assert_eq!(read(header, &TraceKeys::default()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_that_is_missing_is_told_from_one_that_can_be_read_once() {
+    for keys in [keys(TimeOrder::JoinEpochs), TraceKeys { duration_ms: 1, ..Default::default() }] {
+        let missing = Trace::open(Input::path("no such file"), &keys, &TraceOptions::default());
+        let message = missing.unwrap_err().to_string();
+        assert!(message.starts_with("no such file: cannot be read, "), "{message}");
+    }
+}
+
+#[test]
+fn a_time_that_is_too_large_as_recorded_names_the_origin() {
+    let keys = TraceKeys { rebase: false, ..TraceKeys::default() };
+    let message = arrivals(&[1 << 63], &keys).unwrap_err();
+    assert!(message.contains("with trace.origin_s"), "{message}");
+    let origin = TraceKeys { origin_s: 1 << 63, ..keys };
+    assert_eq!(arrivals(&[1 << 63, (1 << 63) + 5], &origin).unwrap(), [0, 5]);
 }

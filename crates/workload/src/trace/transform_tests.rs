@@ -333,7 +333,7 @@ fn the_notes_of_a_worked_example_are_exact() {
         trace.notes(),
         [
             "3 requests were filtered out: 1 by trace.keep_ops, 1 by trace.min_kib, 1 by their \
-             address, 1 that were kept end behind trace.to_sector",
+             address; 1 that were kept end behind trace.to_sector",
             "1 rows are earlier than the row before them, by at most 500 us: sorted",
             "2 requests were cut out of the trace: without 1 before trace.start_ms, what is behind \
              trace.end_ms, where 1 had been read",

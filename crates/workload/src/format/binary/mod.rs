@@ -23,7 +23,7 @@ pub const INFO: FormatInfo = FormatInfo {
     example: "",
     recognises: |_| false,
     events: &[Event::Queue],
-    splits: &[],
+    splits: &["stream"],
     reader,
     writer: Some(writer),
 };
@@ -177,6 +177,11 @@ impl Records {
     /// The names of the streams, which stand at the end.
     pub(crate) fn stream_names(&self) -> &[String] {
         &self.stream_names
+    }
+
+    /// Whether the end, and with it the names, has been read.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// The next record.

@@ -144,8 +144,8 @@ fn every_field_of_a_record_is_checked() {
         (
             record(1) + 8,
             &[0xff; 8],
-            "t:record 2: first sector is too large, 18446744073709551615; addresses end at sector \
-             18446744073709551615"
+            "t:record 2: first sector is too large, 18446744073709551615 with 1 sectors; requests \
+             end at sector 18446744073709551615 at most"
                 .to_owned(),
         ),
         (
@@ -300,4 +300,29 @@ fn keys_of_text_are_refused() {
         "trace.event: flashyard has no time of the event, complete; it has queue"
     );
     assert!(open(&raw(), Some("asu")).starts_with("trace.split: flashyard has no column"));
+}
+
+#[test]
+fn its_streams_can_be_told_apart() {
+    let requests =
+        [7, 1, 0, 1].map(|stream| Request { stream, ..request(5, 16, 1, RequestOp::Write) });
+    let split = Some("stream".to_owned());
+    let options = TraceOptions { split, ..TraceOptions::default() };
+    let input = Input::memory("t", written(&requests, &names(), true));
+    let found = crate::trace::find_streams(input, &raw(), &options).unwrap();
+    let found: Vec<_> =
+        found.iter().map(|found| (found.number, found.name.as_str(), found.requests)).collect();
+    assert_eq!(found, [(0, "data", 1), (1, "log", 2), (7, "7", 1)]);
+}
+
+#[test]
+fn names_are_known_once_the_end_has_been_read() {
+    for (request_limit, unread) in [(0, false), (2, true)] {
+        let keys = TraceKeys { request_limit, ..raw() };
+        let input = Input::memory("t", written(&some(), &names(), true));
+        let mut trace = Trace::open(input, &keys, &TraceOptions::default()).unwrap();
+        while trace.next_request().unwrap().is_some() {}
+        assert_eq!(trace.may_have_more_names(), unread);
+        assert_eq!(trace.stream_names().is_empty(), unread);
+    }
 }

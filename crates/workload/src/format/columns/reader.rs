@@ -1,7 +1,7 @@
 //! Reading rows by a descriptor: a plan is made once, then each row costs one pass over its text
 //! and one number at a time. Nothing is allocated for a row once all streams have been seen.
 
-use flashyard_core::request::{RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
 
 use super::super::{
     Format, LENGTH_FIX, Parsed, ReaderOptions, Record, RowError, WHOLE_FIX, empty_request, stream,
@@ -273,9 +273,13 @@ impl Format for Reader {
             RequestOp::Flush if self.text(line, self.size.0).is_empty() => (0, 0),
             _ => self.range(line)?,
         };
-        if sectors == 0 && op != RequestOp::Flush {
-            return Err(empty_request("size"));
-        }
+        let (op, flags) = match op {
+            RequestOp::Flush => (op, flags),
+            // What the kernel shows of a flush before it has one of its own.
+            _ if sectors == 0 && flags.has(Flags::PREFLUSH) => (RequestOp::Flush, Flags::NONE),
+            _ if sectors == 0 => return Err(empty_request("size")),
+            _ => (op, flags),
+        };
         let stream = self.stream(line)?;
         Ok(Parsed::Request(Record { time_ns, first_sector, sectors, stream, op, flags }))
     }

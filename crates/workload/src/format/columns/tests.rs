@@ -274,6 +274,9 @@ fn flushes_may_have_no_range_and_flags_are_kept() {
     assert_eq!(row(&layout, "1,FF,,"), flush((0, 0)));
     assert_eq!(row(&layout, "1,F,9,0"), flush((9, 0)));
     assert_eq!(row(&layout, "1,F,9,8"), flush((9, 8)));
+    assert_eq!(row(&layout, "1,FWS,9,0"), flush((9, 0)), "a write of nothing behind a flush");
+    assert_eq!(row(&layout, "1,FWS,9,1").unwrap().flags, Flags::PREFLUSH);
+    assert_eq!(row(&layout, "1,WFS,9,0").unwrap_err().what, "size is 0");
     assert_eq!(row(&layout, "1,WFS,9,1").unwrap().flags, Flags::FUA);
     assert_eq!(row(&layout, "1,D,9,1").unwrap().op, RequestOp::Trim);
     assert_eq!(row(&layout, "1,D,9,0").unwrap_err().what, "size is 0");

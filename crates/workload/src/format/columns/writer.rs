@@ -137,19 +137,39 @@ impl TimeUnit {
     }
 }
 
+/// All sets of operations: bit n of the place stands for number n of [`RequestOp::ALL`].
+const SETS: [&[RequestOp]; 16] = {
+    use RequestOp::{Flush as F, Read as R, Trim as T, Write as W};
+    [
+        &[],
+        &[R],
+        &[W],
+        &[R, W],
+        &[T],
+        &[R, T],
+        &[W, T],
+        &[R, W, T],
+        &[F],
+        &[R, F],
+        &[W, F],
+        &[R, W, F],
+        &[T, F],
+        &[R, T, F],
+        &[W, T, F],
+        &[R, W, T, F],
+    ]
+};
+
 impl OpCodes {
     /// The operations that can be written.
     fn written(&self) -> &'static [RequestOp] {
-        const ALL: &[RequestOp] = &RequestOp::ALL;
-        match self {
-            Self::Kernel => ALL,
-            Self::Bit { .. } => &ALL[..2],
-            Self::Words(words) => {
-                // The longest start of the list of operations that all have words.
-                let has = |op: &RequestOp| words.iter().any(|(_, known)| known == op);
-                &ALL[..ALL.iter().take_while(|op| has(op)).count()]
-            }
-        }
+        let has = |op: RequestOp| match self {
+            Self::Kernel => true,
+            Self::Bit { .. } => matches!(op, RequestOp::Read | RequestOp::Write),
+            Self::Words(words) => words.iter().any(|(_, known)| *known == op),
+        };
+        let bits = RequestOp::ALL.iter().rev().fold(0, |bits, &op| 2 * bits + usize::from(has(op)));
+        SETS[bits]
     }
 
     fn write(&self, op: RequestOp, out: &mut Vec<u8>) {
@@ -169,5 +189,29 @@ impl OpCodes {
                 RequestOp::Flush => b'F',
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_that_has_a_word_can_be_written() {
+        for mask in 1..16_usize {
+            let has = |number: usize| mask >> number & 1 == 1;
+            let words: Vec<&str> = ["r", "w", "t", "f"]
+                .iter()
+                .enumerate()
+                .map(|(n, w)| if has(n) { w } else { "" })
+                .collect();
+            let codes = OpCodes::parse(&words.join("/")).unwrap();
+            let numbers = RequestOp::ALL.iter().enumerate();
+            let wanted: Vec<RequestOp> =
+                numbers.filter(|(number, _)| has(*number)).map(|(_, op)| *op).collect();
+            assert_eq!(codes.written(), wanted);
+        }
+        assert_eq!(OpCodes::Kernel.written(), RequestOp::ALL);
+        assert_eq!(OpCodes::parse("bit0=read").unwrap().written(), &RequestOp::ALL[..2]);
     }
 }

@@ -291,6 +291,9 @@ impl TraceWriter {
         if !self.holds.ops.contains(&request.op) {
             return Some(Misfit::Op);
         }
+        if request.op == RequestOp::Flush && !self.holds.flush_ranges {
+            return None;
+        }
         let fits = request.end_sector().is_some_and(|end| end <= self.holds.end_sector);
         (!fits).then_some(Misfit::Address)
     }

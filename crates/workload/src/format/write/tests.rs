@@ -43,8 +43,10 @@ fn degraded(requests: &[Request], holds: &Holds) -> (Vec<Request>, Losses) {
             losses.ops[RequestOp::ALL.iter().position(|&op| op == request.op).unwrap()] += 1;
             continue;
         }
-        if u128::from(request.first_sector) + u128::from(request.sectors)
-            > u128::from(holds.end_sector)
+        let has_range = request.op != RequestOp::Flush || holds.flush_ranges;
+        if has_range
+            && u128::from(request.first_sector) + u128::from(request.sectors)
+                > u128::from(holds.end_sector)
         {
             losses.addresses += 1;
             continue;
