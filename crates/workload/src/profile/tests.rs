@@ -282,3 +282,41 @@ fn the_last_sectors_and_the_largest_requests_can_be_fitted() {
     let twin = twin(&profile, &ProfileKeys::default(), 1);
     assert!(twin.iter().all(|request| request.sectors == u32::MAX));
 }
+
+/// Writes of these sizes at random places of 8 GiB, with exponential gaps of a mean.
+fn writes(count: u64, mean_us: f64, sectors: impl Fn(u64) -> u32) -> Vec<Request> {
+    let mut random = SplitMix64::new(11);
+    let mut arrival_us = 0.0;
+    let request = |n| {
+        arrival_us += mean_us * random.exponential();
+        Request {
+            arrival: Time::from_us(libm::floor(arrival_us) as u64),
+            first_sector: 8 * random.below(1 << 21),
+            sectors: sectors(n),
+            stream: 0,
+            op: RequestOp::Write,
+            flags: Flags::NONE,
+        }
+    };
+    (0..count).map(request).collect()
+}
+
+#[test]
+fn joined_sizes_of_whole_pages_are_whole_pages() {
+    let trace = writes(4_000, 5_000.0, |n| 8 * (1 + u32::try_from(n % 1_999).unwrap()));
+    let twin = twin(&fit(&trace), &ProfileKeys::default(), 1);
+    let sum = |all: &[Request]| all.iter().map(|request| f64::from(request.sectors)).sum::<f64>();
+    assert!(twin.iter().all(|request| request.sectors % 8 == 0 && request.first_sector % 8 == 0));
+    // Rounded by half a page at most, twice, of a thousand pages.
+    assert!((sum(&twin) / sum(&trace) - 1.0).abs() < 0.001);
+}
+
+#[test]
+fn requests_that_outrun_every_device_do_not_wait_for_it() {
+    // A hundred times as much work as time: 0.14 s, less than requests may be late.
+    let trace = writes(7_000, 20.0, |_| 24);
+    let twin = twin(&fit(&trace), &ProfileKeys::default(), 1);
+    let [a, b] = [&trace, &twin].map(|all| info(all).dispersion[0].index.unwrap());
+    // A Poisson process has 1.
+    assert!(a < 2.0 && b < 8.0, "{a} {b}");
+}
