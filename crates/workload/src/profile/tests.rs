@@ -283,14 +283,14 @@ fn the_last_sectors_and_the_largest_requests_can_be_fitted() {
     assert!(twin.iter().all(|request| request.sectors == u32::MAX));
 }
 
-/// Writes of these sizes at random places of 8 GiB, with exponential gaps of a mean.
-fn writes(count: u64, mean_us: f64, sectors: impl Fn(u64) -> u32) -> Vec<Request> {
+/// Writes of these sizes at random places of 8 GiB, with gaps of any length up to twice the mean.
+fn writes(count: u64, mean_us: u64, sectors: impl Fn(u64) -> u32) -> Vec<Request> {
     let mut random = SplitMix64::new(11);
-    let mut arrival_us = 0.0;
+    let mut arrival_us = 0;
     let request = |n| {
-        arrival_us += mean_us * random.exponential();
+        arrival_us += random.below(2 * mean_us);
         Request {
-            arrival: Time::from_us(libm::floor(arrival_us) as u64),
+            arrival: Time::from_us(arrival_us),
             first_sector: 8 * random.below(1 << 21),
             sectors: sectors(n),
             stream: 0,
@@ -303,7 +303,7 @@ fn writes(count: u64, mean_us: f64, sectors: impl Fn(u64) -> u32) -> Vec<Request
 
 #[test]
 fn joined_sizes_of_whole_pages_are_whole_pages() {
-    let trace = writes(4_000, 5_000.0, |n| 8 * (1 + u32::try_from(n % 1_999).unwrap()));
+    let trace = writes(4_000, 5_000, |n| 8 * (1 + u32::try_from(n % 1_999).unwrap()));
     let twin = twin(&fit(&trace), &ProfileKeys::default(), 1);
     let sum = |all: &[Request]| all.iter().map(|request| f64::from(request.sectors)).sum::<f64>();
     assert!(twin.iter().all(|request| request.sectors % 8 == 0 && request.first_sector % 8 == 0));
@@ -314,9 +314,9 @@ fn joined_sizes_of_whole_pages_are_whole_pages() {
 #[test]
 fn requests_that_outrun_every_device_do_not_wait_for_it() {
     // A hundred times as much work as time: 0.14 s, less than requests may be late.
-    let trace = writes(7_000, 20.0, |_| 24);
+    let trace = writes(7_000, 20, |_| 24);
     let twin = twin(&fit(&trace), &ProfileKeys::default(), 1);
     let [a, b] = [&trace, &twin].map(|all| info(all).dispersion[0].index.unwrap());
-    // A Poisson process has 1.
-    assert!(a < 2.0 && b < 8.0, "{a} {b}");
+    // A Poisson process has 1, these gaps a third of that.
+    assert!(a < 1.0 && b < 2.0, "{a} {b}");
 }
