@@ -3,10 +3,10 @@
 //! Draws: one for the rank's class, with what else stands on the card. For an earlier start, one
 //! for the rank where the class has several. Elsewhere, and where what the card says does not
 //! exist: one for the page in the chunk and one for the sector in the page (none of what the
-//! profile has no counts of), in a used chunk or zone one for the rank where the class has several; then up
-//! to [`TRIES`] times, until the place is as fresh as it should be: in a used zone one draw for the
-//! chunk, in another up to [`TRIES`] for the zone, until it is far from those in use, and one for
-//! the chunk.
+//! profile has no counts of), in a used chunk or zone one for the rank where the class has
+//! several; then up to [`TRIES`] times, until the place is as fresh as it should be: in a used
+//! zone one draw for the chunk, in another up to [`TRIES`] for the zone, until it is far from
+//! those in use, and one for the chunk.
 
 use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_ON, RUN_OTHER, RUN_OVER, ranks_of};
 use super::deck::Deck;
