@@ -93,6 +93,8 @@ pub struct Trace {
     /// Whether every row becomes one request, and nothing needs to be told of each: no request is
     /// clipped, split or of another stream, and no time is rounded.
     plain: bool,
+    /// Whether, besides, rows are records in order of time.
+    quick: bool,
     /// Requests of other streams that were moved to fit the device.
     folded_elsewhere: u64,
     /// No row is left to read: only the window is.
@@ -132,20 +134,23 @@ impl Trace {
                 usize::try_from(keys.sort_window).expect("the greatest window fits")
             }
         };
+        let rows = Rows::open(input, keys, options)?;
+        let clip = Clip::new(keys);
+        let plain = !clip.is_active() && keys.fold != Fold::Renumber && keys.time_quantum_us == 0;
+        let in_order = window == 0 && survey.epochs.is_none();
         Ok(Self {
             keys: *keys,
-            rows: Rows::open(input, keys, options)?,
+            quick: plain && in_order && rows.are_plain_records(),
+            rows,
             survey,
             window: Window::new(window),
-            clip: Clip::new(keys),
+            clip,
             addresses: Addresses::new(keys, options.capacity_sectors),
             clock: None,
             log: ClockLog::default(),
             split: None,
             only: None,
-            plain: !Clip::new(keys).is_active()
-                && keys.fold != Fold::Renumber
-                && keys.time_quantum_us == 0,
+            plain,
             folded_elsewhere: 0,
             drained: false,
         })
@@ -154,7 +159,7 @@ impl Trace {
     /// Hands out the requests of this stream only. Everything else is as in the whole trace: the
     /// clock starts with its first request, and chunks are numbered over all streams.
     pub const fn keep_stream(&mut self, number: u16) {
-        (self.only, self.plain) = (Some(number), false);
+        (self.only, self.plain, self.quick) = (Some(number), false, false);
     }
 
     /// The name of its format.
@@ -265,6 +270,26 @@ impl Trace {
         self.rows.error_at(line, what, fix.to_owned())
     }
 
+    /// The next record of a binary trace as a request, where nothing is changed or refused; `None`
+    /// leaves the record to the longer way, which does the same.
+    #[inline]
+    fn quick_request(&mut self) -> Option<Request> {
+        let clock = self.clock.as_ref()?;
+        let record = self.rows.peek_record().filter(|record| self.addresses.keeps(record))?;
+        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS)?;
+        self.rows.take_record(record.time_ns);
+        self.window.pass(record.time_ns);
+        self.log.last_ns = record.time_ns;
+        Some(Request {
+            arrival: Time::from_ns(arrival_ns),
+            first_sector: record.first_sector,
+            sectors: record.sectors,
+            stream: record.stream,
+            op: record.op,
+            flags: record.flags,
+        })
+    }
+
     /// Puts a request on the device that does not simply stay where it is.
     fn placed(&mut self, mut row: Row) -> Result<Row, WorkloadError> {
         match self.addresses.place(&mut row.record) {
@@ -365,6 +390,11 @@ impl Trace {
 
 impl RequestSource for Trace {
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if self.quick
+            && let Some(request) = self.quick_request()
+        {
+            return Ok(Some(request));
+        }
         if !self.plain {
             return self.next_of_changed();
         }

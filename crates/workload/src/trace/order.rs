@@ -84,6 +84,12 @@ impl Window {
         Ok(self.hold(row))
     }
 
+    /// Notes a row that passes without being held, as one does with a window of 0.
+    #[inline]
+    pub(super) const fn pass(&mut self, time_ns: u64) {
+        self.last_ns = time_ns;
+    }
+
     /// Holds a row back; returns the earliest one when the window is full.
     fn hold(&mut self, row: Row) -> Option<Row> {
         let time_ns = row.record.time_ns;

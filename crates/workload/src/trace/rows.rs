@@ -91,6 +91,30 @@ impl Rows {
         Ok(Some(Row { record, line: self.source.line() }))
     }
 
+    /// Whether rows are records that all pass: a binary trace without a filter.
+    pub(super) const fn are_plain_records(&self) -> bool {
+        matches!(self.source, Source::Binary(_)) && !self.filter.is_active()
+    }
+
+    /// The next record where it can be used as it is: right, in the buffer, not earlier than the one
+    /// before, and not behind the last sector.
+    #[inline]
+    pub(super) fn peek_record(&self) -> Option<Record> {
+        let Source::Binary(records) = &self.source else { return None };
+        let record = records.peek()?;
+        (record.time_ns >= self.last_time_ns && ends_inside(&record)).then_some(record)
+    }
+
+    /// Passes over the record that was looked at, which is of `time_ns`.
+    #[inline]
+    pub(super) fn take_record(&mut self, time_ns: u64) {
+        if let Source::Binary(records) = &mut self.source {
+            records.advance();
+            self.last_time_ns = time_ns;
+            self.stats.requests += 1;
+        }
+    }
+
     /// What the values of the column that makes streams were.
     pub(super) fn stream_names(&self) -> Vec<String> {
         self.source.stream_names()

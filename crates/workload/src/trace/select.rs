@@ -45,6 +45,11 @@ impl Filter {
         Self { active, keys: *keys, dropped: [0; REASONS.len()], crossing: 0 }
     }
 
+    /// Whether it may leave out anything.
+    pub(super) const fn is_active(&self) -> bool {
+        self.active
+    }
+
     /// Whether the request is used.
     #[inline]
     pub(super) fn keeps(&mut self, record: &Record) -> bool {

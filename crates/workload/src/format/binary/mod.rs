@@ -77,20 +77,23 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// The request in a record.
 #[inline]
 fn parse(bytes: &[u8; RECORD_BYTES]) -> Result<Record, RowError> {
+    valid(bytes).ok_or_else(|| refusal(bytes))
+}
+
+/// The request in a record, if it holds one.
+#[inline]
+fn valid(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
     let sectors = u32_at(bytes, 16);
-    let op = RequestOp::ALL.get(usize::from(bytes[OP])).copied();
-    let flags = Flags::from_bits(bytes[OP + 1]);
-    match (op, flags) {
-        (Some(op), Some(flags)) if sectors > 0 || op == RequestOp::Flush => Ok(Record {
-            time_ns: u64_at(bytes, 0),
-            first_sector: u64_at(bytes, 8),
-            sectors,
-            stream: u16_at(bytes, 20),
-            op,
-            flags,
-        }),
-        _ => Err(refusal(bytes)),
-    }
+    let op = *RequestOp::ALL.get(usize::from(bytes[OP]))?;
+    let flags = Flags::from_bits(bytes[OP + 1])?;
+    (sectors > 0 || op == RequestOp::Flush).then(|| Record {
+        time_ns: u64_at(bytes, 0),
+        first_sector: u64_at(bytes, 8),
+        sectors,
+        stream: u16_at(bytes, 20),
+        op,
+        flags,
+    })
 }
 
 /// What is wrong with a record.
@@ -199,9 +202,22 @@ impl Records {
             return Ok(None);
         }
         let record = parse(bytes);
+        self.advance();
+        Ok(Some(record))
+    }
+
+    /// The next record where it is in the buffer, not the first, and right.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Record> {
+        let bytes = self.buffer[self.start..self.end].first_chunk()?;
+        if self.number == 0 { None } else { valid(bytes) }
+    }
+
+    /// Passes over the record that was looked at.
+    #[inline]
+    pub(crate) const fn advance(&mut self) {
         self.start += RECORD_BYTES;
         self.number += 1;
-        Ok(Some(record))
     }
 
     /// Makes sure that a record is in the buffer, and that the first one is of the right time;
