@@ -7,7 +7,8 @@
 //!
 //! * `select`: filter and clip. `addresses`, `chunks`: where requests lie. `epochs`, `order`,
 //!   `clock`: when they come. `changes`: what was done to times, in sentences.
-//! * `streams`: the streams of a trace that is split by a column.
+//! * `survey`: what the first pass finds. `streams`: the streams of a trace that is split by a
+//!   column.
 
 mod addresses;
 mod changes;
@@ -20,6 +21,7 @@ mod rows;
 mod select;
 mod source;
 mod streams;
+mod survey;
 
 use std::io::Read;
 
@@ -32,10 +34,10 @@ pub use self::streams::{STREAMS_MAX, TraceStream, find_streams};
 use self::addresses::{Addresses, Refused, mebibytes};
 use self::changes::{ClockLog, order_notes};
 use self::clock::Clock;
-use self::epochs::{EpochFinder, Epochs, TooMany};
 use self::order::{TooLate, Window};
 use self::rows::{Row, Rows};
 use self::select::{Clip, Clipped};
+use self::survey::Survey;
 use crate::error::{WorkloadError, readable_ns};
 use crate::input::Input;
 use crate::{RequestSource, SourceStats};
@@ -428,84 +430,6 @@ impl RequestSource for Trace {
     }
 }
 
-/// What the first pass found, if the keys asked for one.
-#[derive(Debug, Default)]
-struct Survey {
-    epochs: Option<Epochs>,
-    /// From the first request to the last, where that is to become `duration_ms`.
-    span_ns: Option<u64>,
-}
-
-impl Survey {
-    fn new(
-        input: &mut Input,
-        keys: &TraceKeys,
-        options: &TraceOptions,
-    ) -> Result<Self, WorkloadError> {
-        let join = keys.time_order == TimeOrder::JoinEpochs;
-        let stretch = keys.duration_ms > 0;
-        let clips = Clip::new(keys).is_active();
-        if !join && !stretch {
-            return Ok(Self::default());
-        }
-        if !input.is_rereadable() {
-            return Err(read_once(input.name(), join));
-        }
-        if clips && !join {
-            return Self::default().with_span(input, keys, options);
-        }
-        let mut rows = Rows::open(input, keys, options)?;
-        let mut finder = EpochFinder::new(keys.epoch_jump_s);
-        let (mut first_ns, mut last_ns) = (u64::MAX, 0);
-        while let Some(row) = rows.next_row()? {
-            let time_ns = row.record.time_ns;
-            (first_ns, last_ns) = (time_ns.min(first_ns), time_ns.max(last_ns));
-            if join && let Err(TooMany(most)) = finder.add(time_ns) {
-                let what = format!("more than {most} runs of the clock");
-                let fix = "raise trace.epoch_jump_s above the pauses of the trace".to_owned();
-                return Err(rows.error_at(row.line, what, fix));
-            }
-        }
-        let epochs = if join {
-            let epochs = finder.finish(keys.epoch_gap_ms).ok_or_else(|| too_long(input.name()))?;
-            (first_ns, last_ns) = (epochs.start_ns(), epochs.end_ns());
-            Some(epochs)
-        } else {
-            None
-        };
-        if clips && stretch {
-            return Self { epochs, span_ns: None }.with_span(input, keys, options);
-        }
-        Ok(Self { epochs, span_ns: stretch.then_some(last_ns - first_ns) })
-    }
-
-    /// Adds the span of a trace that is clipped, which takes a pass over what is left of it.
-    fn with_span(
-        self,
-        input: &mut Input,
-        keys: &TraceKeys,
-        options: &TraceOptions,
-    ) -> Result<Self, WorkloadError> {
-        let mut trace = Trace::surveyed(input, keys, options, self)?;
-        let mut span = None;
-        while let Some(row) = trace.next_clipped()? {
-            let time_ns = row.record.time_ns;
-            span = Some((span.map_or(time_ns, |(first_ns, _)| first_ns), time_ns));
-        }
-        Ok(Self { span_ns: span.map(|(first_ns, last_ns)| last_ns - first_ns), ..trace.survey })
-    }
-
-    /// The time of a row on the joined clock.
-    fn joined(&self, row: &Row) -> Option<u64> {
-        let time_ns = row.record.time_ns;
-        self.epochs.as_ref().map_or(Some(time_ns), |epochs| epochs.join(time_ns))
-    }
-
-    fn epoch_count(&self) -> u64 {
-        self.epochs.as_ref().map_or(1, |epochs| epochs.count() as u64)
-    }
-}
-
 fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadError> {
     let refuse =
         |key, what: String, fix: &str| Err(WorkloadError::Key { key, what, fix: fix.to_owned() });
@@ -545,23 +469,6 @@ fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadEr
         return refuse("trace.chunk_kib", what, "lower it");
     }
     Ok(())
-}
-
-fn read_once(file: &str, join: bool) -> WorkloadError {
-    let key = if join { "trace.time_order = \"join_epochs\"" } else { "trace.duration_ms" };
-    WorkloadError::File {
-        file: file.to_owned(),
-        what: format!("{key} reads the trace twice, and this input can be read only once"),
-        fix: "save it to a file first".to_owned(),
-    }
-}
-
-fn too_long(file: &str) -> WorkloadError {
-    WorkloadError::File {
-        file: file.to_owned(),
-        what: "the joined clock runs past 584 years".to_owned(),
-        fix: "lower trace.epoch_gap_ms".to_owned(),
-    }
 }
 
 #[cfg(test)]

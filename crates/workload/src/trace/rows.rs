@@ -96,8 +96,8 @@ impl Rows {
         matches!(self.source, Source::Binary(_)) && !self.filter.is_active()
     }
 
-    /// The next record where it can be used as it is: right, in the buffer, not earlier than the one
-    /// before, and not behind the last sector.
+    /// The next record where it can be used as it is: right, in the buffer, not earlier than the
+    /// one before, and not behind the last sector.
     #[inline]
     pub(super) fn peek_record(&self) -> Option<Record> {
         let Source::Binary(records) = &self.source else { return None };
