@@ -166,7 +166,8 @@ pub(crate) struct TraceConvertArgs {
     /// OUT's name ends in, .fyt for flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Sets a key of `[trace]`, `[generator]`, `[pattern]` or `[mix]` of every workload;
+    /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]` or `[profile]` of every
+    /// workload;
     /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

@@ -9,7 +9,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use flashyard_core::request::{Flags, RequestOp, SECTOR_BYTES};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
+use flashyard_core::units::Time;
 
 use crate::error::{WorkloadError, quoted};
 use crate::lines::Lines;
@@ -103,6 +104,15 @@ pub struct Record {
     pub op: RequestOp,
     /// Its modifiers.
     pub flags: Flags,
+}
+
+impl Record {
+    /// The request, where it arrives at this time of the run.
+    #[inline]
+    pub(crate) const fn arriving(&self, arrival: Time) -> Request {
+        let Self { first_sector, sectors, stream, op, flags, .. } = *self;
+        Request { arrival, first_sector, sectors, stream, op, flags }
+    }
 }
 
 impl Default for ReaderOptions<'_> {

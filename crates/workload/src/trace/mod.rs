@@ -250,14 +250,7 @@ impl Trace {
         let Some(arrival_ns) = arrival_ns else {
             return Err(self.too_late(record.time_ns, row.line));
         };
-        Ok(Request {
-            arrival: Time::from_ns(arrival_ns),
-            first_sector: record.first_sector,
-            sectors: record.sectors,
-            stream: record.stream,
-            op: record.op,
-            flags: record.flags,
-        })
+        Ok(record.arriving(Time::from_ns(arrival_ns)))
     }
 
     #[cold]
@@ -282,14 +275,7 @@ impl Trace {
         self.rows.take_record(record.time_ns);
         self.window.pass(record.time_ns);
         self.log.last_ns = record.time_ns;
-        Some(Request {
-            arrival: Time::from_ns(arrival_ns),
-            first_sector: record.first_sector,
-            sectors: record.sectors,
-            stream: record.stream,
-            op: record.op,
-            flags: record.flags,
-        })
+        Some(record.arriving(Time::from_ns(arrival_ns)))
     }
 
     /// Puts a request on the device that does not simply stay where it is.
