@@ -189,7 +189,7 @@ pub(crate) struct TraceInfoArgs {
     /// Another workload, to be put beside the first one.
     #[arg(long, value_name = "OTHER")]
     pub(crate) compare: Option<String>,
-    /// Sets a key of `[trace]`, `[generator]` or `[pattern]`, of both workloads where both have it;
+    /// Sets a key that says which requests there are, of both workloads where both have it;
     /// repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
