@@ -47,9 +47,7 @@ const LOCAL_WORDS: [&str; 7] = [
 
 /// Checks the tree at `root`; an error if a rule is broken.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
-    let mut files = Vec::new();
-    walk(root, "", &ignored, &mut files)?;
+    let files = tree(root)?;
     let findings = check(&files);
     for warning in &findings.warnings {
         crate::log(&format!("tidy: warning: {warning}"));
@@ -63,10 +61,15 @@ pub(crate) fn run(root: &Path) -> Result<String> {
 
 /// The source files of the tree at `root`, from the root, with slashes.
 pub(crate) fn sources(root: &Path) -> Result<Vec<String>> {
+    Ok(tree(root)?.into_iter().filter(File::is_source).map(|file| file.path).collect())
+}
+
+/// Every file of the tree at `root` that is not ignored.
+fn tree(root: &Path) -> Result<Vec<File>> {
     let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
     let mut files = Vec::new();
     walk(root, "", &ignored, &mut files)?;
-    Ok(files.into_iter().filter(File::is_source).map(|file| file.path).collect())
+    Ok(files)
 }
 
 /// A file of the tree.
