@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The tables that say where requests come from.
-const ORIGINS: [&str; 5] = ["trace", "generator", "pattern", "mix", "profile"];
+pub(crate) const ORIGINS: [&str; 5] = ["trace", "generator", "pattern", "mix", "profile"];
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {

@@ -111,13 +111,18 @@ impl Study {
             anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
             inputs.set_trace(path);
         }
-        let mut source = inputs.open(Some(capacity))?;
-        let mut requests = Vec::new();
-        while let Some(request) = source.next_request().map_err(|error| workload_error(&error))? {
-            requests.push(request);
-        }
+        let requests = all_of(&mut inputs.open(Some(capacity))?)?;
         Ok(Loaded { name: row.name.clone(), requests })
     }
+}
+
+/// Every request of a source.
+pub(crate) fn all_of(source: &mut impl RequestSource) -> Result<Vec<Request>> {
+    let mut requests = Vec::new();
+    while let Some(request) = source.next_request().map_err(|error| workload_error(&error))? {
+        requests.push(request);
+    }
+    Ok(requests)
 }
 
 /// The file of this name, as it is or compressed.

@@ -1,14 +1,13 @@
 //! `flashyard reproduce drs --twins`: whether traces and their fitted twins rank policies alike.
 
 use super::drs::{FILE, Job, Results, ratio, run_jobs};
-use super::study::{Loaded, Study};
+use super::study::{Loaded, Study, all_of};
 use crate::args::ReproduceArgs;
 use crate::inputs::{workload_error, wrong};
 use crate::output::{json, print, table};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
-use flashyard_workload::RequestSource;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -88,14 +87,8 @@ fn fitted(loaded: &Loaded) -> Result<Arc<Profile>> {
 
 /// The requests of a twin.
 fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>> {
-    let keys = ProfileKeys::default();
-    let mut requests = Vec::new();
-    let mut twin = Twin::new(Arc::clone(profile), &keys, seed, Some(capacity))
-        .map_err(|error| workload_error(&error))?;
-    while let Some(request) = twin.next_request().map_err(|error| workload_error(&error))? {
-        requests.push(request);
-    }
-    Ok(requests)
+    let twin = Twin::new(Arc::clone(profile), &ProfileKeys::default(), seed, Some(capacity));
+    all_of(&mut twin.map_err(|error| workload_error(&error))?)
 }
 
 /// Mean read latencies by workload and policy, over that of the first policy.

@@ -1,7 +1,8 @@
 //! `flashyard trace convert`: any workload as a trace file.
 
+use super::{check_settings, load as load_one, refuse_output};
 use crate::args::TraceConvertArgs;
-use crate::experiment::{Origin, Source};
+use crate::experiment::Source;
 use crate::inputs::{DEFAULT_SEED, Inputs, workload_error, wrong};
 use crate::output::{WholeFile, print, remark};
 use crate::presets::DEFAULT_DEVICE;
@@ -20,9 +21,6 @@ use std::path::Path;
 
 /// The end of the names of binary traces.
 const BINARY_EXTENSION: &str = "fyt";
-
-/// The sections of keys that say which requests there are.
-pub(super) const SECTIONS: [&str; 5] = ["trace.", "generator.", "pattern.", "mix.", "profile."];
 
 /// Bytes that are written at a time.
 const BLOCK_BYTES: usize = 1 << 16;
@@ -186,18 +184,11 @@ impl Work {
 
 /// The workloads that are named, each with its seed.
 fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<Inputs>> {
-    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let is_of_requests =
-        |setting: &str| SECTIONS.iter().any(|section| setting.starts_with(section));
-    if let Some((_, setting)) = set.iter().find(|(_, setting)| !is_of_requests(setting)) {
-        return Err(wrong(&format!(
-            "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
-        )));
-    }
+    check_settings(&args.set)?;
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
     let mut all = Vec::new();
     for (number, workload) in workloads.iter().enumerate() {
-        let mut inputs = Inputs::load(device, workload, &set)?;
+        let mut inputs = load_one(device, workload, &args.set)?;
         refuse_output(&inputs, out)?;
         inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number as u64));
         all.push(inputs);
@@ -210,18 +201,6 @@ fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<
         return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
     }
     Ok(all)
-}
-
-/// Refuses to write over what is read.
-fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
-    let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
-    let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
-    let reads_it = |origin: &Origin| matches!(origin, Origin::Trace { path, .. } if is_out(path));
-    let mut streams = inputs.experiment().streams();
-    if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
-        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
-    }
-    Ok(())
 }
 
 /// What has been written.

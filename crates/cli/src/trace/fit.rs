@@ -1,8 +1,8 @@
 //! `flashyard trace fit`: a workload file that stands in for a trace.
 
-use super::convert::SECTIONS;
+use super::{check_settings, load, refuse_output};
 use crate::args::TraceFitArgs;
-use crate::inputs::{DEFAULT_SEED, Inputs, is_toml, workload_error, wrong};
+use crate::inputs::{DEFAULT_SEED, is_toml, workload_error, wrong};
 use crate::output::{WholeFile, print, remark, table};
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::{Context, Result};
@@ -21,18 +21,9 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     if !is_toml(&out) {
         return Err(wrong(&format!("--out {out}: a workload file's name ends in .toml")));
     }
-    if let Some(setting) =
-        args.set.iter().find(|setting| !SECTIONS.iter().any(|s| setting.starts_with(s)))
-    {
-        return Err(wrong(&format!(
-            "--set {setting}: only the keys that say which requests there are matter here"
-        )));
-    }
-    if same_file(&args.workload, &out) {
-        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
-    }
-    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let mut inputs = Inputs::load(DEFAULT_DEVICE, &args.workload, &set)?;
+    check_settings(&args.set)?;
+    let mut inputs = load(DEFAULT_DEVICE, &args.workload, &args.set)?;
+    refuse_output(&inputs, &out)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);
     let mut source = Watched { source: inputs.open(None)?, fitter: Fitter::new() };
@@ -68,11 +59,6 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     }
     remark(&format!("{out}: {} bytes, a twin of {} requests", text.len(), profile.requests()));
     print(&residuals(&figures))
-}
-
-fn same_file(one: &str, other: &str) -> bool {
-    let path = |name: &str| std::fs::canonicalize(name).ok();
-    path(one).is_some() && path(one) == path(other)
 }
 
 /// The whole workload file.

@@ -1,6 +1,6 @@
 //! `flashyard trace info`: what a workload holds, alone or beside another one.
 
-use super::convert::SECTIONS;
+use super::{check_settings, load};
 use crate::args::TraceInfoArgs;
 use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
@@ -12,12 +12,7 @@ use serde_json::{Value, json};
 
 /// Runs `flashyard trace info`.
 pub(crate) fn info(args: &TraceInfoArgs) -> Result<()> {
-    let workload = |setting: &str| SECTIONS.iter().any(|s| setting.starts_with(s));
-    if let Some(setting) = args.set.iter().find(|setting| !workload(setting)) {
-        return Err(wrong(&format!(
-            "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
-        )));
-    }
+    check_settings(&args.set)?;
     match &args.compare {
         None => {
             let found = collect(&args.workload, &args.set)?;
@@ -57,7 +52,7 @@ fn side_by_side((a, b): (Figure, Figure)) -> Value {
 /// The settings that each of two workloads gets: a setting of a section that only one of them has
 /// is for that one; any other is for both, who say what is wrong with it.
 fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
-    let workloads = [load(names[0], &[])?, load(names[1], &[])?];
+    let workloads = [load(DEFAULT_DEVICE, names[0], &[])?, load(DEFAULT_DEVICE, names[1], &[])?];
     let takes = |workload: &Inputs, setting: &str| {
         let path = setting.split('=').next().unwrap_or_default().trim();
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
@@ -73,11 +68,6 @@ fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
         }
     }
     Ok(both)
-}
-
-fn load(workload: &str, set: &[String]) -> Result<Inputs> {
-    let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
-    Inputs::load(DEFAULT_DEVICE, workload, &set)
 }
 
 /// What a workload holds, and what was changed in it.
@@ -101,7 +91,7 @@ impl Found {
 }
 
 fn collect(workload: &str, set: &[String]) -> Result<Found> {
-    let mut source = load(workload, set)?.open(None)?;
+    let mut source = load(DEFAULT_DEVICE, workload, set)?.open(None)?;
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     Ok(Found { info, changes: source.notes() })
 }

@@ -1,4 +1,4 @@
-//! `flashyard trace`: one module a subcommand.
+//! `flashyard trace`: one module a subcommand, and what they share.
 
 mod convert;
 mod fit;
@@ -7,3 +7,38 @@ mod info;
 pub(crate) use convert::convert;
 pub(crate) use fit::fit;
 pub(crate) use info::info;
+
+use crate::experiment::Origin;
+use crate::inputs::{Inputs, wrong};
+use crate::workload_file::ORIGINS;
+use anyhow::Result;
+
+/// Refuses settings of anything but workloads.
+fn check_settings(set: &[String]) -> Result<()> {
+    let is_of_requests = |setting: &str| {
+        let behind = |section: &str| setting.strip_prefix(section);
+        ORIGINS.iter().any(|section| behind(section).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let Some(setting) = set.iter().find(|setting| !is_of_requests(setting)) else { return Ok(()) };
+    Err(wrong(&format!(
+        "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
+    )))
+}
+
+/// A workload for a device of this name, with settings applied.
+fn load(device: &str, workload: &str, set: &[String]) -> Result<Inputs> {
+    let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
+    Inputs::load(device, workload, &set)
+}
+
+/// Refuses to write over what is read.
+fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
+    let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
+    let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
+    let reads_it = |origin: &Origin| matches!(origin, Origin::Trace { path, .. } if is_out(path));
+    let mut streams = inputs.experiment().streams();
+    if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
+        return Err(wrong(&format!("{out}: it is read, too; write to another file")));
+    }
+    Ok(())
+}
