@@ -5,6 +5,9 @@ use crate::units::Time;
 /// Bytes of a sector, the unit of host addresses.
 pub const SECTOR_BYTES: u32 = 512;
 
+/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
+pub const LAST_ARRIVAL: Time = Time::from_ns(1 << 62);
+
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RequestOp {

@@ -16,6 +16,7 @@
 //! Memory is bounded whatever the length of a trace. Nothing depends on the clock, the environment
 //! or the machine: the same bytes, keys and seed yield the same requests.
 
+mod bits;
 pub mod error;
 pub mod format;
 pub mod generator;

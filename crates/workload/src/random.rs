@@ -61,6 +61,11 @@ impl SplitMix64 {
     }
 }
 
+/// A hash of a number: every bit of it depends on every bit of the number.
+pub(crate) const fn mixed(number: u64) -> u64 {
+    SplitMix64::new(number).next_u64()
+}
+
 /// The seed of stream number `index` of a run: that of the run for the first one, so that a
 /// workload alone is the same as the first of several.
 pub const fn stream_seed(seed: u64, index: u64) -> u64 {

@@ -1,10 +1,7 @@
 //! Why a run ends early.
 
-use flashyard_core::units::Time;
+pub use flashyard_core::request::LAST_ARRIVAL;
 use std::fmt;
-
-/// Requests that arrive later are refused, so that no time can overflow.
-pub const LAST_ARRIVAL: Time = Time::from_ns(1 << 62);
 
 /// Why a run ended without results.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A sparse set of page numbers.
 
 use super::index::Index;
+use crate::bits::masks;
 
 /// Words of a chunk; 8 words of 64 pages of 4 KiB are 2 MiB of addresses. So a page with no other
 /// near it takes 64 bytes and those of the index, not much more than what is kept of it elsewhere.
@@ -53,13 +54,9 @@ impl Footprint {
     /// Sets the bits from `first` to `last` of a chunk.
     fn set(&mut self, chunk: usize, first: u64, last: u64) {
         let chunk = &mut self.chunks[chunk];
-        for word in first / 64..=last / 64 {
-            let low = if word == first / 64 { first % 64 } else { 0 };
-            let high = if word == last / 64 { last % 64 } else { 63 };
-            let mask = (u64::MAX >> (63 - high)) & (u64::MAX << low);
-            let bits = &mut chunk[usize::try_from(word).expect("below CHUNK_WORDS")];
-            self.pages += u64::from((mask & !*bits).count_ones());
-            *bits |= mask;
+        for (word, mask) in masks(first, last) {
+            self.pages += u64::from((mask & !chunk[word]).count_ones());
+            chunk[word] |= mask;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A hash table from numbers to places in a list, of 8 bytes an entry.
 
+use crate::random::mixed;
+
 /// Entries where a table starts.
 const LEAST_BITS: u32 = 10;
 
@@ -78,15 +80,6 @@ impl Index {
 const fn tag(key: u64) -> u64 {
     let members = (1 << GROUP_BITS) - 1;
     ((mixed(key >> GROUP_BITS) >> 32) & !members) | (key & members)
-}
-
-/// The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014): every bit of the result depends
-/// on every bit of the key.
-pub(super) const fn mixed(key: u64) -> u64 {
-    let z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn low(entry: u64) -> u32 {

@@ -46,11 +46,11 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 
 use super::histogram::Percentiles;
-use super::index::mixed;
 use super::pages::{Access, Pages};
 use super::tests::{info, near};
 use super::*;
 use crate::random::SplitMix64;
+use crate::random::mixed;
 
 /// Requests of all operations with jumps and runs, near `pages` pages.
 fn requests(seed: u64, count: usize, pages: u64, longest: u64) -> Vec<Request> {

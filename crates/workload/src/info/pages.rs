@@ -14,9 +14,10 @@
 use serde::Serialize;
 
 use super::histogram::{Coarse, Percentiles};
-use super::index::{Index, mixed};
+use super::index::Index;
 use super::recency::Recency;
 use super::{FOOTPRINT_PAGE_BYTES, mib_of_pages, percent, ratio};
+use crate::random::mixed;
 
 /// Pages that are remembered: 64 GiB of addresses, in about 1 GiB of memory. Assumed: sampling is
 /// accurate to a percent with a thousandth of that (figure 6 of the source above).

@@ -19,7 +19,7 @@
 mod builtin;
 mod keys;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Flags, LAST_ARRIVAL, Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_MIXES, BuiltInMix, PublishedMix};
@@ -33,8 +33,8 @@ use crate::{RequestSource, SourceStats};
 /// The sectors of a device whose capacity is not known: 64 GiB, assumed.
 const UNKNOWN_CAPACITY: u64 = 64 << 21;
 
-/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
-const LAST_ARRIVAL_MS: f64 = (1_u64 << 62) as f64 / 1e6;
+/// The last arrival that is possible, in milliseconds.
+const LAST_ARRIVAL_MS: f64 = LAST_ARRIVAL.as_ns() as f64 / 1e6;
 
 /// Knuth's multiplicative hash: a prime near the golden section of 2^32.
 const SCATTER_FACTOR: u64 = 2_654_435_761;

@@ -4,15 +4,14 @@
 //! next state (one draw for its length) starts with a gap of its own. `on_off` two for each burst,
 //! at its start: how long the silence before it was, and how long it is.
 
+use flashyard_core::request::LAST_ARRIVAL;
+
 use super::keys::{Arrival, PatternKeys};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
 
 /// Stored rates count requests in a million seconds: this many nanoseconds.
 const RATE_SPAN_NS: u64 = 1_000_000_000_000_000;
-
-/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
-const LAST_ARRIVAL_NS: u64 = 1 << 62;
 
 /// Requests in a calm and a burst together, of `mmpp`: fewer would only change states.
 const LEAST_A_ROUND: f64 = 1e-3;
@@ -82,7 +81,7 @@ impl Arrivals {
         if !matches!(self.pace, Pace::AtOnce) {
             self.advance();
         }
-        (now <= LAST_ARRIVAL_NS).then_some(now)
+        (now <= LAST_ARRIVAL.as_ns()).then_some(now)
     }
 
     fn advance(&mut self) {

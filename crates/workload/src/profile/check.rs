@@ -1,6 +1,6 @@
 //! Whether a profile from a file makes sense.
 
-use flashyard_core::request::RequestOp;
+use flashyard_core::request::{LAST_ARRIVAL, RequestOp};
 
 use super::classes::{AGAIN, ELSEWHERE, KINDS, OPS, RANKS, RUN_OTHER, TRAITS, size_class};
 use super::fit::ELSEWHERE_LABELS;
@@ -9,8 +9,8 @@ use super::tables::{Profile, VERSION};
 
 /// Requests of a profile.
 const MAX_REQUESTS: u64 = 1_000_000_000_000;
-/// Durations: 2^62 ns, as those of traces.
-const MAX_NS: u64 = 1 << 62;
+/// Durations, as those of traces.
+const MAX_NS: u64 = LAST_ARRIVAL.as_ns();
 /// Sectors that a profile's addresses span at most: 8 EiB.
 pub const MAX_SPAN_SECTORS: u64 = 1 << 54;
 /// Symbols: their numbers fit 16 bits.

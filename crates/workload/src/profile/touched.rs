@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::history::PAGE_SECTORS;
+use crate::bits::masks;
 
 /// Words of a chunk: 64 words of 64 pages are 16 MiB of addresses.
 const WORDS: usize = 64;
@@ -28,7 +29,7 @@ impl Touched {
     pub(super) fn has_none(&self, first: u64, last: u64) -> bool {
         let (first, last) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
         self.chunks.range(first / PAGES..=last / PAGES).all(|(&number, chunk)| {
-            masks(number, first, last).all(|(word, mask)| chunk[word] & mask == 0)
+            masks_in(number, first, last).all(|(word, mask)| chunk[word] & mask == 0)
         })
     }
 
@@ -37,21 +38,15 @@ impl Touched {
         let (first, last) = (first / PAGE_SECTORS, last / PAGE_SECTORS);
         for number in first / PAGES..=last / PAGES {
             let chunk = self.chunks.entry(number).or_insert_with(|| Box::new([0; WORDS]));
-            masks(number, first, last).for_each(|(word, mask)| chunk[word] |= mask);
+            masks_in(number, first, last).for_each(|(word, mask)| chunk[word] |= mask);
         }
     }
 }
 
 /// The words of a chunk that hold pages from `first` to `last`, and the bits of these pages.
-fn masks(number: u64, first: u64, last: u64) -> impl Iterator<Item = (usize, u64)> {
+fn masks_in(number: u64, first: u64, last: u64) -> impl Iterator<Item = (usize, u64)> {
     let start = number * PAGES;
-    let (low, high) = (first.max(start) - start, (last - start).min(PAGES - 1));
-    (low / 64..=high / 64).map(move |word| {
-        let from = if word == low / 64 { low % 64 } else { 0 };
-        let to = if word == high / 64 { high % 64 } else { 63 };
-        let mask = (u64::MAX >> (63 - to)) & (u64::MAX << from);
-        (usize::try_from(word).expect("below WORDS"), mask)
-    })
+    masks(first.max(start) - start, (last - start).min(PAGES - 1))
 }
 
 fn place(page: u64) -> (usize, u64) {

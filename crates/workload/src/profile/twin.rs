@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Flags, LAST_ARRIVAL, Request, RequestOp};
 use flashyard_core::units::Time;
 
 use super::classes::{
@@ -25,9 +25,6 @@ const MOST_LATE_NS: u64 = 250_000_000;
 /// The same in mean gaps: requests that come faster than any device answers do not wait for it.
 /// Assumed: as many as a queue is deep.
 const MOST_LATE_GAPS: u64 = 128;
-
-/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
-const LAST_ARRIVAL_NS: u128 = 1 << 62;
 
 /// Sectors of a MiB.
 const MIB_SECTORS: u64 = 2_048;
@@ -225,10 +222,11 @@ impl Twin {
             let what = "the last request arrives past 146 years".to_owned();
             Err(WorkloadError::Key { key, what, fix: fix.to_owned() })
         };
-        if u128::from(end_ns) > LAST_ARRIVAL_NS {
+        let last_ns = LAST_ARRIVAL.as_ns();
+        if end_ns > last_ns {
             return too_late("profile.requests", "lower it");
         }
-        if u128::from(end_ns) * u128::from(keys.time_scale) > LAST_ARRIVAL_NS * 1_000_000 {
+        if u128::from(end_ns) * u128::from(keys.time_scale) > u128::from(last_ns) * 1_000_000 {
             return too_late("profile.time_scale", "lower it, or profile.requests");
         }
         Ok(Self {

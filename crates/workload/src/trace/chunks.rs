@@ -1,6 +1,6 @@
 //! Chunks of the address space, numbered in the order of their first use.
 
-use crate::random::SplitMix64;
+use crate::random::mixed;
 
 /// Chunks that a trace may touch: their table takes about 1 GiB.
 pub(super) const CHUNKS_MAX: usize = 1 << 26;
@@ -61,7 +61,7 @@ impl ChunkTable {
     /// Where the number of a chunk stands, or where it would.
     fn place(&self, chunk: u64) -> usize {
         let mask = self.places.len() - 1;
-        let low_bits = SplitMix64::new(chunk).next_u64() & mask as u64;
+        let low_bits = mixed(chunk) & mask as u64;
         let mut place = usize::try_from(low_bits).expect("below a usize");
         loop {
             let number = self.places[place];
@@ -88,6 +88,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::random::SplitMix64;
 
     #[test]
     fn numbers_are_those_of_an_ordered_map() {

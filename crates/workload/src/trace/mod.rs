@@ -25,7 +25,7 @@ mod survey;
 
 use std::io::Read;
 
-use flashyard_core::request::Request;
+use flashyard_core::request::{LAST_ARRIVAL, Request};
 use flashyard_core::units::Time;
 
 pub use self::keys::{BadRows, Event, Fold, KEY_TRACE, KeepOps, TimeOrder, TraceKeys, key_trace};
@@ -73,9 +73,6 @@ pub fn from_reader(
 ) -> Result<Trace, WorkloadError> {
     Trace::open(Input::reader(name, reader), keys, options)
 }
-
-/// Arrivals end at 2^62 ns (146 years), so that no time of a simulation can overflow.
-const LAST_ARRIVAL_NS: u64 = 1 << 62;
 
 /// A trace as a stream of requests.
 #[derive(Debug)]
@@ -246,7 +243,7 @@ impl Trace {
             None => self.start_clock(record.time_ns, row.line)?,
         };
         self.log.last_ns = record.time_ns;
-        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS);
+        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL.as_ns());
         let Some(arrival_ns) = arrival_ns else {
             return Err(self.too_late(record.time_ns, row.line));
         };
@@ -271,7 +268,8 @@ impl Trace {
     fn quick_request(&mut self) -> Option<Request> {
         let clock = self.clock.as_ref()?;
         let record = self.rows.peek_record().filter(|record| self.addresses.keeps(record))?;
-        let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL_NS)?;
+        let arrival_ns =
+            clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL.as_ns())?;
         self.rows.take_record(record.time_ns);
         self.window.pass(record.time_ns);
         self.log.last_ns = record.time_ns;
