@@ -2,6 +2,7 @@
 //! what of the map is cached.
 
 pub mod blocks;
+pub mod layer;
 pub mod line_cache;
 pub mod page_map;
 pub mod victim;

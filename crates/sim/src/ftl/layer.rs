@@ -1,0 +1,109 @@
+//! Translation layers that plan: they decide where a page goes, and what has to be merged first,
+//! as soon as a write is translated. The device does the work as commands.
+//!
+//! One layer serves one plane. It numbers the logical pages that striping gives to the plane from
+//! 0, without holes, and the physical pages of the plane block by block. What it has planned is
+//! true for it at once; on flash it becomes true when the commands are over. The device reads what
+//! is committed, lets a copy wait for the program that it copies, and an erase for everything that
+//! the block still holds.
+
+use flashyard_core::command::Purpose;
+use std::fmt;
+
+/// One piece of work, on pages and blocks of the layer's plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Read the newest copy of a logical page and program it elsewhere.
+    Copy {
+        /// The logical page.
+        lpn: u32,
+        /// The physical page it is read from.
+        from: u32,
+        /// The erased physical page it is programmed to.
+        to: u32,
+    },
+    /// Program the page that the host writes; once in the plan of each write.
+    Host {
+        /// The erased physical page.
+        to: u32,
+    },
+    /// Erase a block of which no page is the newest copy of anything.
+    Erase {
+        /// The block.
+        block: u32,
+    },
+}
+
+/// Work in the order in which it must seem to be done. The device clears it.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// What the steps of plans do not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergeCounts {
+    /// Log blocks that became data blocks without a copy.
+    pub switch: u64,
+    /// Log blocks that were completed by copies and became data blocks.
+    pub partial: u64,
+    /// Data blocks that were gathered into a free block.
+    pub full: u64,
+    /// Log blocks that were erased without a valid page.
+    pub dead: u64,
+    /// Victim candidates looked at.
+    pub searches: u64,
+}
+
+/// The part of a device that a layer manages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Logical pages.
+    pub pages: u32,
+    /// Physical blocks; more than `pages` fill.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// Blocks that the logical pages fill, the last one perhaps in part.
+    pub const fn logical_blocks(&self) -> u32 {
+        self.pages.div_ceil(self.pages_per_block)
+    }
+}
+
+/// A translation layer that plans. Its tables are in memory.
+///
+/// Every answer MUST depend on the earlier calls alone, and after the start calls SHOULD allocate
+/// nothing. A page of a block may be programmed once between two erases, in any order.
+pub trait TranslationLayer: fmt::Debug + Send {
+    /// Plans a write of one page; `request_pages` is how many pages its request writes. Pages of a
+    /// request come in ascending order.
+    fn write(&mut self, lpn: u32, request_pages: u32, plan: &mut Plan);
+
+    /// Forgets a page.
+    fn trim(&mut self, lpn: u32);
+
+    /// Plans one piece of work for idle times, such as the merge of one log block; `false` where
+    /// nothing is left to do.
+    fn idle(&mut self, _plan: &mut Plan) -> bool {
+        false
+    }
+
+    /// Where the newest copy of a page is, or will be when all planned work is over.
+    fn place(&self, lpn: u32) -> Option<u32>;
+
+    /// Merges and searches so far.
+    fn counts(&self) -> MergeCounts;
+
+    /// On an unused device: the pages below `pages` have been written once, in order, without
+    /// anybody counting it.
+    fn fill(&mut self, pages: u32);
+
+    /// What its copies and erases are done for.
+    fn purpose(&self) -> Purpose {
+        Purpose::Gc
+    }
+}
