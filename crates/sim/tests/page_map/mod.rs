@@ -1,6 +1,8 @@
 //! A page map in its plainest form, one operation after the other, to hold devices against. It
 //! shares no code with the simulator, and finds everything by looking at everything.
 
+#![allow(unreachable_pub, clippy::allow_attributes, reason = "a plain interface, as in `common`")]
+
 use std::collections::VecDeque;
 
 /// One operation: what, and on which page (erases: the first of the block).
@@ -27,7 +29,6 @@ pub struct Shape {
     pub blocks: u32,
     pub reserve: usize,
     pub window: Window,
-    pub emergency: bool,
     /// Whether copies have an open block of their own.
     pub own_copies: bool,
 }
@@ -122,9 +123,7 @@ impl PageMap {
         let mut shown = self.candidates();
         assert!(!shown.is_empty(), "nothing to collect");
         let count = shown.len() as u64;
-        let scarce = self.free.len() <= self.shape.reserve / 2;
         match self.shape.window {
-            _ if self.shape.emergency && scarce => {}
             Window::Share(1_000_000) => {}
             Window::One => {
                 self.drawn = self.drawn.wrapping_add(0x9E37_79B9_7F4A_7C15);
