@@ -416,9 +416,10 @@ fn check_version(files: &[File], findings: &mut Findings) {
 fn check_example_lock(files: &[File], findings: &mut Findings) {
     let packages = |path| -> BTreeSet<(&str, &str)> {
         let lines: Vec<_> = find(files, path).unwrap_or_default().lines().collect();
-        let package =
-            |pair: &[&'_ str]| quoted(pair[0], "name = ").zip(quoted(pair[1], "version = "));
-        lines.windows(2).filter_map(|pair| package(pair)).collect()
+        let pairs = lines
+            .windows(2)
+            .filter_map(|pair| quoted(pair[0], "name = ").zip(quoted(pair[1], "version = ")));
+        pairs.collect()
     };
     let known = packages("Cargo.lock");
     for (name, version) in packages(EXAMPLE_LOCK).difference(&known) {
