@@ -1,7 +1,9 @@
 //! `flashyard list`: what can be named.
 
-use crate::args::Listing;
-use crate::inputs::AllSections;
+mod ftls;
+
+use crate::args::{ListArgs, Listing};
+use crate::inputs::{AllSections, wrong};
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
@@ -13,9 +15,15 @@ use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FormatInfo};
 
 /// Runs `flashyard list`.
-pub(crate) fn run(what: Option<Listing>) -> Result<()> {
+pub(crate) fn run(args: &ListArgs) -> Result<()> {
+    if args.what == Some(Listing::Ftls) {
+        return print(&ftls::list(args)?);
+    }
+    if args.device.is_some() || !args.set.is_empty() {
+        return Err(wrong("list: only ftls takes a device and --set; name ftls"));
+    }
     let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
-    let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
+    let wanted = args.what.map_or_else(|| all.to_vec(), |one| vec![one]);
     let texts: Vec<String> = wanted.into_iter().map(list).collect();
     print(&texts.join("\n"))
 }
@@ -38,6 +46,7 @@ fn list(what: Listing) -> String {
             lines("formats", formats)
         }
         Listing::Keys => keys(&AllSections::default()),
+        Listing::Ftls => unreachable!("they are listed for a device"),
     }
 }
 

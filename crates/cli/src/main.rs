@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args),
         Command::Trace(TraceCommand::Fit(args)) => trace::fit(&args),
-        Command::List(args) => list::run(args.what),
+        Command::List(args) => list::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 use super::buffer::BufferKeys;
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
+use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
 use crate::ftl::log::{SchemeKeys, SchemeName};
@@ -728,6 +729,8 @@ device_keys! {
     wear: WearKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
+    /// How tables are laid out in memory.
+    memory: MemoryKeys,
     /// What is recorded.
     metrics: MetricsKeys,
 }

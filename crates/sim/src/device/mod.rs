@@ -22,6 +22,7 @@ mod finish;
 mod gather;
 mod host;
 mod issue;
+mod memory;
 mod phase;
 mod results;
 mod save;
