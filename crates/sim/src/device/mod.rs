@@ -202,8 +202,7 @@ type Events = Agenda<Vec<Slot>>;
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
     pub fn new(settings: &Settings) -> Self {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::with_policy(settings, Policy::BuiltIn(policy))
+        Self::with_policy(settings, Policy::of(settings))
     }
 
     /// A device in its initial state, with this command policy.

@@ -14,7 +14,7 @@ use index::Index;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
-use super::victim::VictimRule;
+use super::victim::{Rule, VictimRule};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -184,10 +184,10 @@ impl Blocks {
             worn: 0,
             random: 0,
         };
+        let looks = care.rule.looks();
         let mut made = Self {
             geometry,
             frontiers,
-            care,
             pools: vec![pool; planes],
             open: vec![OpenBlock::default(); planes * frontiers.count() as usize],
             valid: vec![0; blocks],
@@ -200,9 +200,10 @@ impl Blocks {
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
-            index: Index::new(care.rule.looks(), planes, blocks),
+            index: Index::new(looks, planes, blocks),
             least_free: Care::heaps(care.dynamic, planes),
             least_full: Care::heaps(care.static_gap > 0, planes),
+            care,
         };
         made.mark_factory_bad();
         made
@@ -342,8 +343,17 @@ impl Blocks {
     /// The next block of a plane to clean; `None` where copying any full one would take as many
     /// program units as its erase frees.
     pub fn victim(&mut self, plane: PlaneId) -> Option<BlockId> {
-        let rule = self.care.rule;
-        rule.victim(&mut FullBlocks::new(self, plane))
+        match self.care.rule.clone() {
+            Rule::BuiltIn(rule) => rule.victim(&mut FullBlocks::new(self, plane)),
+            Rule::Own(rule) => {
+                let victim = rule.victim(&mut FullBlocks::new(self, plane))?;
+                let is_right = self.geometry.plane_of_block(victim) == plane
+                    && self.full[victim.index()]
+                    && self.gains(victim);
+                assert!(is_right, "the rule's victim {victim:?} is no full block that gains");
+                Some(victim)
+            }
+        }
     }
 
     /// Takes a victim out of the candidates; it stays full until it is erased.
