@@ -92,7 +92,7 @@ fn run_with(own: OwnParts) -> ExitCode {
         Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args, own),
         Command::Trace(TraceCommand::Fit(args)) => trace::fit(&args),
-        Command::List(args) => list::run(args.what, own),
+        Command::List(args) => list::run(&args, own),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

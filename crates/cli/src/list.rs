@@ -1,7 +1,9 @@
 //! `flashyard list`: what can be named.
 
-use crate::args::Listing;
-use crate::inputs::AllSections;
+mod ftls;
+
+use crate::args::{ListArgs, Listing};
+use crate::inputs::{AllSections, wrong};
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
@@ -17,9 +19,15 @@ use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FormatInfo
 type Part = (&'static str, &'static [Key], &'static str);
 
 /// Runs `flashyard list`.
-pub(crate) fn run(what: Option<Listing>, own: OwnParts) -> Result<()> {
+pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
+    if args.what == Some(Listing::Ftls) {
+        return print(&ftls::list(args, own)?);
+    }
+    if args.device.is_some() || !args.set.is_empty() {
+        return Err(wrong("list: only ftls takes a device and --set; name ftls"));
+    }
     let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
-    let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
+    let wanted = args.what.map_or_else(|| all.to_vec(), |one| vec![one]);
     let texts: Vec<String> = wanted.into_iter().map(|what| list(what, own)).collect();
     print(&texts.join("\n"))
 }
@@ -42,6 +50,7 @@ fn list(what: Listing, own: OwnParts) -> String {
             lines("formats", formats)
         }
         Listing::Keys => keys(&AllSections::new(own)),
+        Listing::Ftls => unreachable!("they are listed for a device"),
     }
 }
 

@@ -17,12 +17,12 @@ const SCHEMA_VERSION: u64 = 1;
 const FIELDS: &str = "\
 buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
 buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
-energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby,wear} integer
+energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,merge,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
 energy_pj.{attributed,total,unattributed} integer
-flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
+flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
-flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
+flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
@@ -40,6 +40,7 @@ latency_parts_tail_ns.{read,write}.{p99,p999}.{flush,host_queue,link,map_stall} 
 latency_parts_tail_ns.{read,write}.{p99,p999}.{own_map,slot,transfer} integer
 map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
+memory.{buffer_bytes,cache_bytes,table_accesses,table_bytes} integer
 phases list
 provenance.command list
 provenance.seed integer?

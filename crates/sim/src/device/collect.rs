@@ -210,6 +210,7 @@ impl Device {
         if current {
             self.map.commit(owner, to);
             if !copies_map {
+                self.totals.tables.copies += 1;
                 self.moved(plane, lpn);
             }
         } else {

@@ -22,12 +22,14 @@ mod finish;
 mod gather;
 mod host;
 mod issue;
+mod memory;
 mod phase;
 mod results;
 mod save;
 mod state;
 mod timers;
 mod translate;
+mod upkeep;
 mod usage;
 
 use crate::check::Checker;
@@ -57,6 +59,7 @@ use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+pub use upkeep::Upkeep;
 use usage::Usage;
 pub use usage::{Share, Utilisation};
 

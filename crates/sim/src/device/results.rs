@@ -1,6 +1,7 @@
 //! Sums over a run, and the report made from them.
 
 use super::finish::queue_wait;
+use super::memory::TableTotals;
 use super::state::Pending;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
@@ -63,6 +64,7 @@ pub(super) struct Totals {
     pub(super) attributed: Tally,
     pub(super) unattributed: Tally,
     pub(super) map: MapTotals,
+    pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
     pub(super) gc_jobs: u64,
     pub(super) wear_jobs: u64,
@@ -119,7 +121,7 @@ saved!(BufferTotals {
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs,
+    latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
@@ -136,6 +138,7 @@ impl Default for Totals {
             attributed: Tally::default(),
             unattributed: Tally::default(),
             map: MapTotals::default(),
+            tables: TableTotals::default(),
             buffer: BufferTotals::default(),
             gc_jobs: 0,
             wear_jobs: 0,
@@ -275,6 +278,7 @@ impl Device {
             throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
+            memory: self.memory_report(all),
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
