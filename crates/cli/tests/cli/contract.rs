@@ -40,6 +40,7 @@ latency_parts_tail_ns.{read,write}.{p99,p999}.{flush,host_queue,link,map_stall} 
 latency_parts_tail_ns.{read,write}.{p99,p999}.{own_map,slot,transfer} integer
 map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
+memory.{buffer_bytes,cache_bytes,table_accesses,table_bytes} integer
 phases list
 provenance.command list
 provenance.seed integer?

@@ -7,6 +7,7 @@ mod buffer;
 mod file;
 mod gc;
 mod interface;
+mod memory;
 mod metrics;
 mod onfi;
 mod sections;
@@ -18,6 +19,7 @@ pub use file::{
 };
 pub use gc::*;
 pub use interface::*;
+pub use memory::*;
 pub use metrics::*;
 pub use onfi::*;
 pub use sections::*;

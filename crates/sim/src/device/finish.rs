@@ -189,6 +189,7 @@ impl Device {
         }
         let lpn = state.lpn;
         self.map.commit(Owner::Data(lpn), ppn);
+        self.totals.tables.changes += 1;
         self.supersede_earlier(set);
     }
 
@@ -248,6 +249,7 @@ impl Device {
         }
         if !superseded {
             self.map.trim(lpn);
+            self.totals.tables.changes += 1;
             self.supersede_earlier(set);
             self.drop_buffered(lpn, self.graph.node(set).number);
         }
