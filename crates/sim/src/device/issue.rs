@@ -277,14 +277,13 @@ impl Device {
     fn untouchable(&self, set: u32, frontier: Frontier) -> u64 {
         let gc = &self.settings.keys.gc;
         match (frontier, gc.map_reserve) {
-            (Frontier::CopiedData(_) | Frontier::CopiedMap, _) => 0,
             (Frontier::HostData(_), _) => gc.reserve_blocks,
             (Frontier::HostMap, _) if self.rewrites_for_erase(set) => 0,
             (Frontier::HostMap, MapReserve::Half) => gc.reserve_blocks / 2,
             (Frontier::HostMap, MapReserve::AsData) if self.stage(set) == Stage::Writeback => {
                 gc.reserve_blocks
             }
-            (Frontier::HostMap, MapReserve::AsData) => 0,
+            _ => 0,
         }
     }
 
