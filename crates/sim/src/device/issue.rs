@@ -293,13 +293,19 @@ impl Device {
     }
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
-    /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
-    /// while one is under way.
+    /// copies share it, they need what is left of it unless a free block remains for them. Host
+    /// data leaves it alone in any case, unless jobs start only when they are needed and none is
+    /// under way.
     fn may_go_on(&self, plane: PlaneId, frontier: Frontier) -> bool {
-        let busy = self.settings.keys.gc.start == GcStart::Early
-            || self.planes[plane.index()].job.is_some();
+        let theirs = match frontier {
+            Frontier::HostMap => self.map.blocks.free_blocks(plane) == 0,
+            _ => {
+                self.settings.keys.gc.start == GcStart::Early
+                    || self.planes[plane.index()].job.is_some()
+            }
+        };
         self.map.blocks.has_open_block(plane, frontier)
-            && !(busy && self.map.blocks.copies_share(frontier))
+            && !(theirs && self.map.blocks.copies_share(frontier))
     }
 
     /// A program without room waits for the erase that garbage collection of its plane works
