@@ -57,6 +57,37 @@ pub struct MergeCounts {
     pub searches: u64,
 }
 
+impl MergeCounts {
+    /// Whether there was a merge.
+    pub const fn any(&self) -> bool {
+        self.switch + self.partial + self.full + self.dead > 0
+    }
+
+    /// The sum with others.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            switch: self.switch + other.switch,
+            partial: self.partial + other.partial,
+            full: self.full + other.full,
+            dead: self.dead + other.dead,
+            searches: self.searches + other.searches,
+        }
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            switch: self.switch - earlier.switch,
+            partial: self.partial - earlier.partial,
+            full: self.full - earlier.full,
+            dead: self.dead - earlier.dead,
+            searches: self.searches - earlier.searches,
+        }
+    }
+}
+
 /// A page that the host writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageWrite {
