@@ -48,6 +48,7 @@ impl Device {
 
     /// Goes on until nothing is left to do. Nothing arrives meanwhile.
     pub(super) fn work_off(&mut self) -> Result<(), SimError> {
+        let ahead = self.may_run_ahead();
         loop {
             self.admit();
             self.dispatch_stirred();
@@ -55,7 +56,12 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let now = self.events.first().0.min(self.host.timers.next());
+            let timers = self.host.timers.next();
+            let (event, number) = self.events.first();
+            if ahead && event < timers {
+                self.run_ahead(number, timers);
+            }
+            let now = self.events.first().0.min(timers);
             if now == Time::MAX {
                 return Ok(());
             }
