@@ -191,6 +191,9 @@ impl Device {
             }
             assert!(now >= self.now, "time runs backwards");
             self.record_until(now);
+            if self.outstanding == 0 {
+                self.rest_until(now);
+            }
             self.now = now;
             let dies = self.settings.geometry.dies();
             loop {
