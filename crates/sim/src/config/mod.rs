@@ -4,6 +4,7 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod buffer;
+mod energy;
 mod file;
 mod gc;
 mod interface;
@@ -14,6 +15,7 @@ mod planned;
 mod sections;
 
 pub use buffer::*;
+pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
@@ -63,6 +65,7 @@ impl Settings {
     pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         keys.channel = keys.channel.resolved();
+        keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),
@@ -120,6 +123,7 @@ impl Settings {
         };
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
+        energy::check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;

@@ -149,10 +149,15 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-            let bit = self.stirred[word].trailing_zeros();
-            self.stirred[word] &= self.stirred[word] - 1;
-            self.dispatch(DieId::from_index(word * 64 + bit as usize));
+        loop {
+            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.stirred[word].trailing_zeros();
+                self.stirred[word] &= self.stirred[word] - 1;
+                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            }
+            if self.budget.is_none() || !self.serve_line() {
+                break;
+            }
         }
     }
 
@@ -177,7 +182,8 @@ impl Device {
                 return;
             }
             let Some(set) = next else { return };
-            if !self.is_free_for(die, self.stage(set).op()) {
+            let op = self.stage(set).op();
+            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
                 return;
             }
             match self.bind(set, die) {

@@ -16,6 +16,7 @@ mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod energy;
 mod error;
 mod explain;
 mod finish;
@@ -26,6 +27,7 @@ mod layered;
 mod memory;
 mod merge;
 mod phase;
+mod power;
 mod results;
 mod save;
 mod state;
@@ -89,8 +91,8 @@ struct Die {
     /// What time is charged to, and since when.
     doing: Option<usize>,
     since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage.
-    busy: [u64; 4],
+    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    busy: [u64; explain::DIE_ACCOUNTS],
 }
 
 /// A plane: its garbage collection and what waits for it.
@@ -187,6 +189,10 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
+    /// Array time of the operation of each die that the time series knows already.
+    recorded_ns: Vec<u64>,
+    /// How much power arrays may take, where it is limited.
+    budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
     carried_ns: Vec<u64>,
     /// Work of measured time.
@@ -290,6 +296,8 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            recorded_ns: vec![0; dies],
+            budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
@@ -560,7 +568,7 @@ impl Die {
             pausing: false,
             doing: None,
             since: Time::ZERO,
-            busy: [0; 4],
+            busy: [0; explain::DIE_ACCOUNTS],
         }
     }
 

@@ -213,6 +213,9 @@ impl Device {
     /// The next instant at which something happens has come: dies, then timers.
     pub(super) fn advance(&mut self, now: Time) {
         self.record_until(now);
+        if self.outstanding == 0 {
+            self.rest_until(now);
+        }
         self.now = now;
         let dies = self.settings.geometry.dies();
         loop {

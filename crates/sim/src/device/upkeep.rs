@@ -25,13 +25,14 @@ impl Device {
         assert_eq!(self.outstanding, 0, "upkeep comes between phases");
         self.exhausted = true;
         let start = self.now;
+        self.totals.begin_upkeep();
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => {}
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
-        self.totals.worked(self.now.since(start));
+        self.totals.end_upkeep(self.now.since(start));
         Ok(())
     }
 
