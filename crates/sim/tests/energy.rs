@@ -109,7 +109,8 @@ fn controller_and_dram_are_power_times_time() {
 /// A unit of 4096 bytes in PRAM: 27.2 pJ a byte got, 142.72 a byte put, rounded up a unit.
 #[test]
 fn the_buffer_takes_energy_for_each_unit() {
-    let settings = collecting(&["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=pram"]);
+    let settings =
+        collecting(&["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=pram"]);
     let (report, _) = record(&settings, &[], &bursts(&settings, 7, 1_000));
     let buffer = &report.buffer;
     let gets = buffer.read_hits + buffer.flushed_units;
@@ -177,7 +178,12 @@ fn bins_add_up_to_the_total_exactly() {
         &["geometry.planes=2", "nand.multi_plane=any", "energy.part=park2011"],
         &["nand.bits_per_cell=2", "nand.one_shot=true", "nand.cache_read=true"],
         &["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=dram"],
-        &["nand.erase_suspends=9", "nand.suspend_us=1", "energy.erase_pj=1000003", "nand.erase_us=9000"],
+        &[
+            "nand.erase_suspends=9",
+            "nand.suspend_us=1",
+            "energy.erase_pj=1000003",
+            "nand.erase_us=9000",
+        ],
     ] {
         let settings = collecting(&[&common, own].concat());
         let (report, _) = record(&settings, &[], &bursts(&settings, 13, 1_500));

@@ -398,7 +398,10 @@ mod tests {
             keys.energy.dram_access_pj = 9;
         });
         let energy = Settings::new(own).unwrap().keys.energy;
-        assert_eq!((energy.read_pj, energy.program_pj, energy.erase_pj), (4_720_000, 7, 527_680_000));
+        assert_eq!(
+            (energy.read_pj, energy.program_pj, energy.erase_pj),
+            (4_720_000, 7, 527_680_000)
+        );
         assert_eq!((energy.dram_chip_mw, energy.dram_access_pj), (100, 9));
     }
 

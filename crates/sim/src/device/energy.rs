@@ -63,8 +63,7 @@ impl Device {
         }
         let keys = &self.settings.keys.energy;
         let active = self.outstanding > 0 || self.graph.live() > 0;
-        let controller =
-            if active { keys.controller_active_mw } else { keys.controller_idle_mw };
+        let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
         ((standby + controller) * 1_000).saturating_add(self.settings.dram_uw())
     }
@@ -164,7 +163,11 @@ impl Device {
     }
 
     /// Mean power over the time of all work, and the highest of a bin.
-    pub(super) fn power(&self, energy: &EnergyReport, series: Option<&SeriesReport>) -> PowerReport {
+    pub(super) fn power(
+        &self,
+        energy: &EnergyReport,
+        series: Option<&SeriesReport>,
+    ) -> PowerReport {
         let span = self.totals.work_ns();
         // The last bin may be cut short to almost nothing.
         let peak = series.and_then(|series| {
