@@ -11,6 +11,7 @@
 //! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
+mod ahead;
 mod array;
 mod buffer;
 mod channel;

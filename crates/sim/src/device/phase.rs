@@ -184,10 +184,16 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
+        let ahead = self.may_run_ahead();
         loop {
-            let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let now = event.min(self.host.timers.next()).min(run.due).min(again).min(self.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.idle.due);
+            let (mut event, number) = self.events.first();
+            if ahead && event < others {
+                self.run_ahead(number, others);
+                event = self.events.first().0;
+            }
+            let now = event.min(others);
             if now == Time::MAX {
                 break;
             }

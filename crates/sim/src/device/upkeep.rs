@@ -82,6 +82,7 @@ impl Device {
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
+        let ahead = self.may_run_ahead();
         loop {
             self.admit();
             self.dispatch_stirred();
@@ -89,7 +90,12 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let now = self.events.first().0.min(self.host.timers.next());
+            let timers = self.host.timers.next();
+            let (event, number) = self.events.first();
+            if ahead && event < timers {
+                self.run_ahead(number, timers);
+            }
+            let now = self.events.first().0.min(timers);
             if now == Time::MAX {
                 return Ok(());
             }
