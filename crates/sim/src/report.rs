@@ -30,12 +30,16 @@ pub struct Report {
     pub flash: FlashReport,
     /// The map and its cache.
     pub map: MapReport,
+    /// The tables of the translation layer.
+    pub memory: MemoryReport,
     /// The write buffer.
     pub buffer: BufferReport,
     /// Garbage collection.
     pub gc: GcReport,
     /// Energy.
     pub energy_pj: EnergyReport,
+    /// Power.
+    pub power: PowerReport,
     /// Erases a block.
     pub wear: Wear,
     /// What a reader must know before trusting the rest.
@@ -193,6 +197,19 @@ pub struct MapReport {
     pub hazard_picks: u64,
 }
 
+/// The tables of the translation layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryReport {
+    /// Bytes of the tables that are always in memory.
+    pub table_bytes: u64,
+    /// Bytes of the map cache.
+    pub cache_bytes: u64,
+    /// Bytes of the write buffer.
+    pub buffer_bytes: u64,
+    /// Entries of tables and map cache that were looked up or changed.
+    pub table_accesses: u64,
+}
+
 /// The write buffer; zeros where there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct BufferReport {
@@ -223,6 +240,8 @@ pub struct BufferReport {
 pub struct GcReport {
     /// Victims.
     pub jobs: u64,
+    /// Looks at candidates for them.
+    pub searches: u64,
     /// Their valid pages when they were chosen.
     pub valid_pages_copied: u64,
     /// Copies whose source was superseded meanwhile.
@@ -233,8 +252,6 @@ pub struct GcReport {
     pub programs_that_waited_for_room: u64,
     /// Merges of log blocks.
     pub merges: MergeReport,
-    /// Blocks that a search for a victim looked at.
-    pub searches: u64,
 }
 
 /// Merges of log blocks; zeros where there are none.
@@ -250,19 +267,36 @@ pub struct MergeReport {
     pub dead: u64,
 }
 
-/// Energy in picojoules; attributed + unattributed = total = the sum over either axis.
+/// Energy in picojoules; attributed + unattributed = total = the sum over each axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnergyReport {
     /// All of it.
     pub total: u64,
     /// Of requests: their own commands and the garbage collection that they triggered.
     pub attributed: u64,
-    /// Background work and standby.
+    /// Background work, standby, controller and memory.
     pub unattributed: u64,
     /// By what took it.
     pub by_resource: Counts,
     /// By what for.
     pub by_purpose: Counts,
+    /// By when: while requests were outstanding, between them, after the last one.
+    pub by_phase: Counts,
+}
+
+/// Power in milliwatts.
+#[derive(Clone, Debug, Serialize)]
+pub struct PowerReport {
+    /// From the first arrival to the end of all work, over measured phases.
+    pub span_ns: u64,
+    /// All energy over that time.
+    pub mean_mw: Option<f64>,
+    /// The highest mean of a bin of the time series.
+    pub peak_mw: Option<f64>,
+    /// How often a die waited for power ...
+    pub waits: u64,
+    /// ... and how long all of them did.
+    pub waited_ns: u64,
 }
 
 /// Erases a block.

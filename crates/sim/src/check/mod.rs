@@ -64,6 +64,9 @@ pub struct Checker {
     /// is not one after the other.
     order: ProgramOrder,
     programmed: Vec<u64>,
+    /// Whether each die's array is at work, suspended or not, and how many may be.
+    drawing: Vec<bool>,
+    most_drawing: usize,
     /// When each channel has carried all that it was given.
     channel_end: Vec<Time>,
     /// Host reads on their way, by request and page.
@@ -96,6 +99,11 @@ impl Checker {
             programmed: match settings.keys.nand.program_order {
                 ProgramOrder::Sequential => Vec::new(),
                 _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
+            },
+            drawing: vec![false; geometry.dies() as usize],
+            most_drawing: match settings.keys.energy.max_active_dies {
+                0 => usize::MAX,
+                most => usize::try_from(most).unwrap_or(usize::MAX),
             },
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
@@ -203,6 +211,16 @@ impl Checker {
         if self.suspended[die.index()].is_some() {
             assert_eq!(op, Op::Read, "{die:?} only reads while an operation is suspended");
         }
+        self.drawing[die.index()] = true;
+        if self.most_drawing < self.drawing.len() {
+            let drawing = self.drawing.iter().filter(|drawing| **drawing).count();
+            assert!(drawing <= self.most_drawing, "{drawing} dies are at work at once");
+        }
+    }
+
+    /// The array of a die is done; what it has sensed may still wait for the page register.
+    pub fn array_over(&mut self, die: DieId) {
+        self.drawing[die.index()] = self.suspended[die.index()].is_some();
     }
 
     /// A page or block that an operation works on; `read` is the logical unit and the request and

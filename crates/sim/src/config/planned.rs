@@ -17,6 +17,12 @@ impl Settings {
     }
 }
 
+/// The word of the chosen scheme.
+fn scheme_name(keys: &DeviceKeys) -> &'static str {
+    let place = SchemeName::ALL.iter().position(|known| *known == keys.ftl.scheme);
+    place.map_or("own", |place| SchemeName::WORDS[place])
+}
+
 /// Whether the chosen scheme can manage the planes of a device.
 pub(super) fn check_scheme(
     keys: &DeviceKeys,
@@ -24,13 +30,13 @@ pub(super) fn check_scheme(
     exported: u64,
     fail: &mut impl FnMut(String),
 ) {
-    let name = keys.ftl.scheme;
-    check_parts(keys, geometry, &format!("ftl.scheme = \"{}\"", name.word()), fail);
+    let name = scheme_name(keys);
+    check_parts(keys, geometry, &format!("ftl.scheme = \"{}\"", name), fail);
     if keys.nand.program_order == ProgramOrder::Sequential {
         fail(format!(
             "nand.program_order: ftl.scheme = \"{}\" leaves pages of a block out, which \"sequential\" \
              forbids; set nand.program_order = \"any\" or \"ascending\"",
-            name.word()
+            name
         ));
     }
     let exported = u32::try_from(exported).unwrap_or(u32::MAX);
@@ -39,7 +45,7 @@ pub(super) fn check_scheme(
     }
     // The first stripe has the most logical pages.
     let shape = plane_shape(geometry, keys.nand.program_order, exported, 0);
-    if let Err(why) = keys.schemes.policy(name).check(&shape) {
+    if let Err(why) = keys.schemes.policy(keys.ftl.scheme).check(&shape) {
         fail(why);
     }
 }

@@ -1,12 +1,15 @@
 //! The sections of a device file and their keys.
 
 use super::buffer::BufferKeys;
+use super::energy::EnergyKeys;
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
+use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
 use crate::ftl::log::{SchemeKeys, SchemeName};
 use crate::ftl::victim::VictimKeys;
+use crate::own::{OwnKeys, OwnParts};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -276,42 +279,6 @@ keys! {
     }
 }
 
-keys! {
-    /// Keys of `[energy]`. Energy is busy time x power, in integer picojoules.
-    pub struct EnergyKeys {
-        /// Power of a die that reads.
-        read_mw: u64 = 36 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 4.72 uJ / 130.9 us, rounded",
-            flip: "37", with: &[],
-        },
-        /// Power of a die that programs.
-        program_mw: u64 = 94 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 38.04 uJ / 405.9 us, rounded",
-            flip: "95", with: &[],
-        },
-        /// Power of a die that erases.
-        erase_mw: u64 = 352 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
-            flip: "353", with: &["@full"],
-        },
-        /// Power of a channel that transfers.
-        transfer_mw: u64 = 20 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed",
-            flip: "21", with: &["channel.ps_per_byte=2500"],
-        },
-        /// Power of each die at all times, on top of what its operations take.
-        standby_mw: u64 = 0 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed: a die draws microwatts between operations",
-            flip: "1", with: &[],
-        },
-    }
-}
-
 choice! {
     /// Where the map is.
     pub enum MapStore {
@@ -551,6 +518,13 @@ keys! {
             source: "assumed: copied data is colder than host data",
             flip: "2", with: &["@full"],
         },
+        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
+        /// written back.
+        map_generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 1),
+            source: "assumed: as for data",
+            flip: "0", with: &["@full"],
+        },
         /// What a write of a part of a mapping unit costs.
         partial_write: PartialWrite = PartialWrite::Ignore => {
             kind: Kind::Choice(PartialWrite::WORDS),
@@ -625,6 +599,13 @@ keys! {
     }
 }
 
+impl DeviceKeys {
+    /// Every key at its default; names and keys of these parts are known too.
+    pub fn with_own(parts: OwnParts) -> Self {
+        Self { own: OwnKeys::new(parts), ..Self::default() }
+    }
+}
+
 /// A set of sections that a file or a command line can assign keys of.
 pub trait Sections {
     /// Every section: its name, its keys and a line about it.
@@ -649,6 +630,8 @@ macro_rules! device_keys {
             pub victims: VictimKeys,
             /// The keys of every mapping scheme.
             pub schemes: SchemeKeys,
+            /// The user's own parts and their keys.
+            pub own: OwnKeys,
         }
 
         impl Sections for DeviceKeys {
@@ -665,11 +648,12 @@ macro_rules! device_keys {
                 all.extend(parts.map(|(family, (name, keys, doc))| {
                     (format!("{family}.{name}"), *keys, *doc)
                 }));
+                self.own.add_to(&mut all);
                 all
             }
 
             fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
                     Some(("gc", name)) => self.victims.set(name, key, value),
@@ -678,11 +662,12 @@ macro_rules! device_keys {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
                     },
-                }
+                };
+                built_in || self.own.set(section, key, value)
             }
 
             fn get(&self, section: &str, key: &str) -> Option<Value> {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
                     Some(("gc", name)) => self.victims.get(name, key),
@@ -691,7 +676,8 @@ macro_rules! device_keys {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,
                     },
-                }
+                };
+                built_in.or_else(|| self.own.get(section, key))
             }
         }
     };
@@ -728,6 +714,8 @@ device_keys! {
     wear: WearKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
+    /// How tables are laid out in memory.
+    memory: MemoryKeys,
     /// What is recorded.
     metrics: MetricsKeys,
 }

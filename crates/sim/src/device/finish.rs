@@ -19,6 +19,11 @@ impl Device {
             done.push(at);
             at = self.sets[at as usize].rider;
         }
+        if self.series.is_some() {
+            let heads = done.iter().filter(|set| self.sets[**set as usize].page_units > 0);
+            let planes = heads.count() as u64;
+            self.record_operation(die, &operation, planes);
+        }
         for &set in &done {
             self.account_for(set, die, &operation);
             self.settle(set, &operation);
@@ -207,6 +212,7 @@ impl Device {
         }
         let lpn = state.lpn;
         self.map.commit(Owner::Data(lpn), ppn);
+        self.totals.tables.changes += 1;
         self.supersede_earlier(set);
     }
 
@@ -266,6 +272,7 @@ impl Device {
         }
         if !superseded {
             self.map.trim(lpn);
+            self.totals.tables.changes += 1;
             self.supersede_earlier(set);
             self.drop_buffered(lpn, self.graph.node(set).number);
         }

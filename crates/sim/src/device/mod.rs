@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod energy;
 mod error;
 mod explain;
 mod finish;
@@ -24,8 +25,10 @@ mod gather;
 mod host;
 mod issue;
 mod layered;
+mod memory;
 mod merge;
 mod phase;
+mod power;
 mod results;
 mod save;
 mod state;
@@ -89,8 +92,8 @@ struct Die {
     /// What time is charged to, and since when.
     doing: Option<usize>,
     since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage.
-    busy: [u64; 4],
+    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    busy: [u64; explain::DIE_ACCOUNTS],
 }
 
 /// A plane: its garbage collection and what waits for it.
@@ -136,6 +139,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// Free blocks of each plane when the first phase began.
+    free_at_start: Vec<u32>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -185,6 +190,10 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
+    /// Array time of the operation of each die that the time series knows already.
+    recorded_ns: Vec<u64>,
+    /// How much power arrays may take, where it is limited.
+    budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
     carried_ns: Vec<u64>,
     /// Work of measured time.
@@ -210,8 +219,7 @@ type Events = Agenda<Vec<Slot>>;
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
     pub fn new(settings: &Settings) -> Self {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::with_policy(settings, Policy::BuiltIn(policy))
+        Self::with_policy(settings, Policy::of(settings))
     }
 
     /// A device in its initial state, with this command policy.
@@ -250,6 +258,7 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
+            free_at_start: Vec::new(),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
@@ -288,6 +297,8 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            recorded_ns: vec![0; dies],
+            budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
@@ -558,7 +569,7 @@ impl Die {
             pausing: false,
             doing: None,
             since: Time::ZERO,
-            busy: [0; 4],
+            busy: [0; explain::DIE_ACCOUNTS],
         }
     }
 

@@ -198,10 +198,7 @@ impl Device {
                 break;
             }
             assert!(now >= self.now, "time runs backwards");
-            self.record_until(now);
-            self.now = now;
-            self.dies_go_on();
-            self.timers_go_off();
+            self.advance(now);
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
             }
@@ -219,16 +216,22 @@ impl Device {
         self.end(run).map_err(RunError::Sim)
     }
 
-    /// All dies that are due.
-    pub(super) fn dies_go_on(&mut self) {
+    /// The next instant at which something happens has come: dies, then timers.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.record_until(now);
+        if self.outstanding == 0 {
+            self.rest_until(now);
+        }
+        self.now = now;
         let dies = self.settings.geometry.dies();
         loop {
             let (at, number) = self.events.first();
-            if at != self.now || number >= dies {
+            if at != now || number >= dies {
                 break;
             }
             self.die_event(DieId::new(number));
         }
+        self.timers_go_off();
     }
 
     fn begin<'a, E>(
@@ -237,6 +240,7 @@ impl Device {
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
+        self.note_free();
         let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {

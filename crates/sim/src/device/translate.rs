@@ -89,6 +89,7 @@ impl Device {
             Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
+        self.totals.energy.translations += 1;
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
@@ -192,6 +193,7 @@ impl Device {
             RequestOp::Read => self.plan_read(plan, lpn),
             RequestOp::Write => self.plan_write(plan, handle, lpn),
             RequestOp::Trim => {
+                self.totals.tables.lookups += 1;
                 if let Some(layered) = &mut self.layered {
                     let plane = self.settings.geometry.plane_of_lpn(lpn);
                     layered.trim(plane, lpn);
@@ -202,6 +204,7 @@ impl Device {
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let place = self.map.lookup(lpn);
         let earlier = self.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
@@ -215,6 +218,7 @@ impl Device {
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let request = self.pending[handle as usize].request;
         let earlier = self.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
