@@ -23,6 +23,7 @@ mod gather;
 mod host;
 mod issue;
 mod phase;
+mod remap;
 mod results;
 mod save;
 mod state;
@@ -31,8 +32,8 @@ mod translate;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, Settings};
-use crate::ftl::line_cache::LineCache;
+use crate::config::{Acknowledge, InitialState, Settings};
+use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -89,7 +90,7 @@ struct Die {
 struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
-    moved: Vec<(MapPage, Lpn)>,
+    moved: Vec<remap::Moved>,
     /// The request whose program last took a free block, and its order.
     drawer: (u32, u64),
     /// Whether programs wait for the erase of the job, and how many erases gave a host write no
@@ -113,7 +114,7 @@ pub struct Device {
     checker: Option<Box<Checker>>,
     now: Time,
     map: PageMap,
-    cache: Option<LineCache>,
+    cache: Option<MapCache>,
     buffer: Option<Box<buffer::Staging>>,
     dies: Vec<Die>,
     planes: Vec<Plane>,
@@ -217,7 +218,7 @@ impl Device {
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
-            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
             dies: (0..dies)
                 .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))

@@ -224,7 +224,7 @@ impl Device {
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -372,7 +372,7 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
         } else if let Some(until) = &run.usage_until {
             self.measured.add(&run.usage, until);

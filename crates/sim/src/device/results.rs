@@ -236,6 +236,9 @@ impl Device {
         if let Some(checker) = self.checker.take() {
             self.map.audit();
             checker.finish(&self.map);
+            if let Some(cache) = &self.cache {
+                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
@@ -418,7 +421,7 @@ impl Device {
             batch_cleaned: self
                 .cache
                 .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
+                .map_or(0, |cache| cache.batch_cleaned() - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,

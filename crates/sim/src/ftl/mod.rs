@@ -2,7 +2,9 @@
 //! what of the map is cached.
 
 pub mod blocks;
+pub mod cmt;
 pub mod layer;
 pub mod line_cache;
+pub mod map_cache;
 pub mod page_map;
 pub mod victim;
