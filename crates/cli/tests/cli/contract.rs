@@ -17,17 +17,17 @@ const SCHEMA_VERSION: u64 = 1;
 const FIELDS: &str = "\
 buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
 buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
-energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,standby,wear} integer
+energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,merge,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
 energy_pj.{attributed,total,unattributed} integer
-flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
+flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
-flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,wear} integer
+flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
 gc.{cached_entries_updated,copies_superseded,jobs} integer
-gc.{programs_that_waited_for_room,valid_pages_copied} integer
+gc.{programs_that_waited_for_room,searches,valid_pages_copied} integer
 latency_ns.{all,flush,read,trim,write}.count integer
 latency_ns.{all,flush,read,trim,write}.mean number?
 latency_ns.{all,flush,read,trim,write}.{max,min,p50,p90,p95,p99,p999,p9999} integer?
@@ -40,6 +40,7 @@ latency_parts_tail_ns.{read,write}.{p99,p999}.{flush,host_queue,link,map_stall} 
 latency_parts_tail_ns.{read,write}.{p99,p999}.{own_map,slot,transfer} integer
 map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
+memory.{buffer_bytes,cache_bytes,table_accesses,table_bytes} integer
 phases list
 provenance.command list
 provenance.seed integer?

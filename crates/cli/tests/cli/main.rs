@@ -5,6 +5,7 @@ mod contract;
 mod convert;
 mod determinism;
 mod fit;
+mod ftls;
 mod keys;
 mod logs;
 mod presets;

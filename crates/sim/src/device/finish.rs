@@ -192,6 +192,7 @@ impl Device {
         }
         let lpn = state.lpn;
         self.map.commit(Owner::Data(lpn), ppn);
+        self.totals.tables.changes += 1;
         self.supersede_earlier(set);
     }
 
@@ -251,6 +252,7 @@ impl Device {
         }
         if !superseded {
             self.map.trim(lpn);
+            self.totals.tables.changes += 1;
             self.supersede_earlier(set);
             self.drop_buffered(lpn, self.graph.node(set).number);
         }

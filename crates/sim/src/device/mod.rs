@@ -22,6 +22,7 @@ mod finish;
 mod gather;
 mod host;
 mod issue;
+mod memory;
 mod phase;
 mod remap;
 mod results;
@@ -29,6 +30,7 @@ mod save;
 mod state;
 mod timers;
 mod translate;
+mod upkeep;
 mod usage;
 
 use crate::check::Checker;
@@ -58,6 +60,7 @@ use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+pub use upkeep::Upkeep;
 use usage::Usage;
 pub use usage::{Share, Utilisation};
 
@@ -126,6 +129,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// Free blocks of each plane when the first phase began.
+    free_at_start: Vec<u32>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -200,8 +205,7 @@ type Events = Agenda<Vec<Slot>>;
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
     pub fn new(settings: &Settings) -> Self {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::with_policy(settings, Policy::BuiltIn(policy))
+        Self::with_policy(settings, Policy::of(settings))
     }
 
     /// A device in its initial state, with this command policy.
@@ -228,6 +232,7 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
+            free_at_start: Vec::new(),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,

@@ -1,11 +1,12 @@
 //! Map entries of data that garbage collection has moved: updated in the cache, taken along by a
 //! write of their map page that has not begun, or written by a rewrite of the page.
 
-use super::Device;
+use super::collect::Job;
 use super::state::{Mode, Set, Stage};
+use super::{Device, SimError};
 use crate::config::{MovedEntries, RewriteOrder, UnmappedRead};
 use crate::ftl::line_cache::NONE;
-use flashyard_core::graph::{EdgeKind, Wait};
+use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
 /// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
@@ -49,7 +50,7 @@ impl Device {
             return false;
         }
         if let Some(writer) = pending {
-            let rewrites = self.map_write_stage(writer) == Stage::RewriteProgram;
+            let rewrites = self.is_rewrite(writer);
             let joins = if cached {
                 keys.batch_update && !(only_cached && rewrites)
             } else {
@@ -92,7 +93,7 @@ impl Device {
     fn waits_for_collection(&self, set: u32, plane: PlaneId) -> bool {
         let job = self.planes[plane.index()].job.as_ref();
         self.sets[set as usize].mode == Mode::Waiting
-            && self.erases_after_map()
+            && self.settings.keys.gc.erase_after_map
             && self
                 .graph
                 .first_wait(set)
@@ -115,9 +116,30 @@ impl Device {
         }
     }
 
-    /// Whether a victim is erased only after the map pages of what was moved are rewritten.
-    const fn erases_after_map(&self) -> bool {
-        false
+    /// Writes every map page back of which something is dirty, in ascending order, as many at a time
+    /// as there are planes; what that makes dirty behind it stays so.
+    pub(super) fn flush_map(&mut self) -> Result<(), SimError> {
+        let mut from = MapPage::new(0);
+        while let Some(page) = self.cache.as_ref().and_then(|cache| cache.next_dirty(from)) {
+            self.write_back(page);
+            from = MapPage::new(page.get() + 1);
+            if self.graph.live() >= self.settings.geometry.all_planes() {
+                self.drain()?;
+            }
+        }
+        self.drain()
+    }
+
+    fn write_back(&mut self, page: MapPage) {
+        let plane = self.plane_of_map(page);
+        let state = Set { map_page: page, ..Set::VACANT };
+        let stages = [(Stage::EvictRead, plane), (Stage::Writeback, plane)];
+        let writer = self.cache.as_ref().and_then(|cache| cache.writer_of_page(page));
+        let first = usize::from(!self.is_map_readable(page, writer));
+        let set = self.own_set(NIL, state, &stages[first..]);
+        self.cache.as_mut().expect("only a cached map is dirty").flush(page, set);
+        self.wait_for_writer(set, writer);
+        self.activate(set);
     }
 
     /// Whether a map page can be read: it has been written, or is going to be, or never-written ones
@@ -129,7 +151,7 @@ impl Device {
     }
 
     /// Reads and programs each map page with entries of moved data once.
-    pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, charge: u32) {
+    pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, job: &Job) {
         let mut moved = std::mem::take(&mut self.planes[plane.index()].moved);
         // A line that was fetched since the copy holds the old entry: it is updated there.
         moved.retain(|&(_, _, lpn)| {
@@ -146,58 +168,88 @@ impl Device {
             moved.sort_unstable_by_key(|&(page, first, lpn)| (first, page, lpn));
         }
         for entries in moved.chunk_by(|a, b| a.0 == b.0) {
-            self.rewrite_map(plane, entries[0].0, charge, entries);
+            self.rewrite_map(plane, job, entries);
         }
         moved.clear();
         self.planes[plane.index()].moved = moved;
     }
 
-    /// A rewrite of the page that has not begun takes the entries along, and so may any write of it
-    /// whose program has not begun; else there is a new rewrite.
-    fn rewrite_map(&mut self, plane: PlaneId, page: MapPage, charge: u32, entries: &[Moved]) {
+    /// A rewrite of the page that has not begun takes the entries along, and so does a write of it
+    /// that may wait for this job; else there is a new rewrite.
+    fn rewrite_map(&mut self, plane: PlaneId, job: &Job, entries: &[Moved]) {
+        let page = entries[0].0;
         let cache = self.cache.as_ref().expect("only a cached map is rewritten");
-        let mut writer = cache.writer_of_page(page);
+        let writer = cache.writer_of_page(page);
+        let before = writer.filter(|&writer| self.comes_behind(writer, plane));
         if let Some(writer) = writer
-            && self.takes_rewrites(writer)
+            && before.is_none()
+            && (self.takes_rewrites(writer) || self.may_wait_for(writer))
         {
-            return entries.iter().for_each(|entry| self.join(entry.2, writer));
+            entries.iter().for_each(|entry| self.join(entry.2, writer));
+            if self.is_rewrite(writer) {
+                self.erase_behind(writer, job);
+            }
+            return;
         }
         let map_plane = self.plane_of_map(page);
         let state = Set { map_page: page, ..Set::VACANT };
         let stages = [(Stage::RewriteRead, map_plane), (Stage::RewriteProgram, map_plane)];
         let first = usize::from(!self.is_map_readable(page, writer));
-        let set = self.own_set(charge, state, &stages[first..]);
-        let before = writer.filter(|&writer| {
-            self.settings.keys.map.moved_entries == MovedEntries::JoinCached
-                && !self.has_begun(writer)
-                && self.waits_for_collection(writer, plane)
-        });
+        let set = self.own_set(job.charge, state, &stages[first..]);
         let cache = self.cache.as_mut().expect("only a cached map is rewritten");
-        if let Some(later) = before {
-            // The pending write comes after it, and has these entries as well.
-            cache.rewrite_before(page, set, later);
-            writer = None;
-        } else {
-            cache.rewrite(page, set);
+        match before {
+            Some(later) => cache.rewrite_before(page, set, later),
+            None => cache.rewrite(page, set),
         }
         for &(_, _, lpn) in entries {
             cache.rewrite_entry(lpn, set);
+            // What comes behind the rewrite has read the page already.
             if let Some(later) = before {
                 cache.rewrite_entry(lpn, later);
             }
         }
-        if let Some(writer) = writer {
-            let stage = self.map_write(writer);
-            let wait = Wait { source: writer, stage, kind: EdgeKind::MapWriteback };
-            self.connect(wait, set, 0);
-        }
+        self.wait_for_writer(set, writer.filter(|_| before.is_none()));
+        self.erase_behind(set, job);
         self.activate(set);
     }
 
-    /// Whether a write of a map page takes along what else is to be rewritten of it.
+    /// A set that writes a map page begins behind an earlier write of it.
+    fn wait_for_writer(&mut self, set: u32, writer: Option<u32>) {
+        let Some(writer) = writer else { return };
+        let stage = self.map_write(writer);
+        self.connect(Wait { source: writer, stage, kind: EdgeKind::MapWriteback }, set, 0);
+    }
+
+    /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
+    /// it waits for the erase that waits for the rewrite.
+    fn comes_behind(&self, writer: u32, plane: PlaneId) -> bool {
+        self.settings.keys.map.moved_entries == MovedEntries::JoinCached
+            && !self.has_begun(writer)
+            && self.waits_for_collection(writer, plane)
+    }
+
+    /// Whether a job must not wait for a write of a map page, which may come to wait for its erase.
+    fn may_wait_for(&self, writer: u32) -> bool {
+        self.settings.keys.gc.erase_after_map && !self.is_rewrite(writer) && !self.has_begun(writer)
+    }
+
+    fn is_rewrite(&self, writer: u32) -> bool {
+        self.map_write_stage(writer) == Stage::RewriteProgram
+    }
+
+    /// Whether a rewrite of a map page takes along what else is to be rewritten of it.
     fn takes_rewrites(&self, writer: u32) -> bool {
-        let state = &self.sets[writer as usize];
-        let rewrites = matches!(state.stages[0].0, Stage::RewriteRead | Stage::RewriteProgram);
-        rewrites && self.graph.node(writer).stage == 0 && state.mode != Mode::Running
+        self.is_rewrite(writer)
+            && self.graph.node(writer).stage == 0
+            && self.sets[writer as usize].mode != Mode::Running
+    }
+
+    /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
+    fn erase_behind(&mut self, rewrite: u32, job: &Job) {
+        if self.settings.keys.gc.erase_after_map {
+            let stage = self.map_write(rewrite);
+            let wait = Wait { source: rewrite, stage, kind: EdgeKind::Gc };
+            self.connect(wait, job.eraser, 0);
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Sums over a run, and the report made from them.
 
 use super::finish::queue_wait;
+use super::memory::TableTotals;
 use super::state::Pending;
+use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
 use crate::metrics::backlog::Backlog;
@@ -16,7 +18,7 @@ use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::{PlaneId, Span, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -63,8 +65,10 @@ pub(super) struct Totals {
     pub(super) attributed: Tally,
     pub(super) unattributed: Tally,
     pub(super) map: MapTotals,
+    pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
     pub(super) gc_jobs: u64,
+    pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
@@ -119,7 +123,8 @@ saved!(BufferTotals {
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs,
+    latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
@@ -136,8 +141,10 @@ impl Default for Totals {
             attributed: Tally::default(),
             unattributed: Tally::default(),
             map: MapTotals::default(),
+            tables: TableTotals::default(),
             buffer: BufferTotals::default(),
             gc_jobs: 0,
+            gc_searches: 0,
             wear_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
@@ -192,6 +199,11 @@ impl Totals {
         makespan
     }
 
+    /// Work went on for so long outside of phases.
+    pub(super) const fn worked(&mut self, span: Span) {
+        self.spans.work += span.as_ns();
+    }
+
     /// Bytes that the host has written or is writing.
     pub(super) const fn written_bytes(&self) -> u64 {
         self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
@@ -228,6 +240,9 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.gc.restore {
+            self.upkeep(Upkeep::Restore)?;
+        }
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -278,9 +293,11 @@ impl Device {
             throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
+            memory: self.memory_report(all),
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
+                searches: totals.gc_searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,

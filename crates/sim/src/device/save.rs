@@ -18,7 +18,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -65,8 +65,7 @@ impl Device {
         settings: &Settings,
         source: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<Self, RestoreError> {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::restore_with_policy(settings, Policy::BuiltIn(policy), source)
+        Self::restore_with_policy(settings, Policy::of(settings), source)
     }
 
     /// The same with this command policy.

@@ -191,11 +191,13 @@ impl Device {
             }
             RequestOp::Read => self.plan_read(plan, lpn),
             RequestOp::Write => self.plan_write(plan, handle, lpn),
-            RequestOp::Trim | RequestOp::Flush => {}
+            RequestOp::Trim => self.totals.tables.lookups += 1,
+            RequestOp::Flush => {}
         }
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let place = self.map.lookup(lpn);
         let earlier = self.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
@@ -209,6 +211,7 @@ impl Device {
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let request = self.pending[handle as usize].request;
         let earlier = self.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
