@@ -7,7 +7,7 @@ use common::{Random, record, request, settings, try_record, try_settings};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
@@ -41,11 +41,17 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("channel.ps_per_byte", &["0", "0", "2500", "100000"]),
     ("channel.command_ns", &["0", "0", "300"]),
     ("gc.copyback", &["false", "false", "true"]),
-    ("map.store", &["line_cache", "line_cache", "line_cache", "resident"]),
+    ("map.store", &["line_cache", "line_cache", "cmt", "cmt", "resident"]),
     ("map.entries_per_line", &["1", "2", "8"]),
     ("map.entries_per_page", &["16", "64", "0"]),
     ("map.batch_update", &["true", "false"]),
     ("map.hazards", &["order", "order", "ignore"]),
+    ("map.cached_entry_bytes", &["4", "8"]),
+    ("map.protected_percent", &["0", "50", "80", "100"]),
+    ("map.lazy_copying", &["true", "true", "false"]),
+    ("map.moved_entries", MovedEntries::WORDS),
+    ("map.rewrite_order", RewriteOrder::WORDS),
+    ("map.unwritten_read", &["array", "zero"]),
     ("map.cache_bytes", &["32", "64", "256"]),
     ("queue.depth", &["1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
@@ -140,8 +146,14 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     };
     draws.extend(own.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
     // No steady state is known of a map on flash.
-    if draws["map.store"] == "line_cache" && draws["state.initial"] == "steady" {
+    if draws["map.store"] != "resident" && draws["state.initial"] == "steady" {
         draws.insert("state.initial", "aged".to_string());
+    }
+    // Where a block holds one program, map pages that are rewritten for levelled ones take what
+    // collection frees, for ever.
+    let bits = if draws["nand.one_shot"] == "true" { &draws["nand.bits_per_cell"] } else { "1" };
+    if draws["map.store"] != "resident" && *bits == *draws["geometry.pages_per_block"] {
+        draws.insert("wear.static_gap", "0".to_string());
     }
     let reserve = random.pick(&[2, 3, 4]);
     let hard = reserve + random.below(3);

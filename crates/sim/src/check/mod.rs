@@ -5,8 +5,9 @@
 //! translation; version 0 is the initial contents.
 
 mod buffer;
+mod map;
 
-use crate::config::{ProgramOrder, Settings};
+use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
@@ -74,6 +75,8 @@ pub struct Checker {
     asked: BTreeMap<u64, Asked>,
     /// The write buffer's side of this account.
     buffer: buffer::BufferAccount,
+    /// That of a map on flash.
+    map: map::MapAccount,
     entered: u64,
     last_time: Time,
 }
@@ -109,6 +112,10 @@ impl Checker {
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
             buffer: buffer::BufferAccount::default(),
+            map: map::MapAccount::new(
+                if settings.map_pages > 0 { units } else { 0 },
+                settings.keys.map.hazards == MapHazards::Order,
+            ),
             entered: 0,
             last_time: Time::ZERO,
         }
@@ -198,6 +205,7 @@ impl Checker {
         assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
             *latest = entry;
+            self.entry_changed(lpn);
         }
     }
 

@@ -284,6 +284,8 @@ choice! {
     pub enum MapStore {
         /// On flash, behind a cache of lines of consecutive entries.
         LineCache = "line_cache",
+        /// On flash, behind a cached mapping table of single entries, as DFTL.
+        Cmt = "cmt",
         /// In memory as a whole: every translation is a hit.
         Resident = "resident",
     }
@@ -299,6 +301,30 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of an entry whose data garbage collection moves.
+    pub enum MovedEntries {
+        /// A cached one is dirty; the map page of another is rewritten, behind its pending writes.
+        Dirty = "dirty",
+        /// It is part of a pending write of its map page whose program has not begun, whatever it
+        /// is; else as `dirty`.
+        Join = "join",
+        /// As `join`; but of a write that waits for the room which this collection makes, only
+        /// what is cached or evicted by it is part, and what it will fetch is not cached yet.
+        JoinCached = "join_cached",
+    }
+}
+
+choice! {
+    /// In which order garbage collection rewrites map pages.
+    pub enum RewriteOrder {
+        /// Of their numbers.
+        Page = "page",
+        /// Of the first unit of each that was moved.
+        Moved = "moved",
+    }
+}
+
 keys! {
     /// Keys of `[map]`.
     pub struct MapKeys {
@@ -308,7 +334,8 @@ keys! {
             source: "Lee et al., IEEE Access 2021",
             flip: "resident", with: &[],
         },
-        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line).
+        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line), of a
+        /// `cmt` entries = cache_bytes / cached_entry_bytes.
         cache_bytes: u64 = 1_024 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "Lee et al., IEEE Access 2021: 1 kB",
@@ -343,6 +370,43 @@ keys! {
             kind: Kind::Choice(MapHazards::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
             flip: "ignore", with: &[],
+        },
+        /// Bytes of an entry in a `cmt`: logical and physical page.
+        cached_entry_bytes: u64 = 8 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Gupta et al., ASPLOS 2009: 4 and 4 bytes",
+            flip: "16", with: &["map.store=cmt"],
+        },
+        /// Share of the entries of a `cmt` that is kept for those that were hit; 0: plain LRU.
+        protected_percent: u64 = 800_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
+            flip: "0", with: &["map.store=cmt"],
+        },
+        /// Whether the entry of moved data is only updated where it is cached; else its map page
+        /// is rewritten all the same.
+        lazy_copying: bool = true => {
+            kind: Kind::Bool,
+            source: "Gupta et al., ASPLOS 2009",
+            flip: "false", with: &["@full"],
+        },
+        /// What becomes of an entry whose data garbage collection moves.
+        moved_entries: MovedEntries = MovedEntries::Dirty => {
+            kind: Kind::Choice(MovedEntries::WORDS),
+            source: "assumed; Gupta et al., ASPLOS 2009, collect during an eviction: join_cached",
+            flip: "join", with: &["@full"],
+        },
+        /// In which order garbage collection rewrites map pages.
+        rewrite_order: RewriteOrder = RewriteOrder::Page => {
+            kind: Kind::Choice(RewriteOrder::WORDS),
+            source: "assumed",
+            flip: "moved", with: &["@full"],
+        },
+        /// What reading a map page costs that was never written.
+        unwritten_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
         },
     }
 }

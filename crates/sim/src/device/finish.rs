@@ -154,6 +154,9 @@ impl Device {
             Stage::Writeback | Stage::RewriteProgram => {
                 let page = state.map_page;
                 self.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
+                if let Some(checker) = &mut self.checker {
+                    checker.map_page_written(set);
+                }
                 if let Some(cache) = &mut self.cache {
                     cache.written(page, set);
                 }

@@ -263,7 +263,7 @@ impl Device {
         }
         let frontier = self.frontier(set);
         let free = u64::from(self.map.blocks.free_blocks(plane));
-        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier) {
+        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
@@ -306,10 +306,13 @@ impl Device {
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
     /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
-    /// while one is under way.
-    fn may_go_on(&self, plane: PlaneId, frontier: Frontier) -> bool {
-        let busy = self.settings.keys.gc.start == GcStart::Early
-            || self.planes[plane.index()].job.is_some();
+    /// while one is under way; but not what a job rewrites on top of its copies.
+    fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
+        let gc = &self.settings.keys.gc;
+        let of_job = self.stage(set) == Stage::RewriteProgram
+            && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
+        let busy =
+            (gc.start == GcStart::Early || self.planes[plane.index()].job.is_some()) && !of_job;
         self.map.blocks.has_open_block(plane, frontier)
             && !(busy && self.map.blocks.copies_share(frontier))
     }

@@ -29,6 +29,7 @@ mod memory;
 mod merge;
 mod phase;
 mod power;
+mod remap;
 mod results;
 mod save;
 mod state;
@@ -38,10 +39,10 @@ mod upkeep;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, Settings};
+use crate::config::{Acknowledge, InitialState, Settings};
 use crate::ftl::layer::Shape;
-use crate::ftl::line_cache::LineCache;
 use crate::ftl::log::AnyLayer;
+use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -101,7 +102,7 @@ struct Die {
 struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
-    moved: Vec<(MapPage, Lpn)>,
+    moved: Vec<remap::Moved>,
     /// The request whose program last took a free block, and its order.
     drawer: (u32, u64),
     /// Whether programs wait for the erase of the job, and how many erases gave a host write no
@@ -125,7 +126,7 @@ pub struct Device {
     checker: Option<Box<Checker>>,
     now: Time,
     map: PageMap,
-    cache: Option<LineCache>,
+    cache: Option<MapCache>,
     buffer: Option<Box<buffer::Staging>>,
     /// Where pages are chosen by translation layers.
     layered: Option<Box<Layered>>,
@@ -247,7 +248,7 @@ impl Device {
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
-            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
             layered: Layered::new(settings, make),
             dies: (0..dies)

@@ -241,7 +241,7 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.note_free();
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -390,7 +390,7 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
             let merges = self.layer_counts().since(&run.before.merges);
             if let Some(layered) = &mut self.layered {

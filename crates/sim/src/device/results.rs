@@ -265,6 +265,7 @@ impl Device {
     pub fn finish(mut self) -> Result<Report, SimError> {
         if self.settings.keys.ftl.finish {
             self.upkeep(Upkeep::Merge)?;
+            self.upkeep(Upkeep::FlushMap)?;
         }
         if self.settings.keys.gc.restore {
             self.upkeep(Upkeep::Restore)?;
@@ -277,6 +278,9 @@ impl Device {
         if let Some(checker) = self.checker.take() {
             self.map.audit();
             checker.finish(&self.map);
+            if let Some(cache) = &self.cache {
+                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
@@ -477,7 +481,7 @@ impl Device {
             batch_cleaned: self
                 .cache
                 .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
+                .map_or(0, |cache| cache.batch_cleaned() - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,

@@ -28,7 +28,7 @@ impl Device {
         self.totals.begin_upkeep();
         match work {
             Upkeep::Merge => self.merge_all()?,
-            Upkeep::FlushMap => {}
+            Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
