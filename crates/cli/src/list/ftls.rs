@@ -6,24 +6,26 @@ use crate::output::table;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::ftl::log::{SchemeKeys, SchemeName};
 use flashyard_sim::ftl::memory::Footprint;
 
-/// A translation layer.
-struct Row {
-    name: &'static str,
-    maps: &'static str,
-    /// What selects it.
-    settings: &'static [&'static str],
-}
-
-const FTLS: &[Row] = &[
-    Row { name: "page", maps: "each page, in memory", settings: &["map.store=resident"] },
-    Row {
-        name: "line cache",
-        maps: "each page, on flash behind cached lines",
-        settings: &["map.store=line_cache"],
-    },
+/// The layers that map each page, by where the map is: a name, what it maps, and the setting.
+const PAGE_MAPS: &[(&str, &str, &str)] = &[
+    ("page", "each page, in memory", "map.store=resident"),
+    ("line cache", "each page, on flash behind cached lines", "map.store=line_cache"),
 ];
+
+/// Name, what it maps and what selects it, of every layer.
+fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
+    let pages = PAGE_MAPS.iter().map(|(name, maps, store)| {
+        (*name, (*maps).to_string(), vec!["ftl.scheme=page".to_string(), (*store).to_string()])
+    });
+    let schemes = SchemeKeys::PARTS.iter().filter(|(name, ..)| *name != SchemeName::Page.word());
+    pages.chain(schemes.map(|(name, _, doc)| {
+        let settings = vec![format!("ftl.scheme={name}"), "map.store=resident".to_string()];
+        (*name, super::first_sentence(doc), settings)
+    }))
+}
 
 /// One line a translation layer.
 pub(super) fn list(args: &ListArgs) -> Result<String> {
@@ -36,8 +38,8 @@ pub(super) fn list(args: &ListArgs) -> Result<String> {
             column.set_cell_alignment(comfy_table::CellAlignment::Left);
         }
     }
-    for row in FTLS {
-        let (tables, cache, here) = match settings(keys, row.settings) {
+    for (name, maps, select) in layers() {
+        let (tables, cache, here) = match settings(keys, &select) {
             Ok(settings) => {
                 let footprint = Footprint::of(&settings);
                 (footprint.tables.to_string(), footprint.cache.to_string(), "runs".to_string())
@@ -45,11 +47,11 @@ pub(super) fn list(args: &ListArgs) -> Result<String> {
             Err(why) => ("-".to_string(), "-".to_string(), why),
         };
         rows.add_row(vec![
-            row.name.to_string(),
-            row.maps.to_string(),
+            name.to_string(),
+            maps,
             tables,
             cache,
-            row.settings.join(" "),
+            select.join(" "),
             here,
         ]);
     }
@@ -57,7 +59,7 @@ pub(super) fn list(args: &ListArgs) -> Result<String> {
 }
 
 /// The device with another translation layer, or why there is none.
-fn settings(mut keys: DeviceKeys, settings: &[&str]) -> Result<Settings, String> {
+fn settings(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings, String> {
     let mut problems = Vec::new();
     for setting in settings {
         apply_setting("ftl", setting, &mut keys, &mut problems);

@@ -6,6 +6,7 @@ use super::interface::InterfaceKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
+use crate::ftl::log::{SchemeKeys, SchemeName};
 use crate::ftl::victim::VictimKeys;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
@@ -79,6 +80,18 @@ choice! {
         /// Several, at the same page of their blocks.
         SamePage = "same_page",
         /// Several, anywhere.
+        Any = "any",
+    }
+}
+
+choice! {
+    /// In which order the pages of a block may be programmed.
+    pub enum ProgramOrder {
+        /// One after the other, none left out.
+        Sequential = "sequential",
+        /// Upwards; pages may be left out.
+        Ascending = "ascending",
+        /// Any, as on small blocks of SLC.
         Any = "any",
     }
 }
@@ -200,6 +213,13 @@ keys! {
             kind: Kind::Choice(UnmappedRead::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
+        },
+        /// In which order the pages of a block may be programmed; schemes with log blocks
+        /// (`ftl.scheme`) leave pages out.
+        program_order: ProgramOrder = ProgramOrder::Sequential => {
+            kind: Kind::Choice(ProgramOrder::WORDS),
+            source: "ONFI 4.2: in order; Park et al. 2011 simulate 2 kB pages of SLC, which may be programmed in any",
+            flip: "ascending", with: &["@log"],
         },
         /// Blocks that are bad from the start, of every hundred; as many on each plane, rounded up.
         factory_bad_percent: u64 = 0 => {
@@ -479,6 +499,26 @@ choice! {
 keys! {
     /// Keys of `[ftl]`.
     pub struct FtlKeys {
+        /// How logical pages are mapped to physical ones. Each scheme's own keys are in
+        /// `[ftl.NAME]`.
+        scheme: SchemeName = SchemeName::Page => {
+            kind: Kind::Choice(SchemeName::WORDS),
+            source: "Lee et al., IEEE Access 2021: pages are mapped",
+            flip: "block", with: &["@log"],
+        },
+        /// Whether a write waits for all merges that were planned before it and, where its scheme
+        /// merges behind it, for those; else only for the erase of the block that it goes to.
+        merge_first: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges into the response that triggers them",
+            flip: "true", with: &["@log"],
+        },
+        /// Whether every log block is merged after the last request.
+        finish: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges after finishing workloads too",
+            flip: "true", with: &["@log"],
+        },
         /// Bytes of a mapping unit, a whole share of a page; 0: a page.
         mapping_unit_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1_048_576),
@@ -608,6 +648,8 @@ macro_rules! device_keys {
             pub host_policies: HostPolicyKeys,
             /// The keys of every rule for victims.
             pub victims: VictimKeys,
+            /// The keys of every mapping scheme.
+            pub schemes: SchemeKeys,
         }
 
         impl Sections for DeviceKeys {
@@ -620,6 +662,7 @@ macro_rules! device_keys {
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
                 let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
                 let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
+                let parts = parts.chain(SchemeKeys::PARTS.iter().map(|part| ("ftl", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {
                     (format!("{family}.{name}"), *keys, *doc)
                 }));
@@ -631,6 +674,7 @@ macro_rules! device_keys {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
                     Some(("gc", name)) => self.victims.set(name, key, value),
+                    Some(("ftl", name)) => self.schemes.set(name, key, value),
                     _ => match section {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
@@ -643,6 +687,7 @@ macro_rules! device_keys {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
                     Some(("gc", name)) => self.victims.get(name, key),
+                    Some(("ftl", name)) => self.schemes.get(name, key),
                     _ => match section {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,

@@ -29,6 +29,7 @@ mod save;
 mod state;
 mod timers;
 mod translate;
+mod upkeep;
 mod usage;
 
 use crate::check::Checker;
@@ -58,6 +59,7 @@ use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+pub use upkeep::Upkeep;
 use usage::Usage;
 pub use usage::{Share, Utilisation};
 

@@ -5,6 +5,7 @@
 //! does not have (BAST, the line cache, the directory of a map on flash) is said where it is.
 
 use crate::config::{MapStore, Settings};
+use crate::ftl::log::SchemeName;
 use flashyard_core::choice;
 
 choice! {
@@ -135,17 +136,21 @@ impl Footprint {
     /// That of a device.
     pub const fn of(settings: &Settings) -> Self {
         let (keys, geometry) = (&settings.keys, &settings.geometry);
+        let units_per_block = geometry.units_per_block() as u64;
         let extent = Extent {
             logical: settings.exported_units as u64,
             physical: geometry.units(),
-            pages_per_block: geometry.units_per_block() as u64,
-            log_pages: 0,
+            pages_per_block: units_per_block,
+            log_pages: log_blocks(settings) * units_per_block,
             map_pages: settings.map_pages as u64,
             entry_align: keys.memory.entry_align_bytes,
         };
-        let tables = match keys.map.store {
-            MapStore::Resident => Tables::Page,
-            MapStore::LineCache => Tables::Demand(keys.memory.demand_table),
+        let tables = match (keys.ftl.scheme, keys.map.store) {
+            (SchemeName::Page, MapStore::Resident) => Tables::Page,
+            (SchemeName::Page, MapStore::LineCache) => Tables::Demand(keys.memory.demand_table),
+            (SchemeName::Block, _) => Tables::Block,
+            (SchemeName::Bast, _) => Tables::Bast,
+            (SchemeName::Fast | SchemeName::Last, _) => Tables::SharedLog(keys.memory.log_table),
         };
         let line = keys.map.entries_per_line * keys.map.entry_bytes;
         Self {
@@ -154,6 +159,25 @@ impl Footprint {
             buffer: settings.buffer_units as u64 * geometry.unit_bytes() as u64,
         }
     }
+}
+
+/// Log blocks of a device.
+const fn log_blocks(settings: &Settings) -> u64 {
+    let (keys, geometry) = (&settings.keys, &settings.geometry);
+    let own = match keys.ftl.scheme {
+        SchemeName::Page | SchemeName::Block => return 0,
+        SchemeName::Bast => keys.schemes.bast.log_blocks,
+        SchemeName::Fast => keys.schemes.fast.log_blocks,
+        SchemeName::Last => keys.schemes.last.log_blocks,
+    };
+    let planes = geometry.all_planes() as u64;
+    if own > 0 {
+        return own * planes;
+    }
+    let stripes = (settings.exported_units as u64).div_ceil(geometry.units_per_page as u64);
+    let units = stripes.div_ceil(planes) * geometry.units_per_page as u64;
+    let logical = units.div_ceil(geometry.units_per_block() as u64);
+    (geometry.blocks_per_plane as u64).saturating_sub(logical + 2) * planes
 }
 
 #[cfg(test)]

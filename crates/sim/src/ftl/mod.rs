@@ -4,6 +4,7 @@
 pub mod blocks;
 pub mod layer;
 pub mod line_cache;
+pub mod log;
 pub mod memory;
 pub mod page_map;
 pub mod victim;
