@@ -46,14 +46,7 @@ pub(super) fn list(args: &ListArgs) -> Result<String> {
             }
             Err(why) => ("-".to_string(), "-".to_string(), why),
         };
-        rows.add_row(vec![
-            name.to_string(),
-            maps,
-            tables,
-            cache,
-            select.join(" "),
-            here,
-        ]);
+        rows.add_row(vec![name.to_string(), maps, tables, cache, select.join(" "), here]);
     }
     Ok(format!("device {device}\n{}", table::render(&rows)))
 }

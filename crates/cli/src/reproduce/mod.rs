@@ -2,6 +2,7 @@
 
 mod claims;
 mod drs;
+mod energy;
 mod study;
 mod twins;
 
@@ -12,5 +13,6 @@ use anyhow::Result;
 pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
     match args.study {
         Study::Drs => drs::run(args),
+        Study::Energy => energy::run(args),
     }
 }
