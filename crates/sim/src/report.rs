@@ -238,6 +238,8 @@ pub struct BufferReport {
 pub struct GcReport {
     /// Victims.
     pub jobs: u64,
+    /// Looks at candidates for them.
+    pub searches: u64,
     /// Their valid pages when they were chosen.
     pub valid_pages_copied: u64,
     /// Copies whose source was superseded meanwhile.

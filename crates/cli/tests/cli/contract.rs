@@ -27,7 +27,7 @@ flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
 gc.{cached_entries_updated,copies_superseded,jobs} integer
-gc.{programs_that_waited_for_room,valid_pages_copied} integer
+gc.{programs_that_waited_for_room,searches,valid_pages_copied} integer
 latency_ns.{all,flush,read,trim,write}.count integer
 latency_ns.{all,flush,read,trim,write}.mean number?
 latency_ns.{all,flush,read,trim,write}.{max,min,p50,p90,p95,p99,p999,p9999} integer?

@@ -27,6 +27,7 @@ pub use sections::*;
 pub use toml_edit::{Item, Table};
 
 use crate::ftl::blocks::Frontiers;
+use crate::ftl::victim::VictimName;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 
@@ -83,7 +84,7 @@ impl Settings {
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let bad = factory_bad(keys);
-        check_gc(&keys.gc, g.blocks_per_plane - bad, &mut fail);
+        check_gc(keys, g.blocks_per_plane - bad, &mut fail);
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -126,6 +127,7 @@ impl Settings {
             streams: small(keys.ftl.streams).to_le_bytes()[0],
             generations: small(keys.ftl.generations).to_le_bytes()[0],
             maps: !resident,
+            copied_maps: keys.ftl.map_generations > 0,
         };
         let most = check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail);
         let settings = Self {
@@ -222,7 +224,30 @@ const fn unit_bytes(keys: &DeviceKeys) -> u64 {
     }
 }
 
-fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
+fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
+    let gc = &keys.gc;
+    let window = keys.victims.window.share_percent;
+    if gc.policy == VictimName::Window
+        && !matches!(window, 0 | 1_000_000)
+        && keys.state.initial == InitialState::Steady
+    {
+        fail(
+            "state.initial: no steady state is known for a gc.window.share_percent between 0 and \
+             100; set state.initial = \"aged\""
+                .to_string(),
+        );
+    }
+    let early = gc.start == GcStart::Early;
+    if gc.reserve_blocks < 2
+        && keys.map.store != MapStore::Resident
+        && (early || gc.map_reserve == MapReserve::Half)
+    {
+        fail(
+            "gc.reserve_blocks: 1 leaves map pages every free block and garbage collection none; \
+             set it to 2 or more, or gc.start = \"needed\" and gc.map_reserve = \"as_data\""
+                .to_string(),
+        );
+    }
     if gc.soft_free_blocks >= blocks {
         fail(format!(
             "gc.soft_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
@@ -235,7 +260,7 @@ fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
             gc.hard_free_blocks, gc.soft_free_blocks
         ));
     }
-    if gc.reserve_blocks > gc.soft_free_blocks {
+    if early && gc.reserve_blocks > gc.soft_free_blocks {
         fail(format!(
             "gc.reserve_blocks: {} is above gc.soft_free_blocks = {}; writes would wait for garbage collection that has not started",
             gc.reserve_blocks, gc.soft_free_blocks
@@ -300,9 +325,15 @@ fn check_spare(
     let dense = block - u64::from(geometry.program_units()) + 1;
     let valid_blocks = (data + maps) / dense;
     // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
-    // so there must be room for one more copy of them, each in a program of its own.
-    let rewrite = (maps * u64::from(geometry.program_units())).div_ceil(block);
-    let open = u64::from(frontiers.count());
+    // so there must be room for one more copy of them, each in a program of its own; unless they
+    // have the reserve for that.
+    let rewrite = match keys.gc.map_reserve {
+        MapReserve::Half => (maps * u64::from(geometry.program_units())).div_ceil(block),
+        MapReserve::AsData => 0,
+    };
+    // Where a job starts only when a program needs a block, that program's own one is full.
+    let filled = u64::from(keys.gc.start == GcStart::Needed);
+    let open = u64::from(frontiers.count()) - filled;
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
     // Where any plane may take a write, one that is as full as it may be takes those under way.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);

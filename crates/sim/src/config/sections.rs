@@ -552,6 +552,13 @@ keys! {
             source: "assumed: copied data is colder than host data",
             flip: "2", with: &["@full"],
         },
+        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
+        /// written back.
+        map_generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 1),
+            source: "assumed: as for data",
+            flip: "0", with: &["@full"],
+        },
         /// What a write of a part of a mapping unit costs.
         partial_write: PartialWrite = PartialWrite::Ignore => {
             kind: Kind::Choice(PartialWrite::WORDS),

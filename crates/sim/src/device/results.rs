@@ -67,6 +67,7 @@ pub(super) struct Totals {
     pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
     pub(super) gc_jobs: u64,
+    pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
@@ -122,6 +123,7 @@ saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
     latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
@@ -141,6 +143,7 @@ impl Default for Totals {
             tables: TableTotals::default(),
             buffer: BufferTotals::default(),
             gc_jobs: 0,
+            gc_searches: 0,
             wear_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
@@ -282,6 +285,7 @@ impl Device {
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
+                searches: totals.gc_searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
