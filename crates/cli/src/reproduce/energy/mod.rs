@@ -209,6 +209,6 @@ fn merges(_report: &Report) -> [u64; 4] {
 }
 
 /// Victim candidates that were looked at.
-fn searches(_report: &Report) -> u64 {
-    0
+const fn searches(report: &Report) -> u64 {
+    report.gc.searches
 }
