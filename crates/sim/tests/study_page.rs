@@ -8,9 +8,12 @@ use common::{Random, Recorded, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
+use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::report::Report;
+use flashyard_sim::stream::{Stream, StreamKeys};
 use page_map::{Flash, PageMap, Shape, Window};
+use std::convert::Infallible;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
@@ -40,7 +43,7 @@ fn study(pages: u32, logical: u32, blocks: u32, keys: &[&str]) -> Settings {
         "state.initial=full",
     ];
     let made = settings(&[&shape.each_ref().map(String::as_str)[..], &base, keys].concat());
-    assert_eq!(made.exported_units, logical * pages);
+    assert_eq!(made.exported_units, logical * pages * made.geometry.all_planes());
     made
 }
 
@@ -165,6 +168,58 @@ fn devices_do_what_a_plain_page_map_does() {
         assert!(operations(&run) == plain.log, "{shape:?}: other operations");
         assert_eq!((report.gc.jobs, report.gc.searches), (plain.jobs, plain.searches), "{shape:?}");
     }
+}
+
+/// After the run blocks are collected until as many are free as at the start; what is done then is
+/// counted apart and charged to nobody. A spare block more can always be won here.
+#[test]
+fn the_free_pool_is_restored_after_the_run() {
+    for (logical, blocks, restored) in [(32, 40, true), (38, 40, false)] {
+        let device = study(8, logical, blocks, &["gc.restore=true"]);
+        let shape = Shape {
+            pages: 8,
+            blocks,
+            reserve: 1,
+            window: Window::Share(1_000_000),
+            own_copies: false,
+        };
+        let mut plain = PageMap::new(shape, device.exported_units);
+        plain.fill();
+        let requests = writes(3, 1_000, u64::from(device.exported_units));
+        let lpns = requests.iter().map(|request| u32::try_from(request.first_sector / 8).unwrap());
+        lpns.for_each(|lpn| plain.write(lpn));
+        let (jobs, free) = (plain.jobs, plain.free());
+        plain.restore((blocks - logical) as usize);
+        assert_eq!(plain.free() == (blocks - logical) as usize, restored);
+        let (report, run) = record(&device, &[], &requests);
+        assert!(operations(&run) == plain.log);
+        assert!(plain.jobs > jobs && plain.free() > free, "{plain:?}");
+        let post = report.flash.phases["post"];
+        assert_eq!(post["erase"], plain.jobs - jobs);
+        let unattributed: u64 = report.energy_pj.unattributed;
+        assert!(unattributed > post["erase"] * 1_500_000 * 352, "erases after the run");
+    }
+}
+
+/// One job on every plane, asked for from outside, whatever is free; a plane where nothing gains has
+/// none.
+#[test]
+fn a_collection_can_be_asked_for() {
+    let planes = ["geometry.channels=2", "gc.soft_free_blocks=1"];
+    let mut device = Device::new(&study(8, 32, 40, &planes));
+    device.check();
+    // Planes take turns: the second one keeps what it holds.
+    let mut requests = pages(WRITE, &[0, 2, 6, 8]).into_iter();
+    let source = || Ok::<_, Infallible>(requests.next());
+    let host = StreamKeys::default();
+    let stream = Stream { name: "w".to_string(), keys: host, source: Box::new(source) };
+    device.run_phase(&PhaseKeys::default(), vec![stream]).unwrap();
+    device.upkeep(Upkeep::Collect).unwrap();
+    device.upkeep(Upkeep::Collect).unwrap();
+    // Blocks of 8 pages of every other logical page: 0, 2, 6 and 8 were all in the first one.
+    let report = device.finish().unwrap();
+    assert_eq!(counts(&report), [0, 4, 4, 4, 1, 1, 1]);
+    assert_eq!(report.flash.phases["post"]["erase"], 1);
 }
 
 /// Searches take time before a job's first command, which the waiting write sees as firmware; what

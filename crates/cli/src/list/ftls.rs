@@ -8,6 +8,7 @@ use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::ftl::log::{SchemeKeys, SchemeName};
 use flashyard_sim::ftl::memory::Footprint;
+use flashyard_sim::own::OwnParts;
 
 /// The layers that map each page, by where the map is: a name, what it maps, and the setting.
 const PAGE_MAPS: &[(&str, &str, &str)] = &[
@@ -28,10 +29,10 @@ fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
 }
 
 /// One line a translation layer.
-pub(super) fn list(args: &ListArgs) -> Result<String> {
+pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
     let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let keys = Inputs::load(device, DEFAULT_WORKLOAD, &set)?.sections.device;
+    let keys = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?.sections.device;
     let mut rows = table::table(&["ftl", "maps", "table bytes", "cache bytes", "select", "here"]);
     for index in [1, 4, 5] {
         if let Some(column) = rows.column_mut(index) {

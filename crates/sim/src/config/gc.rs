@@ -66,6 +66,14 @@ keys! {
             with: &["@full", "gc.policy=fifo", "gc.soft_free_blocks=2", "gc.hard_free_blocks=1",
                 "gc.reserve_blocks=2"],
         },
+        /// Whether it goes on after the run until every plane has as many free blocks as when the
+        /// run began, or nothing gains.
+        restore: bool = false => {
+            kind: Kind::Bool,
+            source: "Park et al. 2011 count what follows the workload; what that is is assumed",
+            flip: "true", with: &["@full", "gc.soft_free_blocks=2", "gc.hard_free_blocks=2",
+                "gc.reserve_blocks=2"],
+        },
         /// Time that a look at one candidate for a victim takes. A job begins as much later as its
         /// search looks at candidates.
         search_us: u64 = 0 => {

@@ -8,6 +8,7 @@ use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
 use crate::ftl::log::{SchemeKeys, SchemeName};
 use crate::ftl::victim::VictimKeys;
+use crate::own::{OwnKeys, OwnParts};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -633,6 +634,13 @@ keys! {
     }
 }
 
+impl DeviceKeys {
+    /// Every key at its default; names and keys of these parts are known too.
+    pub fn with_own(parts: OwnParts) -> Self {
+        Self { own: OwnKeys::new(parts), ..Self::default() }
+    }
+}
+
 /// A set of sections that a file or a command line can assign keys of.
 pub trait Sections {
     /// Every section: its name, its keys and a line about it.
@@ -657,6 +665,8 @@ macro_rules! device_keys {
             pub victims: VictimKeys,
             /// The keys of every mapping scheme.
             pub schemes: SchemeKeys,
+            /// The user's own parts and their keys.
+            pub own: OwnKeys,
         }
 
         impl Sections for DeviceKeys {
@@ -673,11 +683,12 @@ macro_rules! device_keys {
                 all.extend(parts.map(|(family, (name, keys, doc))| {
                     (format!("{family}.{name}"), *keys, *doc)
                 }));
+                self.own.add_to(&mut all);
                 all
             }
 
             fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
                     Some(("gc", name)) => self.victims.set(name, key, value),
@@ -686,11 +697,12 @@ macro_rules! device_keys {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
                     },
-                }
+                };
+                built_in || self.own.set(section, key, value)
             }
 
             fn get(&self, section: &str, key: &str) -> Option<Value> {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
                     Some(("gc", name)) => self.victims.get(name, key),
@@ -699,7 +711,8 @@ macro_rules! device_keys {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,
                     },
-                }
+                };
+                built_in.or_else(|| self.own.get(section, key))
             }
         }
     };

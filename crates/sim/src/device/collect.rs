@@ -19,7 +19,7 @@ use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Span, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
-const FRUITLESS_ROUNDS: u64 = 8;
+pub(super) const FRUITLESS_ROUNDS: u64 = 8;
 
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]

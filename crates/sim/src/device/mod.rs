@@ -128,6 +128,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// Free blocks of each plane when the first phase began.
+    free_at_start: Vec<u32>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -202,8 +204,7 @@ type Events = Agenda<Vec<Slot>>;
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
     pub fn new(settings: &Settings) -> Self {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::with_policy(settings, Policy::BuiltIn(policy))
+        Self::with_policy(settings, Policy::of(settings))
     }
 
     /// A device in its initial state, with this command policy.
@@ -230,6 +231,7 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
+            free_at_start: Vec::new(),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,

@@ -190,17 +190,7 @@ impl Device {
                 break;
             }
             assert!(now >= self.now, "time runs backwards");
-            self.record_until(now);
-            self.now = now;
-            let dies = self.settings.geometry.dies();
-            loop {
-                let (at, number) = self.events.first();
-                if at != now || number >= dies {
-                    break;
-                }
-                self.die_event(DieId::new(number));
-            }
-            self.timers_go_off();
+            self.advance(now);
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
             }
@@ -218,12 +208,28 @@ impl Device {
         self.end(run).map_err(RunError::Sim)
     }
 
+    /// The next instant at which something happens has come: dies, then timers.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.record_until(now);
+        self.now = now;
+        let dies = self.settings.geometry.dies();
+        loop {
+            let (at, number) = self.events.first();
+            if at != now || number >= dies {
+                break;
+            }
+            self.die_event(DieId::new(number));
+        }
+        self.timers_go_off();
+    }
+
     fn begin<'a, E>(
         &mut self,
         keys: &PhaseKeys,
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
+        self.note_free();
         let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {

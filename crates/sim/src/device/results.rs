@@ -3,6 +3,7 @@
 use super::finish::queue_wait;
 use super::memory::TableTotals;
 use super::state::Pending;
+use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
 use crate::metrics::backlog::Backlog;
@@ -17,7 +18,7 @@ use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::{PlaneId, Span, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -198,6 +199,11 @@ impl Totals {
         makespan
     }
 
+    /// Work went on for so long outside of phases.
+    pub(super) const fn worked(&mut self, span: Span) {
+        self.spans.work += span.as_ns();
+    }
+
     /// Bytes that the host has written or is writing.
     pub(super) const fn written_bytes(&self) -> u64 {
         self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
@@ -234,6 +240,9 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.gc.restore {
+            self.upkeep(Upkeep::Restore)?;
+        }
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();

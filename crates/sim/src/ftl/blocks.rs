@@ -15,7 +15,7 @@ use index::Index;
 use wear::Heap;
 pub use wear::{Care, Freed};
 
-use super::victim::VictimRule;
+use super::victim::{Rule, VictimRule};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -193,10 +193,10 @@ impl Blocks {
             worn: 0,
             random: 0,
         };
+        let looks = care.rule.looks();
         let mut made = Self {
             geometry,
             frontiers,
-            care,
             pools: vec![pool; planes],
             open: vec![OpenBlock::default(); planes * frontiers.count() as usize],
             valid: vec![0; blocks],
@@ -209,9 +209,10 @@ impl Blocks {
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
-            index: Index::new(care.rule.looks(), planes, blocks, geometry.units_per_block()),
+            index: Index::new(looks, planes, blocks, geometry.units_per_block()),
             least_free: Care::heaps(care.dynamic, planes),
             least_full: Care::heaps(care.static_gap > 0, planes),
+            care,
         };
         made.mark_factory_bad();
         made
@@ -363,10 +364,21 @@ impl Blocks {
     /// The same, and at how many blocks the rule looked to find it. Unless `by_rule` it is the one
     /// with the fewest valid units of all, whatever the rule.
     pub fn search(&mut self, plane: PlaneId, by_rule: bool) -> Option<(BlockId, u64)> {
-        let rule = self.care.rule;
+        let rule = self.care.rule.clone();
         let mut full = FullBlocks::new(self, plane);
-        let victim = if by_rule { rule.victim(&mut full) } else { full.fewest_of_all() };
-        victim.map(|victim| (victim, full.searches()))
+        let victim = match &rule {
+            _ if !by_rule => full.fewest_of_all(),
+            Rule::BuiltIn(rule) => rule.victim(&mut full),
+            Rule::Own(rule) => rule.victim(&mut full),
+        }?;
+        let searches = full.searches();
+        if matches!(rule, Rule::Own(_)) {
+            let is_right = self.geometry.plane_of_block(victim) == plane
+                && self.full[victim.index()]
+                && self.gains(victim);
+            assert!(is_right, "the rule's victim {victim:?} is no full block that gains");
+        }
+        Some((victim, searches))
     }
 
     /// Takes a victim out of the candidates; it stays full until it is erased.

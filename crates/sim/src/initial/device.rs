@@ -7,7 +7,7 @@ use super::{Cleaning, Pool, Refusal, miniature};
 use crate::config::{GcStart, InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{Owner, PageMap};
-use crate::ftl::victim::VictimRule;
+use crate::ftl::victim::Rule;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 use std::ops::Range;
 
@@ -120,8 +120,7 @@ impl<'a> Pools<'a> {
         for (stripe, plane) in (0..).zip(&planes) {
             stripes[*plane as usize] = stripe;
         }
-        let rule = settings.keys.victims.policy(settings.keys.gc.policy);
-        let cleaning = rule.cleaning(geometry.blocks_per_plane);
+        let cleaning = Rule::of(&settings.keys).cleaning(geometry.blocks_per_plane);
         Self { settings, cleaning, filled, hot, seed: state.seed, planes, stripes }
     }
 

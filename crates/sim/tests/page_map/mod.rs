@@ -76,6 +76,10 @@ impl PageMap {
         self.log.clear();
     }
 
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
     pub fn read(&mut self, lpn: u32) {
         self.log.push(Flash::Read(self.place[lpn as usize]));
     }
@@ -143,6 +147,13 @@ impl PageMap {
         }
         self.searches += shown.len() as u64;
         *shown.iter().min_by_key(|block| self.valid(**block)).unwrap()
+    }
+
+    /// Collects until so many blocks are free or nothing gains.
+    pub fn restore(&mut self, blocks: usize) {
+        while self.free.len() < blocks && !self.candidates().is_empty() {
+            self.collect();
+        }
     }
 
     /// Cleans one block.

@@ -13,8 +13,11 @@
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
 use super::blocks::FullBlocks;
+use crate::config::DeviceKeys;
 use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
+use std::fmt;
+use std::sync::Arc;
 
 /// What a rule looks at beside the buckets by valid units, which are always kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,53 @@ pub trait VictimRule {
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId>;
     /// The same rule where there is no time; planes have this many blocks.
     fn cleaning(&self, blocks: u32) -> Cleaning;
+}
+
+/// A user's own rule.
+pub type OwnRule = Arc<dyn VictimRule + Send + Sync>;
+
+/// The rule of a device: a built-in one, dispatched statically, or a user's own.
+#[derive(Clone)]
+pub enum Rule {
+    /// One of the registry.
+    BuiltIn(AnyVictim),
+    /// Any other.
+    Own(OwnRule),
+}
+
+impl Rule {
+    /// The one that the keys name.
+    pub fn of(keys: &DeviceKeys) -> Self {
+        match keys.gc.policy {
+            VictimName::Own(number) => Self::Own(keys.own.victim_rule(number)),
+            name => Self::BuiltIn(keys.victims.policy(name)),
+        }
+    }
+
+    /// See [`VictimRule::looks`].
+    pub fn looks(&self) -> Looks {
+        match self {
+            Self::BuiltIn(rule) => rule.looks(),
+            Self::Own(rule) => rule.looks(),
+        }
+    }
+
+    /// See [`VictimRule::cleaning`].
+    pub fn cleaning(&self, blocks: u32) -> Cleaning {
+        match self {
+            Self::BuiltIn(rule) => rule.cleaning(blocks),
+            Self::Own(rule) => rule.cleaning(blocks),
+        }
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(rule) => rule.fmt(f),
+            Self::Own(rule) => write!(f, "Own({:?})", rule.looks()),
+        }
+    }
 }
 
 /// The registry: one line a rule. Whatever lists rules or their keys is derived from it.

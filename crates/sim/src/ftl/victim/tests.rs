@@ -26,7 +26,7 @@ fn geometry(blocks_per_plane: u32) -> Geometry {
 }
 
 fn care(rule: AnyVictim) -> Care {
-    Care { rule, ..Care::default() }
+    Care { rule: Rule::BuiltIn(rule), ..Care::default() }
 }
 
 /// A full block as the test sees it.
