@@ -16,6 +16,14 @@ const PAGE_MAPS: &[(&str, &str, &str)] = &[
     ("line cache", "each page, on flash behind cached lines", "map.store=line_cache"),
 ];
 
+/// What a scheme maps.
+const SCHEMES: &[(&str, &str)] = &[
+    ("block", "each block"),
+    ("bast", "each block, and the pages of log blocks of one block each"),
+    ("fast", "each block, and the pages of shared log blocks"),
+    ("last", "each block, and the pages of shared log blocks, hot and cold apart"),
+];
+
 /// Name, what it maps and what selects it, of every layer.
 fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
     let pages = PAGE_MAPS.iter().map(|(name, maps, store)| {
@@ -24,7 +32,9 @@ fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
     let schemes = SchemeKeys::PARTS.iter().filter(|(name, ..)| *name != SchemeName::Page.word());
     pages.chain(schemes.map(|(name, _, doc)| {
         let settings = vec![format!("ftl.scheme={name}"), "map.store=resident".to_string()];
-        (*name, super::first_sentence(doc), settings)
+        let maps = SCHEMES.iter().find(|(known, _)| known == name);
+        let maps = maps.map_or_else(|| super::first_sentence(doc), |(_, maps)| (*maps).to_string());
+        (*name, maps, settings)
     }))
 }
 

@@ -12,6 +12,7 @@ use crate::inputs::wrong;
 use crate::output::{print, remark};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings};
+use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use indicatif::ParallelProgressIterator;
 use rayon::prelude::*;
@@ -49,12 +50,12 @@ struct Job {
 }
 
 /// Runs the study and prints it.
-pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
+pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     if args.twins.is_some() {
         return Err(wrong("--twins: only reproduce drs has twins"));
     }
     let study = Study::parse(FILE)?;
-    let (device, keys) = study.device(args)?;
+    let (device, keys) = study.device(args, own)?;
     let results = simulate_all(study, &keys, &device, args)?;
     let claims = claims::judge(&results);
     if args.json {

@@ -3,9 +3,11 @@
 use super::super::study::{Loaded, Published, all_of, find, settings_of};
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
+use crate::presets::DEFAULT_WORKLOAD;
 use anyhow::{Context, Result};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::own::OwnParts;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -108,23 +110,25 @@ impl Study {
     }
 
     /// The study's device with the settings of the command line.
-    pub(super) fn device(&self, args: &ReproduceArgs) -> Result<(String, DeviceKeys)> {
+    pub(super) fn device(
+        &self,
+        args: &ReproduceArgs,
+        own: OwnParts,
+    ) -> Result<(String, DeviceKeys)> {
         let name = args.device.clone().unwrap_or_else(|| self.device.clone());
-        let own = self
-            .ftl
-            .iter()
-            .flat_map(|ftl| ftl.settings.iter().chain(&ftl.window).chain(&ftl.drawn));
-        let own = own.chain(&self.window.settings).chain(&self.traces.settings);
-        let own: Vec<&str> = own.map(|setting| key_of(setting)).collect();
+        let layers = self.ftl.iter();
+        let swept = layers.flat_map(|ftl| ftl.settings.iter().chain(&ftl.window).chain(&ftl.drawn));
+        let swept = swept.chain(&self.window.settings).chain(&self.traces.settings);
+        let swept: Vec<&str> = swept.map(|setting| key_of(setting)).collect();
         for setting in &args.set {
             let key = key_of(setting);
             let workload = ["mix.", "trace."].iter().any(|section| key.starts_with(section));
-            if workload || key == "state.initial" || own.contains(&key) {
+            if workload || key == "state.initial" || swept.contains(&key) {
                 return Err(wrong(&format!("--set {setting}: the study itself sets {key}")));
             }
         }
         let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let inputs = Inputs::load(&name, &self.case[0].workload, &set)?;
+        let inputs = Inputs::load(own, &name, &self.case[0].workload, &set)?;
         inputs.settings()?;
         Ok((name, inputs.sections.device))
     }
@@ -175,7 +179,8 @@ impl Study {
     /// A generated workload; `keys` say how large the device is.
     pub(super) fn generate(&self, device: &str, case: &Case, keys: &DeviceKeys) -> Result<Loaded> {
         let footprint = format!("mix.footprint_percent={}", case.footprint_percent);
-        let mut inputs = Inputs::load(device, &case.workload, &[("study", footprint)])?;
+        let mut inputs =
+            Inputs::load(OwnParts::default(), device, &case.workload, &[("study", footprint)])?;
         inputs.set_seed(self.seed);
         let capacity = Settings::new(*keys)?.capacity_sectors();
         let requests = all_of(&mut inputs.open(Some(capacity))?)?;
@@ -207,7 +212,7 @@ impl Study {
         }
         let capacity = Settings::new(*keys)?.capacity_sectors();
         let load = |trace: &Trace| {
-            let mut inputs = Inputs::load(device, crate::presets::DEFAULT_WORKLOAD, &[])?;
+            let mut inputs = Inputs::load(OwnParts::default(), device, DEFAULT_WORKLOAD, &[])?;
             let mut problems = Vec::new();
             for setting in self.traces.settings.iter().chain(&trace.settings) {
                 apply_setting("settings", setting, &mut inputs.sections, &mut problems);
