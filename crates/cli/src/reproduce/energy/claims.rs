@@ -123,7 +123,11 @@ fn window_response(results: &Results) -> (String, bool) {
     for (layer, ftl) in window.ftls.iter().enumerate() {
         let [narrow, wide] = [0, last].map(|place| normalised(results, layer, place));
         let title = &results.study.layer(ftl).title;
-        found.push(format!("{title} {narrow:.3} to {wide:.3}"));
+        let least = (0..=last).map(|place| (normalised(results, layer, place), place));
+        let least = least.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(last, |(_, place)| place);
+        let at = window.share_percent[least] / 100.0;
+        let lowest = if least == last { String::new() } else { format!(" (lowest at {at})") };
+        found.push(format!("{title} {narrow:.3} to {wide:.3}{lowest}"));
         holds &= wide < narrow;
     }
     (found.join(", "), holds)

@@ -30,6 +30,14 @@ struct Row {
     report: Report,
 }
 
+/// A trace that was read.
+struct TraceRead {
+    name: String,
+    mix: Mix,
+    /// What was changed in it.
+    notes: Vec<String>,
+}
+
 /// Every run of the study.
 struct Results {
     study: Study,
@@ -39,6 +47,7 @@ struct Results {
     window: Vec<Vec<Report>>,
     /// What the generated workloads are like: OLTP and OLAP.
     mixes: [Mix; 2],
+    traces: Vec<TraceRead>,
     /// The device, whatever its layer.
     settings: Settings,
 }
@@ -99,13 +108,16 @@ fn simulate_all(
         let settings = study.settings(keys, &ftl, &case.initial, &settings)?;
         windows.push(Job { workload, settings });
     }
+    let mut traces = Vec::new();
     if let Some(dir) = &args.traces {
-        for (trace, requests) in study.load(device, dir, keys)? {
-            loaded.push(requests);
+        for (trace, notes) in study.load(device, dir, keys)? {
+            let name = trace.name.clone();
+            traces.push(TraceRead { name: name.clone(), mix: Mix::of(&trace), notes });
+            loaded.push(trace);
             for (initial, ftl) in study.trace_runs() {
                 let settings = study.settings(keys, &ftl, &initial, &[])?;
                 jobs.push(Job { workload: loaded.len() - 1, settings });
-                rows.push((trace.clone(), initial, ftl));
+                rows.push((name.clone(), initial, ftl));
             }
         }
     }
@@ -125,6 +137,7 @@ fn simulate_all(
         rows: rows.collect(),
         window: window.chunks(study.window.share_percent.len()).map(<[Report]>::to_vec).collect(),
         mixes,
+        traces,
         settings: Settings::new(*keys)?,
         study,
     })

@@ -18,6 +18,10 @@ pub(super) fn object(
     let errata = study.erratum.iter().map(
         |erratum| json!({"text": erratum.text, "problem": erratum.problem, "here": erratum.here}),
     );
+    let traces = results
+        .traces
+        .iter()
+        .map(|trace| (trace.name.clone(), trace.notes.iter().cloned().map(Value::from).collect()));
     json!({
         "schema_version": SCHEMA_VERSION,
         "study": "energy",
@@ -25,6 +29,7 @@ pub(super) fn object(
         "device": device,
         "seed": study.seed,
         "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),
+        "trace_notes": traces.collect::<Map<String, Value>>(),
         "energy": results.rows.iter().map(|row| energy(results, row)).collect::<Vec<_>>(),
         "window": windows(results),
         "tables": tables(results),

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
+use flashyard_workload::RequestSource;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -187,13 +188,13 @@ impl Study {
         Ok(Loaded { name: case.workload.clone(), requests })
     }
 
-    /// The traces of a directory, or of the directories in it.
+    /// The traces of a directory, or of the directories in it, and what was changed in each.
     pub(super) fn load(
         &self,
         device: &str,
         dir: &Path,
         keys: &DeviceKeys,
-    ) -> Result<Vec<(String, Loaded)>> {
+    ) -> Result<Vec<(Loaded, Vec<String>)>> {
         let mut places = vec![dir.to_path_buf()];
         places.extend(directories(dir)?);
         let place = |trace: &Trace| places.iter().find_map(|dir| find(dir, &trace.file));
@@ -219,8 +220,9 @@ impl Study {
             }
             anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
             inputs.set_trace(place(trace).expect("none is missing"));
-            let requests = all_of(&mut inputs.open(Some(capacity))?)?;
-            Ok((trace.name.clone(), Loaded { name: trace.name.clone(), requests }))
+            let mut source = inputs.open(Some(capacity))?;
+            let requests = all_of(&mut source)?;
+            Ok((Loaded { name: trace.name.clone(), requests }, source.notes()))
         };
         self.trace.iter().map(load).collect()
     }
@@ -254,6 +256,7 @@ fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
 /// What a workload is like, as the paper describes its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
+    pub(super) requests: usize,
     pub(super) kib: f64,
     pub(super) write_percent: f64,
     pub(super) random_percent: f64,
@@ -272,6 +275,7 @@ impl Mix {
         });
         let last = requests.last().map_or(0.0, |request| request.arrival.as_ns() as f64);
         Self {
+            requests: requests.len(),
             kib: sectors as f64 * f64::from(SECTOR_BYTES) / 1024.0 / count,
             write_percent: 100.0 * writes as f64 / count,
             random_percent: 100.0 - 100.0 * follows.count() as f64 / count,

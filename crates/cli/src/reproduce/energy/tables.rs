@@ -1,7 +1,7 @@
 //! The results as tables.
 
 use super::claims::{self, Claim};
-use super::{Parts, Results, Row, erases, response_ms};
+use super::{Parts, Results, Row, TraceRead, erases, response_ms};
 use crate::args::ReproduceArgs;
 use crate::output::table;
 use flashyard_sim::ftl::memory::{DemandTable, Extent, LogTable, Tables};
@@ -27,6 +27,9 @@ pub(super) fn text(
              garbage collection; post: of the total, after the last request\n";
     for group in groups(&results.rows) {
         text += &format!("\n{}", energy_table(results, group));
+    }
+    if !results.traces.is_empty() {
+        text += &format!("\n{}", trace_table(results));
     }
     text += &format!("\n{}", findings(results));
     text += &format!("\n{}", window_table(results));
@@ -98,6 +101,21 @@ fn energy_row(results: &Results, row: &Row) -> Vec<String> {
     cells.push(report.gc.jobs.to_string());
     cells.push(report.memory.table_accesses.to_string());
     cells
+}
+
+/// What the traces are like, and what was changed in them.
+fn trace_table(results: &Results) -> String {
+    let mut table =
+        table::table(&["traces", "requests", "mean KiB", "writes %", "random %", "ms apart"]);
+    let mut notes = String::new();
+    for TraceRead { name, mix, notes: own } in &results.traces {
+        let mut cells = vec![name.clone(), mix.requests.to_string()];
+        let figures = [mix.kib, mix.write_percent, mix.random_percent, mix.interarrival_ms];
+        cells.extend(figures.map(|figure| format!("{figure:.2}")));
+        table.add_row(cells);
+        own.iter().for_each(|note| _ = writeln!(notes, "  {name}: {note}"));
+    }
+    table::render(&table) + &notes
 }
 
 /// What the initial state does to the order of the layers.
