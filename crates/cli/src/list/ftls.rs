@@ -6,7 +6,7 @@ use crate::output::table;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
-use flashyard_sim::ftl::log::{SchemeKeys, SchemeName};
+use flashyard_sim::ftl::log::SchemeKeys;
 use flashyard_sim::ftl::memory::Footprint;
 use flashyard_sim::own::OwnParts;
 
@@ -29,7 +29,7 @@ fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
     let pages = PAGE_MAPS.iter().map(|(name, maps, store)| {
         (*name, (*maps).to_string(), vec!["ftl.scheme=page".to_string(), (*store).to_string()])
     });
-    let schemes = SchemeKeys::PARTS.iter().filter(|(name, ..)| *name != SchemeName::Page.word());
+    let schemes = SchemeKeys::PARTS.iter().filter(|(name, ..)| *name != "page");
     pages.chain(schemes.map(|(name, _, doc)| {
         let settings = vec![format!("ftl.scheme={name}"), "map.store=resident".to_string()];
         let maps = SCHEMES.iter().find(|(known, _)| known == name);

@@ -53,6 +53,7 @@ impl Device {
             (SchemeName::Bast | SchemeName::Fast | SchemeName::Last, _) => {
                 2 * table.lookups + table.changes + self.replaced_blocks()
             }
+            (SchemeName::Own(_), _) => 0,
         }
     }
 

@@ -43,6 +43,8 @@ pub enum Tables {
     SharedLog(LogTable),
     /// Map pages on flash.
     Demand(DemandTable),
+    /// Those of a user's own layer.
+    Unknown,
 }
 
 /// Bytes of an entry of the directory: where a map page is. Units are counted in 32 bits.
@@ -115,6 +117,7 @@ impl Extent {
             Tables::SharedLog(LogTable::LogEntry) => {
                 block_table + self.log_pages * self.entry(self.log_pages)
             }
+            Tables::Unknown => 0,
             Tables::Demand(DemandTable::Directory) => directory,
             Tables::Demand(DemandTable::Both) => block_table + directory,
         }
@@ -151,6 +154,7 @@ impl Footprint {
             (SchemeName::Block, _) => Tables::Block,
             (SchemeName::Bast, _) => Tables::Bast,
             (SchemeName::Fast | SchemeName::Last, _) => Tables::SharedLog(keys.memory.log_table),
+            (SchemeName::Own(_), _) => Tables::Unknown,
         };
         let line = keys.map.entries_per_line * keys.map.entry_bytes;
         Self {
@@ -165,7 +169,7 @@ impl Footprint {
 const fn log_blocks(settings: &Settings) -> u64 {
     let (keys, geometry) = (&settings.keys, &settings.geometry);
     let own = match keys.ftl.scheme {
-        SchemeName::Page | SchemeName::Block => return 0,
+        SchemeName::Page | SchemeName::Block | SchemeName::Own(_) => return 0,
         SchemeName::Bast => keys.schemes.bast.log_blocks,
         SchemeName::Fast => keys.schemes.fast.log_blocks,
         SchemeName::Last => keys.schemes.last.log_blocks,
