@@ -194,7 +194,7 @@ fn the_free_pool_is_restored_after_the_run() {
         let (report, run) = record(&device, &[], &requests);
         assert!(operations(&run) == plain.log);
         assert!(plain.jobs > jobs && plain.free() > free, "{plain:?}");
-        let post = report.flash.phases["post"];
+        let post = &report.flash.phases["post"];
         assert_eq!(post["erase"], plain.jobs - jobs);
         let unattributed: u64 = report.energy_pj.unattributed;
         assert!(unattributed > post["erase"] * 1_500_000 * 352, "erases after the run");

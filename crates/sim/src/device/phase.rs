@@ -4,6 +4,7 @@
 use super::results::Totals;
 use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -125,6 +126,7 @@ struct Before {
     programmed: u128,
     written: u64,
     cleaned: u64,
+    merges: MergeCounts,
 }
 
 /// Finds out when write amplification has settled.
@@ -255,6 +257,7 @@ impl Device {
                 programmed: self.programmed_bytes(),
                 written: self.totals.written_bytes(),
                 cleaned,
+                merges: self.layer_counts(),
             },
             kept,
             usage: self.usage(),
@@ -380,6 +383,10 @@ impl Device {
             (self.totals, self.series) = (totals, series);
             let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+            let merges = self.layer_counts().since(&run.before.merges);
+            if let Some(layered) = &mut self.layered {
+                layered.unmeasured = layered.unmeasured.plus(&merges);
+            }
         } else if let Some(until) = &run.usage_until {
             self.measured.add(&run.usage, until);
         }

@@ -6,13 +6,14 @@ use super::state::Pending;
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails,
-    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport,
+    Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
@@ -240,6 +241,9 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.ftl.finish {
+            self.upkeep(Upkeep::Merge)?;
+        }
         if self.settings.keys.gc.restore {
             self.upkeep(Upkeep::Restore)?;
         }
@@ -267,6 +271,7 @@ impl Device {
             .collect();
         latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
+        let merges = self.merges();
         Some(Report {
             workload: WorkloadReport {
                 requests: totals.requests,
@@ -294,11 +299,17 @@ impl Device {
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
-                searches: totals.gc_searches,
+                searches: totals.gc_searches + merges.searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
                 programs_that_waited_for_room: totals.room_waits,
+                merges: MergeReport {
+                    switch: merges.switch,
+                    partial: merges.partial,
+                    full: merges.full,
+                    dead: merges.dead,
+                },
             },
             energy_pj,
             wear: self.wear(),
@@ -309,6 +320,14 @@ impl Device {
             series: self.series.clone().map(|series| {
                 series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
             }),
+        })
+    }
+
+    /// What translation layers did in measured phases.
+    fn merges(&self) -> MergeCounts {
+        let layered = self.layered.as_ref();
+        layered.map_or_else(MergeCounts::default, |layered| {
+            layered.counts().since(&layered.unmeasured)
         })
     }
 
@@ -532,7 +551,7 @@ impl Device {
             initial_state: keys.state.initial.word(),
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
-            gc_ran: self.totals.gc_jobs > 0,
+            gc_ran: self.totals.gc_jobs > 0 || self.merges().any(),
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),

@@ -26,12 +26,28 @@ impl Device {
         self.exhausted = true;
         let start = self.now;
         match work {
-            Upkeep::Merge | Upkeep::FlushMap => {}
+            Upkeep::Merge => self.merge_all()?,
+            Upkeep::FlushMap => {}
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
         self.totals.worked(self.now.since(start));
         Ok(())
+    }
+
+    /// Merges every log block, piece by piece on all planes.
+    fn merge_all(&mut self) -> Result<(), SimError> {
+        if self.layered.is_none() {
+            return Ok(());
+        }
+        loop {
+            let planes = (0..self.planes.len()).map(PlaneId::from_index);
+            let begun = planes.filter(|plane| self.merge_idle(*plane)).count();
+            if begun == 0 {
+                return Ok(());
+            }
+            self.drain()?;
+        }
     }
 
     /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
@@ -63,9 +79,10 @@ impl Device {
         Ok(())
     }
 
-    /// Does the device's own work to its end.
+    /// Does the device's own work to its end. Nothing arrives meanwhile.
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
         loop {
+            self.admit();
             self.dispatch_stirred();
             self.channels_choose();
             if let Some(error) = self.failed.take() {
