@@ -59,6 +59,7 @@ impl Device {
 
     /// Data blocks that merges have replaced.
     fn replaced_blocks(&self) -> u64 {
-        0
+        let merges = self.merges();
+        merges.switch + merges.partial + merges.full
     }
 }

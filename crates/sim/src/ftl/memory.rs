@@ -5,7 +5,8 @@
 //! does not have (BAST, the line cache, the directory of a map on flash) is said where it is.
 
 use crate::config::{MapStore, Settings};
-use crate::ftl::log::SchemeName;
+use crate::device::plane_shape;
+use crate::ftl::log::{self, SchemeName};
 use flashyard_core::choice;
 
 choice! {
@@ -137,15 +138,15 @@ pub struct Footprint {
 
 impl Footprint {
     /// That of a device.
-    pub const fn of(settings: &Settings) -> Self {
+    pub fn of(settings: &Settings) -> Self {
         let (keys, geometry) = (&settings.keys, &settings.geometry);
-        let units_per_block = geometry.units_per_block() as u64;
+        let units_per_block = u64::from(geometry.units_per_block());
         let extent = Extent {
-            logical: settings.exported_units as u64,
+            logical: settings.exported_units.into(),
             physical: geometry.units(),
             pages_per_block: units_per_block,
             log_pages: log_blocks(settings) * units_per_block,
-            map_pages: settings.map_pages as u64,
+            map_pages: settings.map_pages.into(),
             entry_align: keys.memory.entry_align_bytes,
         };
         let tables = match (keys.ftl.scheme, keys.map.store) {
@@ -159,29 +160,27 @@ impl Footprint {
         let line = keys.map.entries_per_line * keys.map.entry_bytes;
         Self {
             tables: extent.bytes(tables),
-            cache: settings.map_lines as u64 * line,
-            buffer: settings.buffer_units as u64 * geometry.unit_bytes() as u64,
+            cache: u64::from(settings.map_lines) * line,
+            buffer: u64::from(settings.buffer_units) * u64::from(geometry.unit_bytes()),
         }
     }
 }
 
 /// Log blocks of a device.
-const fn log_blocks(settings: &Settings) -> u64 {
+fn log_blocks(settings: &Settings) -> u64 {
     let (keys, geometry) = (&settings.keys, &settings.geometry);
-    let own = match keys.ftl.scheme {
+    let asked = match keys.ftl.scheme {
         SchemeName::Page | SchemeName::Block | SchemeName::Own(_) => return 0,
         SchemeName::Bast => keys.schemes.bast.log_blocks,
         SchemeName::Fast => keys.schemes.fast.log_blocks,
         SchemeName::Last => keys.schemes.last.log_blocks,
     };
-    let planes = geometry.all_planes() as u64;
-    if own > 0 {
-        return own * planes;
-    }
-    let stripes = (settings.exported_units as u64).div_ceil(geometry.units_per_page as u64);
-    let units = stripes.div_ceil(planes) * geometry.units_per_page as u64;
-    let logical = units.div_ceil(geometry.units_per_block() as u64);
-    (geometry.blocks_per_plane as u64).saturating_sub(logical + 2) * planes
+    let of_plane = |stripe| {
+        let order = keys.nand.program_order;
+        let shape = plane_shape(geometry, order, settings.exported_units, stripe);
+        u64::from(log::log_blocks(asked, &shape))
+    };
+    (0..geometry.all_planes()).map(of_plane).sum()
 }
 
 #[cfg(test)]

@@ -218,8 +218,9 @@ fn response_ms(report: &Report) -> f64 {
 }
 
 /// Merges of a run: switch, partial, full, and log blocks that were erased without one.
-fn merges(_report: &Report) -> [u64; 4] {
-    [0; 4]
+const fn merges(report: &Report) -> [u64; 4] {
+    let merges = &report.gc.merges;
+    [merges.switch, merges.partial, merges.full, merges.dead]
 }
 
 /// Victim candidates that were looked at.
