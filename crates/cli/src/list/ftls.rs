@@ -14,6 +14,7 @@ use flashyard_sim::own::OwnParts;
 const PAGE_MAPS: &[(&str, &str, &str)] = &[
     ("page", "each page, in memory", "map.store=resident"),
     ("line cache", "each page, on flash behind cached lines", "map.store=line_cache"),
+    ("dftl", "each page, on flash behind cached entries", "map.store=cmt"),
 ];
 
 /// What a scheme maps.
@@ -70,7 +71,10 @@ fn settings(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings, Strin
     }
     assert!(problems.is_empty(), "{problems:?}");
     Settings::new(keys).map_err(|error| {
-        let reasons: Vec<String> = error.0.iter().map(ToString::to_string).collect();
-        format!("refused: {}", reasons.join("; "))
+        let more = match error.0.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        format!("refused: {}{more}", error.0[0])
     })
 }

@@ -149,10 +149,15 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-            let bit = self.stirred[word].trailing_zeros();
-            self.stirred[word] &= self.stirred[word] - 1;
-            self.dispatch(DieId::from_index(word * 64 + bit as usize));
+        loop {
+            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.stirred[word].trailing_zeros();
+                self.stirred[word] &= self.stirred[word] - 1;
+                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            }
+            if self.budget.is_none() || !self.serve_line() {
+                break;
+            }
         }
     }
 
@@ -177,7 +182,8 @@ impl Device {
                 return;
             }
             let Some(set) = next else { return };
-            if !self.is_free_for(die, self.stage(set).op()) {
+            let op = self.stage(set).op();
+            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
                 return;
             }
             match self.bind(set, die) {
@@ -257,7 +263,7 @@ impl Device {
         }
         let frontier = self.frontier(set);
         let free = u64::from(self.map.blocks.free_blocks(plane));
-        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier) {
+        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
@@ -300,10 +306,13 @@ impl Device {
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
     /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
-    /// while one is under way.
-    fn may_go_on(&self, plane: PlaneId, frontier: Frontier) -> bool {
-        let busy = self.settings.keys.gc.start == GcStart::Early
-            || self.planes[plane.index()].job.is_some();
+    /// while one is under way; but not what a job rewrites on top of its copies.
+    fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
+        let gc = &self.settings.keys.gc;
+        let of_job = self.stage(set) == Stage::RewriteProgram
+            && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
+        let busy =
+            (gc.start == GcStart::Early || self.planes[plane.index()].job.is_some()) && !of_job;
         self.map.blocks.has_open_block(plane, frontier)
             && !(busy && self.map.blocks.copies_share(frontier))
     }

@@ -39,7 +39,7 @@ impl Device {
         let entries = table.changes + table.copies;
         match (self.settings.keys.ftl.scheme, self.settings.keys.map.store) {
             (SchemeName::Page, MapStore::Resident) => table.lookups + entries,
-            (SchemeName::Page, MapStore::LineCache) => {
+            (SchemeName::Page, MapStore::LineCache | MapStore::Cmt) => {
                 // The directory says where each map page is, and changes when it is programmed.
                 let pages = [Op::Read, Op::Program].map(|op| {
                     let maps = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];

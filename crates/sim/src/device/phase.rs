@@ -184,10 +184,16 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
+        let ahead = self.may_run_ahead();
         loop {
-            let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let now = event.min(self.host.timers.next()).min(run.due).min(again).min(self.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.idle.due);
+            let (mut event, number) = self.events.first();
+            if ahead && event < others {
+                self.run_ahead(number, others);
+                event = self.events.first().0;
+            }
+            let now = event.min(others);
             if now == Time::MAX {
                 break;
             }
@@ -213,6 +219,9 @@ impl Device {
     /// The next instant at which something happens has come: dies, then timers.
     pub(super) fn advance(&mut self, now: Time) {
         self.record_until(now);
+        if self.outstanding == 0 {
+            self.rest_until(now);
+        }
         self.now = now;
         let dies = self.settings.geometry.dies();
         loop {
@@ -232,7 +241,7 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.note_free();
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -381,7 +390,7 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
             let merges = self.layer_counts().since(&run.before.merges);
             if let Some(layered) = &mut self.layered {

@@ -25,13 +25,14 @@ impl Device {
         assert_eq!(self.outstanding, 0, "upkeep comes between phases");
         self.exhausted = true;
         let start = self.now;
+        self.totals.begin_upkeep();
         match work {
             Upkeep::Merge => self.merge_all()?,
-            Upkeep::FlushMap => {}
+            Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
-        self.totals.worked(self.now.since(start));
+        self.totals.end_upkeep(self.now.since(start));
         Ok(())
     }
 
@@ -81,6 +82,7 @@ impl Device {
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
+        let ahead = self.may_run_ahead();
         loop {
             self.admit();
             self.dispatch_stirred();
@@ -88,7 +90,12 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let now = self.events.first().0.min(self.host.timers.next());
+            let timers = self.host.timers.next();
+            let (event, number) = self.events.first();
+            if ahead && event < timers {
+                self.run_ahead(number, timers);
+            }
+            let now = self.events.first().0.min(timers);
             if now == Time::MAX {
                 return Ok(());
             }

@@ -151,13 +151,20 @@ impl Footprint {
         };
         let tables = match (keys.ftl.scheme, keys.map.store) {
             (SchemeName::Page, MapStore::Resident) => Tables::Page,
-            (SchemeName::Page, MapStore::LineCache) => Tables::Demand(keys.memory.demand_table),
+            (SchemeName::Page, MapStore::LineCache | MapStore::Cmt) => {
+                Tables::Demand(keys.memory.demand_table)
+            }
             (SchemeName::Block, _) => Tables::Block,
             (SchemeName::Bast, _) => Tables::Bast,
             (SchemeName::Fast | SchemeName::Last, _) => Tables::SharedLog(keys.memory.log_table),
             (SchemeName::Own(_), _) => Tables::Unknown,
         };
-        let line = keys.map.entries_per_line * keys.map.entry_bytes;
+        let line = match keys.map.store {
+            MapStore::Cmt => keys.map.cached_entry_bytes,
+            MapStore::LineCache | MapStore::Resident => {
+                keys.map.entries_per_line * keys.map.entry_bytes
+            }
+        };
         Self {
             tables: extent.bytes(tables),
             cache: u64::from(settings.map_lines) * line,
