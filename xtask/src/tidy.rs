@@ -411,8 +411,8 @@ fn check_version(files: &[File], findings: &mut Findings) {
     }
 }
 
-/// The example outside of the workspace has the versions of the workspace: what was compiled for one
-/// is not compiled again for the other, nor fetched.
+/// The example outside of the workspace has the versions of the workspace: what was compiled for
+/// one is not compiled again for the other, nor fetched.
 fn check_example_lock(files: &[File], findings: &mut Findings) {
     let packages = |path| -> BTreeSet<(&str, &str)> {
         let lines: Vec<_> = find(files, path).unwrap_or_default().lines().collect();

@@ -1,5 +1,5 @@
-//! The `flashyard` command, as a library: [`main`] is the command, [`main_with`] the same with parts
-//! of your own, from a crate of yours that needs no other dependency than this one.
+//! The `flashyard` command, as a library: [`main`] is the command, [`main_with`] the same with
+//! parts of your own, from a crate of yours that needs no other dependency than this one.
 //!
 //! ```no_run
 //! use flashyard::core::policy::{CommandPolicy, CommandView, Placement};

@@ -26,7 +26,8 @@
 //!     }
 //! }
 //!
-//! let parts = Parts::new().command_policy("newest-first", "The newest.", |keys: NewestFirst| keys);
+//! let parts = Parts::new();
+//! let parts = parts.command_policy("newest-first", "The newest.", |keys: NewestFirst| keys);
 //! let mut keys = DeviceKeys::with_own(parts.keep());
 //! let mut problems = Vec::new();
 //! apply_setting("--set", "policy.command=newest-first", &mut keys, &mut problems);

@@ -4,15 +4,18 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod buffer;
+mod energy;
 mod file;
 mod gc;
 mod interface;
 mod memory;
 mod metrics;
 mod onfi;
+mod planned;
 mod sections;
 
 pub use buffer::*;
+pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
@@ -62,6 +65,7 @@ impl Settings {
     pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         keys.channel = keys.channel.resolved();
+        keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),
@@ -84,7 +88,10 @@ impl Settings {
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let bad = factory_bad(keys);
-        check_gc(keys, g.blocks_per_plane - bad, &mut fail);
+        let plans = planned::plans(keys);
+        if !plans {
+            check_gc(keys, g.blocks_per_plane - bad, &mut fail);
+        }
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -116,6 +123,7 @@ impl Settings {
         };
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
+        energy::check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
@@ -130,7 +138,12 @@ impl Settings {
             maps: !resident,
             copied_maps: keys.ftl.map_generations > 0,
         };
-        let most = check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail);
+        let most = if plans {
+            planned::check_scheme(keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else {
+            check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail)
+        };
         let settings = Self {
             keys: *keys,
             geometry,
@@ -144,7 +157,7 @@ impl Settings {
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
         };
-        if let Err(why) = crate::initial::device::check(&settings) {
+        if !plans && let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
         }
         Some(settings)

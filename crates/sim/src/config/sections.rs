@@ -1,6 +1,7 @@
 //! The sections of a device file and their keys.
 
 use super::buffer::BufferKeys;
+use super::energy::EnergyKeys;
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
 use super::memory::MemoryKeys;
@@ -278,42 +279,6 @@ keys! {
     }
 }
 
-keys! {
-    /// Keys of `[energy]`. Energy is busy time x power, in integer picojoules.
-    pub struct EnergyKeys {
-        /// Power of a die that reads.
-        read_mw: u64 = 36 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 4.72 uJ / 130.9 us, rounded",
-            flip: "37", with: &[],
-        },
-        /// Power of a die that programs.
-        program_mw: u64 = 94 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 38.04 uJ / 405.9 us, rounded",
-            flip: "95", with: &[],
-        },
-        /// Power of a die that erases.
-        erase_mw: u64 = 352 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
-            flip: "353", with: &["@full"],
-        },
-        /// Power of a channel that transfers.
-        transfer_mw: u64 = 20 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed",
-            flip: "21", with: &["channel.ps_per_byte=2500"],
-        },
-        /// Power of each die at all times, on top of what its operations take.
-        standby_mw: u64 = 0 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed: a die draws microwatts between operations",
-            flip: "1", with: &[],
-        },
-    }
-}
-
 choice! {
     /// Where the map is.
     pub enum MapStore {
@@ -578,7 +543,8 @@ keys! {
             source: "assumed; Park et al. 2011 count merges into the response that triggers them",
             flip: "true", with: &["@log"],
         },
-        /// Whether every log block is merged after the last request.
+        /// Whether every log block is merged, and every dirty map entry written back, after the last
+        /// request.
         finish: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges after finishing workloads too",

@@ -149,10 +149,15 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-            let bit = self.stirred[word].trailing_zeros();
-            self.stirred[word] &= self.stirred[word] - 1;
-            self.dispatch(DieId::from_index(word * 64 + bit as usize));
+        loop {
+            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.stirred[word].trailing_zeros();
+                self.stirred[word] &= self.stirred[word] - 1;
+                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            }
+            if self.budget.is_none() || !self.serve_line() {
+                break;
+            }
         }
     }
 
@@ -177,7 +182,8 @@ impl Device {
                 return;
             }
             let Some(set) = next else { return };
-            if !self.is_free_for(die, self.stage(set).op()) {
+            let op = self.stage(set).op();
+            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
                 return;
             }
             match self.bind(set, die) {
@@ -223,7 +229,7 @@ impl Device {
                 let cache = self.cache.as_ref().expect("only a cache fetches");
                 self.map.lookup_map(cache.map_page(state.lpn))
             }
-            Stage::CopyRead => state.source,
+            Stage::CopyRead | Stage::MergeRead => state.source,
             _ => None,
         }
     }
@@ -250,6 +256,11 @@ impl Device {
 
     fn bind_program(&mut self, set: u32) -> Bound {
         let plane = self.current_plane(set);
+        if let Some(layered) = &self.layered {
+            let state = &self.sets[set as usize];
+            let chunk = state.request == NIL;
+            return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
+        }
         let frontier = self.frontier(set);
         let free = u64::from(self.map.blocks.free_blocks(plane));
         if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
