@@ -21,6 +21,7 @@ fn cache(entries: u32, protected: u64) -> EntryCache {
     let mut keys = DeviceKeys::default();
     keys.map.store = MapStore::Cmt;
     keys.map.entries_per_page = PER_PAGE.into();
+    keys.ftl.over_provisioning_percent = 1_000_000;
     keys.map.cache_bytes = 8 * u64::from(entries);
     keys.map.protected_percent = protected * 10_000;
     let mut settings = Settings::new(keys).unwrap();
