@@ -7,7 +7,7 @@ use common::{Random, record, request, settings, try_record, try_settings};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings};
+use flashyard_sim::config::{MapReserve, MovedEntries, RewriteOrder, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
@@ -127,12 +127,31 @@ const LOG_DRAWS: &[(&str, &[&str])] = &[
     ("ftl.last.window_percent", &["1", "50", "100"]),
 ];
 
+/// The same for devices with a map on flash that collect only when they need to, or write map pages
+/// before they erase.
+const CACHED_DRAWS: &[(&str, &[&str])] = &[
+    ("map.store", &["line_cache", "cmt", "cmt"]),
+    ("map.lazy_copying", &["true", "false"]),
+    ("map.unwritten_read", &["zero", "array"]),
+    ("gc.start", &["early", "needed"]),
+    ("gc.erase_after_map", &["false", "true", "true"]),
+    ("gc.map_reserve", &["half", "as_data"]),
+    ("gc.emergency", &["false", "true"]),
+    ("gc.search_us", &["0", "3"]),
+    ("gc.restore", &["false", "false", "true"]),
+    ("ftl.map_generations", &["0", "1"]),
+    ("ftl.finish", &["false", "true"]),
+    ("wear.static_gap", &["0"]),
+    ("geometry.pages_per_block", &["8", "16", "64"]),
+];
+
 /// What a device chooses its pages by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
     Buffered,
     LogBlocks,
+    Cached,
 }
 
 fn random_settings(random: &mut Random, kind: Kind) -> Settings {
@@ -143,6 +162,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
         Kind::Plain => &[],
         Kind::Buffered => BUFFER_DRAWS,
         Kind::LogBlocks => LOG_DRAWS,
+        Kind::Cached => CACHED_DRAWS,
     };
     draws.extend(own.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
     // No steady state is known of a map on flash.
@@ -247,6 +267,43 @@ fn random_devices_keep_every_rule() {
         collected += report.gc.jobs;
     }
     assert!(collected > 3_000, "garbage collection ran {collected} times");
+}
+
+/// The same with maps on flash, under all rules of when to collect, and what to write before an
+/// erase. A reserve that is too small for map pages is an error of its own.
+#[test]
+fn random_devices_with_cached_maps_keep_every_rule() {
+    let (mut jobs, mut short, mut dirty) = (0, 0, 0);
+    for seed in 3_000..3_300 {
+        let mut random = Random(seed);
+        let settings = random_settings(&mut random, Kind::Cached);
+        let requests = random_requests(&mut random, &settings);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((report, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                jobs += report.gc.jobs;
+                dirty += report.map.dirty_evictions;
+            }
+            Err(error) => {
+                // No room is kept for map pages beside the reserve where that is theirs.
+                let gc = &settings.keys.gc;
+                let theirs = gc.erase_after_map || gc.map_reserve == MapReserve::AsData;
+                let known = match error {
+                    SimError::NoReserve { .. } => true,
+                    SimError::NoRoom { .. } => theirs,
+                    _ => false,
+                };
+                assert!(
+                    known,
+                    "seed {seed}: {error} {:?} {:?}",
+                    settings.keys.gc, settings.keys.map
+                );
+                short += 1;
+            }
+        }
+    }
+    assert!(jobs > 3_000 && dirty > 3_000 && short < 30, "{jobs} jobs, {dirty}, {short} errors");
 }
 
 /// The same with schemes of log blocks.

@@ -20,11 +20,11 @@ pub(super) struct Plan {
     wait_count: usize,
     map_page: MapPage,
     line: u32,
+    /// Whether its line is fetched.
+    fetches: bool,
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
     pub(super) target: Option<(Ppn, usize)>,
-    /// Whether its line is fetched.
-    fetches: bool,
 }
 
 impl Plan {
@@ -36,8 +36,8 @@ impl Plan {
             wait_count: 0,
             map_page: MapPage::new(0),
             line: NIL,
-            target: None,
             fetches: false,
+            target: None,
         }
     }
 

@@ -405,3 +405,6 @@ impl EntryCache {
         cleaned
     }
 }
+
+#[cfg(test)]
+mod tests;
