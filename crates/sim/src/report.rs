@@ -38,6 +38,8 @@ pub struct Report {
     pub gc: GcReport,
     /// Energy.
     pub energy_pj: EnergyReport,
+    /// Power.
+    pub power: PowerReport,
     /// Erases a block.
     pub wear: Wear,
     /// What a reader must know before trusting the rest.
@@ -248,21 +250,53 @@ pub struct GcReport {
     pub cached_entries_updated: u64,
     /// Programs that had to wait for an erase.
     pub programs_that_waited_for_room: u64,
+    /// Merges of log blocks.
+    pub merges: MergeReport,
 }
 
-/// Energy in picojoules; attributed + unattributed = total = the sum over either axis.
+/// Merges of log blocks; zeros where there are none.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergeReport {
+    /// Log blocks that became data blocks as they were.
+    pub switch: u64,
+    /// Log blocks that were completed by copies.
+    pub partial: u64,
+    /// Data blocks that were gathered into a free block.
+    pub full: u64,
+    /// Log blocks that were erased without a valid page.
+    pub dead: u64,
+}
+
+/// Energy in picojoules; attributed + unattributed = total = the sum over each axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnergyReport {
     /// All of it.
     pub total: u64,
     /// Of requests: their own commands and the garbage collection that they triggered.
     pub attributed: u64,
-    /// Background work and standby.
+    /// Background work, standby, controller and memory.
     pub unattributed: u64,
     /// By what took it.
     pub by_resource: Counts,
     /// By what for.
     pub by_purpose: Counts,
+    /// By when: while requests were outstanding, between them, after the last one.
+    pub by_phase: Counts,
+}
+
+/// Power in milliwatts.
+#[derive(Clone, Debug, Serialize)]
+pub struct PowerReport {
+    /// From the first arrival to the end of all work, over measured phases.
+    pub span_ns: u64,
+    /// All energy over that time.
+    pub mean_mw: Option<f64>,
+    /// The highest mean of a bin of the time series.
+    pub peak_mw: Option<f64>,
+    /// How often a die waited for power ...
+    pub waits: u64,
+    /// ... and how long all of them did.
+    pub waited_ns: u64,
 }
 
 /// Erases a block.

@@ -4,15 +4,18 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod buffer;
+mod energy;
 mod file;
 mod gc;
 mod interface;
 mod memory;
 mod metrics;
 mod onfi;
+mod planned;
 mod sections;
 
 pub use buffer::*;
+pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
@@ -40,7 +43,7 @@ pub struct Settings {
     pub geometry: Geometry,
     /// Mapping units that the host sees.
     pub exported_units: u32,
-    /// Lines of the map cache; 0 with a resident map.
+    /// Lines or single entries of the map cache; 0 with a resident map.
     pub map_lines: u32,
     /// Entries of a map page.
     pub entries_per_map_page: u32,
@@ -62,6 +65,7 @@ impl Settings {
     pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         keys.channel = keys.channel.resolved();
+        keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),
@@ -84,7 +88,10 @@ impl Settings {
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let bad = factory_bad(keys);
-        check_gc(keys, g.blocks_per_plane - bad, &mut fail);
+        let plans = planned::plans(keys);
+        if !plans {
+            check_gc(keys, g.blocks_per_plane - bad, &mut fail);
+        }
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -116,12 +123,14 @@ impl Settings {
         };
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
+        energy::check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
         let resident = keys.map.store == MapStore::Resident;
         // More lines than the whole map has are never used.
-        let runs = exported.div_ceil(keys.map.entries_per_line).max(1);
+        let line_entries = line_shape(&keys.map).0;
+        let runs = exported.div_ceil(line_entries).max(1);
         let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
         let frontiers = Frontiers {
             streams: small(keys.ftl.streams).to_le_bytes()[0],
@@ -129,7 +138,12 @@ impl Settings {
             maps: !resident,
             copied_maps: keys.ftl.map_generations > 0,
         };
-        let most = check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail);
+        let most = if plans {
+            planned::check_scheme(keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else {
+            check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail)
+        };
         let settings = Self {
             keys: *keys,
             geometry,
@@ -143,7 +157,7 @@ impl Settings {
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
         };
-        if let Err(why) = crate::initial::device::check(&settings) {
+        if !plans && let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
         }
         Some(settings)
@@ -185,7 +199,7 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
     }
-    if keys.map.store == MapStore::LineCache {
+    if keys.map.store != MapStore::Resident {
         fail(
             "buffer.bytes: units are flushed by whole program units at once, for which the map must \
              be in memory; set map.store = \"resident\", or buffer.bytes = 0"
@@ -274,6 +288,16 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Entries and bytes of what the map cache holds as one.
+const fn line_shape(map: &MapKeys) -> (u64, u64) {
+    match map.store {
+        MapStore::Cmt => (1, map.cached_entry_bytes),
+        MapStore::LineCache | MapStore::Resident => {
+            (map.entries_per_line, map.entry_bytes * map.entries_per_line)
+        }
+    }
+}
+
 /// Entries of a map page and lines of the cache.
 fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u32)> {
     let map = keys.map;
@@ -281,20 +305,23 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
         0 => unit_bytes(keys) / map.entry_bytes,
         entries => entries,
     };
-    if entries == 0 || entries % map.entries_per_line != 0 {
+    let (line_entries, line_bytes) = line_shape(&map);
+    if entries == 0 || entries % line_entries != 0 {
         fail(format!(
-            "map.entries_per_line: {} does not divide the {entries} entries of a map page",
-            map.entries_per_line
+            "map.entries_per_line: {line_entries} does not divide the {entries} entries of a map page"
         ));
         return None;
     }
-    let line_bytes = map.entry_bytes * map.entries_per_line;
     let lines = map.cache_bytes / line_bytes;
     if lines == 0 {
-        fail(format!(
-            "map.cache_bytes: {} is smaller than a line ({} entries of {} bytes = {line_bytes})",
-            map.cache_bytes, map.entries_per_line, map.entry_bytes
-        ));
+        let what = match map.store {
+            MapStore::Cmt => format!("an entry (map.cached_entry_bytes = {line_bytes})"),
+            _ => format!(
+                "a line ({} entries of {} bytes = {line_bytes})",
+                map.entries_per_line, map.entry_bytes
+            ),
+        };
+        fail(format!("map.cache_bytes: {} is smaller than {what}", map.cache_bytes));
         return None;
     }
     match u32::try_from(lines) {

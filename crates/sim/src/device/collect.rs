@@ -8,14 +8,13 @@
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
-use super::translate::MAP_WRITE;
 use super::{Device, SimError};
 use crate::config::{GcStart, GcTiming, Settings};
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Span, Time};
+use flashyard_core::units::{BlockId, PlaneId, Span, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
@@ -32,7 +31,7 @@ pub(super) struct Job {
     /// The set of the final erase.
     pub(super) eraser: u32,
     /// The request that is charged, [`NIL`] for none.
-    charge: u32,
+    pub(super) charge: u32,
     /// Whether it levels wear.
     levels: bool,
 }
@@ -41,7 +40,7 @@ pub(super) struct Job {
 #[derive(Debug)]
 pub(super) struct Idle {
     /// Planes that may want it, a bit each; none where it works on demand only.
-    wanting: Vec<u64>,
+    pub(super) wanting: Vec<u64>,
     /// Since when no request has been outstanding; [`Time::MAX`] while one is.
     since: Time,
     /// When that will have been long enough and a plane may want it.
@@ -139,11 +138,20 @@ impl Device {
             for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
                 let plane = word * 64 + bit;
                 if plane < self.planes.len() {
-                    self.collect(PlaneId::from_index(plane), NIL);
+                    self.work_idle(PlaneId::from_index(plane));
                 }
             }
             // Whoever has a job or takes a block will ask again.
             self.idle.wanting[word] = 0;
+        }
+    }
+
+    /// A piece of work of a plane while no request is outstanding.
+    fn work_idle(&mut self, plane: PlaneId) {
+        if self.layered.is_some() {
+            self.merge_idle(plane);
+        } else {
+            self.collect(plane, NIL);
         }
     }
 
@@ -177,7 +185,7 @@ impl Device {
     }
 
     /// Makes a set of the device's own work.
-    fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    pub(super) fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if charge != NIL {
             self.pending[charge as usize].charges += 1;
         }
@@ -240,74 +248,6 @@ impl Device {
         }
         self.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
         self.copy_more(plane);
-    }
-
-    /// The map entry of a moved page changes: in its cached line, or on flash after the copies.
-    fn moved(&mut self, plane: PlaneId, lpn: Lpn) {
-        let Some(cache) = &mut self.cache else { return };
-        if cache.update(lpn) {
-            self.totals.gc_lines_updated += 1;
-        } else {
-            self.planes[plane.index()].moved.push((cache.map_page(lpn), lpn));
-        }
-    }
-
-    /// Reads and programs each map page with entries of moved data once.
-    fn rewrite_moved_maps(&mut self, plane: PlaneId, job: &Job) {
-        let mut moved = std::mem::take(&mut self.planes[plane.index()].moved);
-        if let Some(cache) = &mut self.cache {
-            // A line that was fetched since the copy holds the old entry: it is updated there.
-            let updated = &mut self.totals.gc_lines_updated;
-            moved.retain(|&(_, lpn)| {
-                let cached = cache.update(lpn);
-                *updated += u64::from(cached);
-                !cached
-            });
-        }
-        moved.sort_unstable();
-        for entries in moved.chunk_by(|a, b| a.0 == b.0) {
-            self.rewrite_map(entries[0].0, job, entries.iter().map(|entry| entry.1));
-        }
-        moved.clear();
-        self.planes[plane.index()].moved = moved;
-    }
-
-    /// A rewrite of the page that has not begun takes the entries along; else there is a new one.
-    fn rewrite_map(&mut self, page: MapPage, job: &Job, entries: impl Iterator<Item = Lpn>) {
-        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
-        let writer = cache.writer_of_page(page);
-        if let Some(writer) = writer
-            && self.sets[writer as usize].stages[0].0 == Stage::RewriteRead
-            && self.graph.node(writer).stage == 0
-            && self.sets[writer as usize].mode != Mode::Running
-        {
-            entries.for_each(|lpn| cache.rewrite_entry(lpn, writer));
-            return self.erase_behind(writer, job);
-        }
-        let plane = self.plane_of_map(page);
-        let state = Set { map_page: page, ..Set::VACANT };
-        let stages = [(Stage::RewriteRead, plane), (Stage::RewriteProgram, plane)];
-        let set = self.own_set(job.charge, state, &stages);
-        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
-        cache.rewrite(page, set);
-        entries.for_each(|lpn| cache.rewrite_entry(lpn, set));
-        if let Some(writer) = writer
-            && !self.settings.keys.gc.erase_after_map
-        {
-            let wait = Wait { source: writer, stage: MAP_WRITE, kind: EdgeKind::MapWriteback };
-            self.connect(wait, set, 0);
-        }
-        self.erase_behind(set, job);
-        self.activate(set);
-    }
-
-    /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite. Such a rewrite
-    /// waits for no other write of its map page: that one may be waiting for the erase.
-    fn erase_behind(&mut self, rewrite: u32, job: &Job) {
-        if self.settings.keys.gc.erase_after_map {
-            let wait = Wait { source: rewrite, stage: MAP_WRITE, kind: EdgeKind::Gc };
-            self.connect(wait, job.eraser, 0);
-        }
     }
 
     /// Whether the blocks of a plane that are not worn out have room for its valid units and for

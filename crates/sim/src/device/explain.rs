@@ -12,8 +12,8 @@ use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
-/// programs, erases, collects garbage; for the channel; for firmware; commands of its own request;
-/// of others.
+/// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
+/// commands of its own request; of others.
 pub(super) const ACCOUNTS: usize = 9;
 const SLOT: usize = 0;
 const DIE: usize = 1;
@@ -33,8 +33,12 @@ const PART_OF: [Part; 7] = [
     Part::Firmware,
 ];
 
-/// What a die is doing: the place of its running total.
+/// What a die is doing besides operations of requests: the places of its running totals.
 pub(super) const DIE_GC: usize = 3;
+pub(super) const DIE_POWER: usize = BUS - DIE;
+
+/// How many running totals a die has.
+pub(super) const DIE_ACCOUNTS: usize = DIE_POWER + 1;
 
 /// The account of a set.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +78,7 @@ impl Device {
         match mode {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
-                self.sets[set as usize].track.base[DIE..BUS].copy_from_slice(&busy);
+                self.sets[set as usize].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
                 let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
@@ -303,7 +307,7 @@ impl Device {
     }
 
     /// The running totals of what a die does, as of now.
-    fn die_busy(&self, die: DieId) -> [u64; BUS - DIE] {
+    fn die_busy(&self, die: DieId) -> [u64; DIE_ACCOUNTS] {
         let die = &self.dies[die.index()];
         let mut busy = die.busy;
         if let Some(doing) = die.doing {

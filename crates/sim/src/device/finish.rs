@@ -19,6 +19,11 @@ impl Device {
             done.push(at);
             at = self.sets[at as usize].rider;
         }
+        if self.series.is_some() {
+            let heads = done.iter().filter(|set| self.sets[**set as usize].page_units > 0);
+            let planes = heads.count() as u64;
+            self.record_operation(die, &operation, planes);
+        }
         for &set in &done {
             self.account_for(set, die, &operation);
             self.settle(set, &operation);
@@ -44,11 +49,18 @@ impl Device {
         self.close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set as usize].ppn.expect("a program has a page");
-            self.map.blocks.programmed(ppn);
+            if self.layered.is_some() {
+                self.page_programmed(ppn);
+            } else {
+                self.map.blocks.programmed(ppn);
+            }
         }
     }
 
     fn stage_over(&mut self, set: u32) {
+        if self.is_chunk(set) && self.chunk_goes_on(set) {
+            return;
+        }
         let mut woken = std::mem::take(&mut self.woken);
         self.graph.complete_stage(set, |other| woken.push(other));
         let node = self.graph.node(set);
@@ -142,6 +154,9 @@ impl Device {
             Stage::Writeback | Stage::RewriteProgram => {
                 let page = state.map_page;
                 self.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
+                if let Some(checker) = &mut self.checker {
+                    checker.map_page_written(set);
+                }
                 if let Some(cache) = &mut self.cache {
                     cache.written(page, set);
                 }
@@ -155,6 +170,9 @@ impl Device {
                     let plane = self.current_plane(set);
                     self.planes[plane.index()].writes -= 1;
                 }
+                if self.layered.is_some() {
+                    self.host_page_over(state.ppn.expect("a program has a page"));
+                }
                 self.commit_write(set);
             }
             Stage::Read => {
@@ -163,11 +181,19 @@ impl Device {
                     checker.read_over(order, state.page);
                 }
             }
-            Stage::CopyProgram => self.copy_over(set),
-            Stage::Erase => self.erase_over(set),
+            Stage::CopyProgram | Stage::Erase if self.layered.is_none() => {
+                if self.stage(set) == Stage::Erase {
+                    self.erase_over(set);
+                } else {
+                    self.copy_over(set);
+                }
+            }
+            Stage::CopyProgram | Stage::MergeProgram => self.planned_copy_over(set),
+            Stage::Erase | Stage::MergeErase => self.planned_erase_over(set),
             Stage::EvictRead
             | Stage::OldRead
             | Stage::CopyRead
+            | Stage::MergeRead
             | Stage::RewriteRead
             | Stage::Buffer
             | Stage::Barrier => {}

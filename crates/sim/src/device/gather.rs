@@ -29,7 +29,10 @@ impl Device {
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let set = self.planes[plane.index()].queued[stage as usize].0;
-            if set == NIL || !self.fits_beside(set, plane, ppn) {
+            if set == NIL
+                || !self.fits_beside(set, plane, ppn)
+                || (self.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
+            {
                 continue;
             }
             let Bound::Page(page) = self.bind(set, die) else { continue };
@@ -47,6 +50,8 @@ impl Device {
             return true;
         }
         let page = match stage.op() {
+            // Layers are refused on dies that need the same page on every plane.
+            Op::Program if self.layered.is_some() => return true,
             Op::Program => self.map.blocks.next_page(plane, self.frontier(set)),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),

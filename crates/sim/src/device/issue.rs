@@ -149,10 +149,15 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-            let bit = self.stirred[word].trailing_zeros();
-            self.stirred[word] &= self.stirred[word] - 1;
-            self.dispatch(DieId::from_index(word * 64 + bit as usize));
+        loop {
+            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.stirred[word].trailing_zeros();
+                self.stirred[word] &= self.stirred[word] - 1;
+                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            }
+            if self.budget.is_none() || !self.serve_line() {
+                break;
+            }
         }
     }
 
@@ -177,7 +182,8 @@ impl Device {
                 return;
             }
             let Some(set) = next else { return };
-            if !self.is_free_for(die, self.stage(set).op()) {
+            let op = self.stage(set).op();
+            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
                 return;
             }
             match self.bind(set, die) {
@@ -223,7 +229,7 @@ impl Device {
                 let cache = self.cache.as_ref().expect("only a cache fetches");
                 self.map.lookup_map(cache.map_page(state.lpn))
             }
-            Stage::CopyRead => state.source,
+            Stage::CopyRead | Stage::MergeRead => state.source,
             _ => None,
         }
     }
@@ -250,9 +256,14 @@ impl Device {
 
     fn bind_program(&mut self, set: u32) -> Bound {
         let plane = self.current_plane(set);
+        if let Some(layered) = &self.layered {
+            let state = &self.sets[set as usize];
+            let chunk = state.request == NIL;
+            return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
+        }
         let frontier = self.frontier(set);
         let free = u64::from(self.map.blocks.free_blocks(plane));
-        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier) {
+        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
@@ -293,16 +304,17 @@ impl Device {
     }
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
-    /// copies share it, they need what is left of it unless a free block remains for them. Host
-    /// data leaves it alone in any case, unless jobs start only when they are needed and none is
-    /// under way.
-    fn may_go_on(&self, plane: PlaneId, frontier: Frontier) -> bool {
+    /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
+    /// while one is under way. What a job rewrites on top of its copies goes on all the same; and
+    /// map pages that leave half of the reserve alone do while the copies could take a free block.
+    fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
+        let gc = &self.settings.keys.gc;
+        let half = gc.map_reserve == MapReserve::Half;
+        let of_job = self.stage(set) == Stage::RewriteProgram && (gc.erase_after_map || !half);
         let theirs = match frontier {
-            Frontier::HostMap => self.map.blocks.free_blocks(plane) == 0,
-            _ => {
-                self.settings.keys.gc.start == GcStart::Early
-                    || self.planes[plane.index()].job.is_some()
-            }
+            Frontier::HostMap if of_job => false,
+            Frontier::HostMap if half => self.map.blocks.free_blocks(plane) == 0,
+            _ => gc.start == GcStart::Early || self.planes[plane.index()].job.is_some(),
         };
         self.map.blocks.has_open_block(plane, frontier)
             && !(theirs && self.map.blocks.copies_share(frontier))

@@ -11,19 +11,25 @@
 //! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
+mod ahead;
 mod array;
 mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod energy;
 mod error;
 mod explain;
 mod finish;
 mod gather;
 mod host;
 mod issue;
+mod layered;
 mod memory;
+mod merge;
 mod phase;
+mod power;
+mod remap;
 mod results;
 mod save;
 mod state;
@@ -33,8 +39,10 @@ mod upkeep;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, Settings};
-use crate::ftl::line_cache::LineCache;
+use crate::config::{Acknowledge, InitialState, Settings};
+use crate::ftl::layer::Shape;
+use crate::ftl::log::AnyLayer;
+use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -54,6 +62,8 @@ use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{ChannelId, DieId, Lpn, MapPage, PlaneId, Span, Time};
 use host::Host;
+use layered::Layered;
+pub(crate) use layered::shape as plane_shape;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
@@ -83,8 +93,8 @@ struct Die {
     /// What time is charged to, and since when.
     doing: Option<usize>,
     since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage.
-    busy: [u64; 4],
+    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    busy: [u64; explain::DIE_ACCOUNTS],
 }
 
 /// A plane: its garbage collection and what waits for it.
@@ -92,7 +102,7 @@ struct Die {
 struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
-    moved: Vec<(MapPage, Lpn)>,
+    moved: Vec<remap::Moved>,
     /// The request whose program last took a free block, and its order.
     drawer: (u32, u64),
     /// Whether programs wait for the erase of the job, and how many erases gave a host write no
@@ -116,8 +126,10 @@ pub struct Device {
     checker: Option<Box<Checker>>,
     now: Time,
     map: PageMap,
-    cache: Option<LineCache>,
+    cache: Option<MapCache>,
     buffer: Option<Box<buffer::Staging>>,
+    /// Where pages are chosen by translation layers.
+    layered: Option<Box<Layered>>,
     dies: Vec<Die>,
     planes: Vec<Plane>,
     /// Whether one operation may serve several commands.
@@ -179,6 +191,10 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
+    /// Array time of the operation of each die that the time series knows already.
+    recorded_ns: Vec<u64>,
+    /// How much power arrays may take, where it is limited.
+    budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
     carried_ns: Vec<u64>,
     /// Work of measured time.
@@ -209,6 +225,17 @@ impl Device {
 
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
+        let scheme = settings.keys.schemes.policy(settings.keys.ftl.scheme);
+        Self::with_parts(settings, policy, &mut |shape| scheme.layer(shape))
+    }
+
+    /// A device in its initial state, with this command policy; `make` makes the translation layer
+    /// of a plane, where there are any.
+    fn with_parts(
+        settings: &Settings,
+        policy: Policy,
+        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+    ) -> Self {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
@@ -221,8 +248,9 @@ impl Device {
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
-            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
+            layered: Layered::new(settings, make),
             dies: (0..dies)
                 .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
                 .collect(),
@@ -270,12 +298,17 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            recorded_ns: vec![0; dies],
+            budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
             made: initial::device::Made::default(),
         };
-        device.made = initial::device::make(settings, &mut device.map);
+        match &mut device.layered {
+            Some(layered) => layered.make_initial(settings, &mut device.map),
+            None => device.made = initial::device::make(settings, &mut device.map),
+        }
         device
     }
 
@@ -291,6 +324,9 @@ impl Device {
         let mut checker = Box::new(Checker::new(&self.settings));
         if self.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
+            if let Some(layered) = &self.layered {
+                checker.adopt_pages(&layered.written);
+            }
             checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
         checker.adopt_bad_blocks(&self.map);
@@ -469,7 +505,9 @@ impl Device {
     fn is_urgent(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
         u64::from(self.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
-            || (!gc.preemptible && self.planes[plane.index()].job.is_some())
+            || (!gc.preemptible
+                && (self.planes[plane.index()].job.is_some()
+                    || self.layered.as_ref().is_some_and(|layered| layered.is_busy(plane))))
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.
@@ -532,7 +570,7 @@ impl Die {
             pausing: false,
             doing: None,
             since: Time::ZERO,
-            busy: [0; 4],
+            busy: [0; explain::DIE_ACCOUNTS],
         }
     }
 

@@ -1,17 +1,19 @@
 //! Sums over a run, and the report made from them.
 
+use super::energy::EnergyTotals;
 use super::finish::queue_wait;
 use super::memory::TableTotals;
 use super::state::Pending;
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails,
+    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
     Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
@@ -67,6 +69,7 @@ pub(super) struct Totals {
     pub(super) map: MapTotals,
     pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
+    pub(super) energy: EnergyTotals,
     pub(super) gc_jobs: u64,
     pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
@@ -87,6 +90,8 @@ pub(super) struct Totals {
     pub(super) last_arrival: Time,
     /// Of the current phase.
     phase_first: Option<Time>,
+    /// Whether work goes on between phases, or after the last one.
+    keeps_up: bool,
     last_completion: Time,
     spans: Spans,
     /// Lines of the map cache that were cleaned in phases that do not count.
@@ -128,8 +133,8 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
-} skip { phase_first, stream_places });
+    unmeasured_cleaned, streams, energy, suspensions, padded_units, partial_writes_read,
+} skip { phase_first, keeps_up, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
@@ -143,6 +148,7 @@ impl Default for Totals {
             map: MapTotals::default(),
             tables: TableTotals::default(),
             buffer: BufferTotals::default(),
+            energy: EnergyTotals::default(),
             gc_jobs: 0,
             gc_searches: 0,
             wear_jobs: 0,
@@ -162,6 +168,7 @@ impl Default for Totals {
             first_arrival: None,
             last_arrival: Time::ZERO,
             phase_first: None,
+            keeps_up: false,
             last_completion: Time::ZERO,
             spans: Spans::default(),
             unmeasured_cleaned: 0,
@@ -199,9 +206,25 @@ impl Totals {
         makespan
     }
 
-    /// Work went on for so long outside of phases.
-    pub(super) const fn worked(&mut self, span: Span) {
+    /// Upkeep begins: its time counts as that of phases does.
+    pub(super) const fn begin_upkeep(&mut self) {
+        self.keeps_up = true;
+    }
+
+    /// Upkeep is over and took so long.
+    pub(super) const fn end_upkeep(&mut self, span: Span) {
+        self.keeps_up = false;
         self.spans.work += span.as_ns();
+    }
+
+    /// Whether a request of the current phase has arrived, or upkeep is under way.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.phase_first.is_some() || self.keeps_up
+    }
+
+    /// Time from the first arrival to the end of all work, over the phases that are over.
+    pub(super) const fn work_ns(&self) -> u64 {
+        self.spans.work
     }
 
     /// Bytes that the host has written or is writing.
@@ -240,6 +263,10 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.ftl.finish {
+            self.upkeep(Upkeep::Merge)?;
+            self.upkeep(Upkeep::FlushMap)?;
+        }
         if self.settings.keys.gc.restore {
             self.upkeep(Upkeep::Restore)?;
         }
@@ -251,6 +278,9 @@ impl Device {
         if let Some(checker) = self.checker.take() {
             self.map.audit();
             checker.finish(&self.map);
+            if let Some(cache) = &self.cache {
+                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
@@ -267,6 +297,9 @@ impl Device {
             .collect();
         latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
+        let merges = self.merges();
+        let unit_bytes = u64::from(self.settings.geometry.page_bytes);
+        let series = self.series.clone().map(|series| series.report(&self.counts(), unit_bytes));
         Some(Report {
             workload: WorkloadReport {
                 requests: totals.requests,
@@ -294,21 +327,34 @@ impl Device {
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
-                searches: totals.gc_searches,
+                searches: totals.gc_searches + merges.searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
                 programs_that_waited_for_room: totals.room_waits,
+                merges: MergeReport {
+                    switch: merges.switch,
+                    partial: merges.partial,
+                    full: merges.full,
+                    dead: merges.dead,
+                },
             },
+            power: self.power(&energy_pj, series.as_ref()),
             energy_pj,
             wear: self.wear(),
             verdict: self.verdict(),
             streams: self.streams(),
             phases: self.phases.clone(),
             utilisation: self.measured.report(totals.spans.makespan),
-            series: self.series.clone().map(|series| {
-                series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
-            }),
+            series,
+        })
+    }
+
+    /// What translation layers did in measured phases.
+    pub(super) fn merges(&self) -> MergeCounts {
+        let layered = self.layered.as_ref();
+        layered.map_or_else(MergeCounts::default, |layered| {
+            layered.counts().since(&layered.unmeasured)
         })
     }
 
@@ -360,14 +406,14 @@ impl Device {
     /// Measured time goes on to `now`, and nothing changes before.
     pub(super) fn record_until(&mut self, now: Time) {
         if let Some(mut series) = self.series.take() {
-            series.advance(now, self.outstanding, || self.counts());
+            series.advance(now, self.outstanding, self.background_uw(), || self.counts());
             self.series = Some(series);
         }
     }
 
     /// What the time series counts.
     pub(super) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+        let mut counts = Counts { accesses_pj: self.accesses_pj(), ..Counts::default() };
         for work in &self.totals.work {
             let gc = Purpose::ALL.into_iter().filter(|purpose| purpose.is_gc());
             counts.host_programs += work.get(Op::Program, Purpose::Host).pages;
@@ -435,7 +481,7 @@ impl Device {
             batch_cleaned: self
                 .cache
                 .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
+                .map_or(0, |cache| cache.batch_cleaned() - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,
@@ -459,48 +505,6 @@ impl Device {
             trimmed_units: totals.trimmed_units,
             dirty_at_end: lines.map_or(0, |lines| lines.dirty().into()),
         }
-    }
-
-    /// Energy on either axis; none where it does not fit 64 bits.
-    fn energy(&self, all: &Tally) -> Option<EnergyReport> {
-        let keys = &self.settings.keys.energy;
-        let end = u128::from(self.totals.spans.work);
-        let standby = end * u128::from(keys.standby_mw) * self.dies.len() as u128;
-        let array = |op: Op| -> u128 {
-            Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
-        };
-        let purpose = |purpose: Purpose| {
-            let arrays: u128 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
-            arrays + all.transfer_pj(keys, purpose)
-        };
-        let transfers = Purpose::ALL.iter().map(|purpose| all.transfer_pj(keys, *purpose)).sum();
-        let attributed = self.totals.attributed.energy_pj(keys);
-        let background = self.totals.unattributed.energy_pj(keys);
-        let mut by_purpose: BTreeMap<_, _> =
-            Purpose::ALL.iter().map(|p| (p.name(), purpose(*p))).collect();
-        by_purpose.insert("standby", standby);
-        let by_resource = BTreeMap::from([
-            ("array_read", array(Op::Read)),
-            ("array_program", array(Op::Program)),
-            ("array_erase", array(Op::Erase)),
-            ("channel", transfers),
-            ("standby", standby),
-        ]);
-        let total = attributed + background + standby;
-        assert_eq!(total, by_resource.values().sum::<u128>(), "energy by resource adds up");
-        assert_eq!(total, by_purpose.values().sum::<u128>(), "energy by purpose adds up");
-        let total = u64::try_from(total).ok()?;
-        let narrow = |pj: u128| u64::try_from(pj).expect("no part exceeds the total");
-        let counts = |axis: BTreeMap<&'static str, u128>| {
-            axis.into_iter().map(|(name, pj)| (name, narrow(pj))).collect()
-        };
-        Some(EnergyReport {
-            total,
-            attributed: narrow(attributed),
-            unattributed: narrow(background + standby),
-            by_resource: counts(by_resource),
-            by_purpose: counts(by_purpose),
-        })
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than
@@ -532,7 +536,7 @@ impl Device {
             initial_state: keys.state.initial.word(),
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
-            gc_ran: self.totals.gc_jobs > 0,
+            gc_ran: self.totals.gc_jobs > 0 || self.merges().any(),
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),

@@ -25,13 +25,30 @@ impl Device {
         assert_eq!(self.outstanding, 0, "upkeep comes between phases");
         self.exhausted = true;
         let start = self.now;
+        self.totals.begin_upkeep();
         match work {
-            Upkeep::Merge | Upkeep::FlushMap => {}
+            Upkeep::Merge => self.merge_all()?,
+            Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
-        self.totals.worked(self.now.since(start));
+        self.totals.end_upkeep(self.now.since(start));
         Ok(())
+    }
+
+    /// Merges every log block, piece by piece on all planes.
+    fn merge_all(&mut self) -> Result<(), SimError> {
+        if self.layered.is_none() {
+            return Ok(());
+        }
+        loop {
+            let planes = (0..self.planes.len()).map(PlaneId::from_index);
+            let begun = planes.filter(|plane| self.merge_idle(*plane)).count();
+            if begun == 0 {
+                return Ok(());
+            }
+            self.drain()?;
+        }
     }
 
     /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
@@ -74,15 +91,22 @@ impl Device {
         planes.map(|plane| u64::from(self.map.blocks.free_blocks(plane))).sum()
     }
 
-    /// Does the device's own work to its end.
+    /// Does the device's own work to its end. Nothing arrives meanwhile.
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
+        let ahead = self.may_run_ahead();
         loop {
+            self.admit();
             self.dispatch_stirred();
             self.channels_choose();
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let now = self.events.first().0.min(self.host.timers.next());
+            let timers = self.host.timers.next();
+            let (event, number) = self.events.first();
+            if ahead && event < timers {
+                self.run_ahead(number, timers);
+            }
+            let now = self.events.first().0.min(timers);
             if now == Time::MAX {
                 return Ok(());
             }

@@ -8,6 +8,7 @@ mod full;
 mod index;
 mod lay;
 mod numbers;
+mod planned;
 mod wear;
 
 pub use full::FullBlocks;
