@@ -7,7 +7,7 @@ use common::{Random, Recorded, collecting, record, request, settings};
 use flashyard_core::command::Op;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::{DieId, Span, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::CommandDone;
 use flashyard_sim::report::Report;
@@ -88,7 +88,10 @@ fn controller_and_dram_are_power_times_time() {
         "gc.idle_us=100",
         "nand.erase_us=500",
     ]);
-    let requests = bursts(&settings, 5, 2_000);
+    let mut requests = bursts(&settings, 5, 2_000);
+    for (number, request) in (0..).zip(&mut requests) {
+        request.arrival = request.arrival + Span::from_us(number / 40 * 100_000);
+    }
     let (report, run) = record(&settings, &[], &requests);
     let first = requests[0].arrival;
     let last = run.commands.iter().map(|done| done.end).max().unwrap();
@@ -99,9 +102,8 @@ fn controller_and_dram_are_power_times_time() {
     let pages: u64 = run.requests.iter().map(|done| u64::from(done.pages)).sum();
     assert_eq!(resource(&report, "dram"), span * 2 * 100 + pages * 1_500);
     assert_eq!(resource(&report, "standby"), span * 2 * 4);
-    // By phase: from first arrival to last answer, no request outstanding is idle.
     let energy = &report.energy_pj;
-    assert!(energy.by_phase["idle"] > 0 && energy.by_phase["foreground"] > energy.total / 2);
+    assert!(energy.by_phase.values().all(|&pj| pj > 0), "{:?}", energy.by_phase);
     let mean = energy.total as f64 / span as f64;
     assert_eq!(report.power.mean_mw, Some(mean));
 }
@@ -109,7 +111,8 @@ fn controller_and_dram_are_power_times_time() {
 /// A unit of 4096 bytes in PRAM: 27.2 pJ a byte got, 142.72 a byte put, rounded up a unit.
 #[test]
 fn the_buffer_takes_energy_for_each_unit() {
-    let settings = collecting(&["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=pram"]);
+    let settings =
+        collecting(&["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=pram"]);
     let (report, _) = record(&settings, &[], &bursts(&settings, 7, 1_000));
     let buffer = &report.buffer;
     let gets = buffer.read_hits + buffer.flushed_units;
@@ -177,7 +180,12 @@ fn bins_add_up_to_the_total_exactly() {
         &["geometry.planes=2", "nand.multi_plane=any", "energy.part=park2011"],
         &["nand.bits_per_cell=2", "nand.one_shot=true", "nand.cache_read=true"],
         &["map.store=resident", "buffer.bytes=65536", "energy.buffer_memory=dram"],
-        &["nand.erase_suspends=9", "nand.suspend_us=1", "energy.erase_pj=1000003", "nand.erase_us=9000"],
+        &[
+            "nand.erase_suspends=9",
+            "nand.suspend_us=1",
+            "energy.erase_pj=1000003",
+            "nand.erase_us=9000",
+        ],
     ] {
         let settings = collecting(&[&common, own].concat());
         let (report, _) = record(&settings, &[], &bursts(&settings, 13, 1_500));
@@ -261,14 +269,16 @@ fn the_budget_is_never_exceeded() {
 #[test]
 fn suspended_operations_keep_their_power() {
     for own in [
-        &["energy.max_active_dies=1"][..],
-        &["energy.max_active_dies=2", "nand.cache_read=true", "channel.ps_per_byte=25000"],
-        &["energy.budget_mw=360", "energy.read_mw=360"],
+        // One die alone would be suspended by reads that just arrive.
+        &["energy.max_active_dies=2"][..],
+        &["energy.max_active_dies=3", "nand.cache_read=true", "channel.ps_per_byte=25000"],
+        &["energy.budget_mw=720", "energy.read_mw=360"],
     ] {
         let suspends = ["nand.program_suspends=2", "nand.erase_suspends=2", "policy.command=rcf"];
         let settings = eight_dies(&[&suspends, own].concat());
         let (report, _) = record(&settings, &[], &bursts(&settings, 17, 1_500));
-        assert!(report.flash.suspensions > 10 && report.power.waits > 100, "{own:?}");
+        let (suspensions, waits) = (report.flash.suspensions, report.power.waits);
+        assert!(suspensions > 10 && waits > 100, "{own:?}: {suspensions} and {waits}");
     }
 }
 
@@ -301,7 +311,7 @@ fn dies_take_turns_and_the_wait_is_explained() {
         "map.store=resident",
         "nand.read_us=60",
         "energy.max_active_dies=1",
-        "ftl.stripe_order=CWDP",
+        "ftl.stripe_order=cwdp",
     ]);
     let read = |lpn| request(0, RequestOp::Read, lpn, 1);
     let (report, run) = record(&settings, &[], &[read(0), read(2), read(1)]);

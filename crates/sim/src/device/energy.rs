@@ -1,9 +1,9 @@
 //! Energy of a run: by what took it, by what for, by phase; its mean and its highest power.
 //!
-//! Operations are counted where they end (`metrics::counters`). What is there at all times (standby,
-//! controller, DRAM) is power x time from the first arrival of a phase to the end of its work, and
-//! accesses to memory are counts x energy. All sums are exact; the one division, of the power of
-//! DRAM in microwatts, is rounded down once.
+//! Operations are counted where they end (`metrics::counters`). What is there at all times
+//! (standby, controller, DRAM) is power x time from the first arrival of a phase to the end of its
+//! work, and accesses to memory are counts x energy. All sums are exact; the one division, of the
+//! power of DRAM in microwatts, is rounded down once.
 
 use super::Device;
 use super::state::Operation;
@@ -63,8 +63,7 @@ impl Device {
         }
         let keys = &self.settings.keys.energy;
         let active = self.outstanding > 0 || self.graph.live() > 0;
-        let controller =
-            if active { keys.controller_active_mw } else { keys.controller_idle_mw };
+        let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
         ((standby + controller) * 1_000).saturating_add(self.settings.dram_uw())
     }
@@ -164,7 +163,11 @@ impl Device {
     }
 
     /// Mean power over the time of all work, and the highest of a bin.
-    pub(super) fn power(&self, energy: &EnergyReport, series: Option<&SeriesReport>) -> PowerReport {
+    pub(super) fn power(
+        &self,
+        energy: &EnergyReport,
+        series: Option<&SeriesReport>,
+    ) -> PowerReport {
         let span = self.totals.work_ns();
         // The last bin may be cut short to almost nothing.
         let peak = series.and_then(|series| {
@@ -184,8 +187,7 @@ impl Device {
     /// Puts the energy of an operation that is over into the time series; it worked on this many
     /// planes.
     pub(super) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
-        self.record_array(die, operation, planes, operation.array_end, operation.array);
-        self.recorded_ns[die.index()] = 0;
+        self.record_array(die, operation, planes, operation.array_end, None);
         let transfer_mw = u128::from(self.settings.keys.energy.transfer_mw);
         let Some(series) = &mut self.series else { return };
         for (from, ns) in
@@ -197,17 +199,19 @@ impl Device {
         }
     }
 
-    /// The array of a die has worked until an instant, and done so much of its operation by then.
+    /// The array of a die has worked on its operation until an instant: to the end, or for `done`
+    /// nanoseconds in all until it was suspended.
     fn record_array(
         &mut self,
         die: DieId,
         operation: &Operation,
         planes: u64,
         until: Time,
-        done: Span,
+        done: Option<u64>,
     ) {
         let keys = &self.settings.keys.energy;
         let (op, all) = (operation.op, u128::from(operation.array.as_ns()));
+        let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
         let pages = match op {
             Op::Program => planes * u64::from(self.settings.geometry.program_pages),
             Op::Read | Op::Erase => planes,
@@ -216,14 +220,18 @@ impl Device {
             0 => u128::from(planes) * all * u128::from(keys.array_mw(op)),
             pj => u128::from(pages) * u128::from(pj),
         };
-        let before = &mut self.recorded_ns[die.index()];
-        let done = done.as_ns().max(*before);
-        let (span, last) = (Span::from_ns(done - *before), std::mem::replace(before, done));
-        let share = |ns: u64| if all == 0 { 0 } else { energy * u128::from(ns) / all };
-        if let Some(series) = &mut self.series {
-            let from = Time::from_ns(until.as_ns() - span.as_ns());
-            series.took(from, until, share(done) - share(last));
+        let Some(series) = &mut self.series else { return };
+        // Reads that run while another operation is suspended were not suspended themselves.
+        let known = series.suspended(die.index());
+        let before = if operation.suspensions > 0 { *known } else { 0 };
+        let done = done.max(before);
+        if suspends {
+            *known = done;
         }
+        let share = |ns: u64| (energy * u128::from(ns)).checked_div(all).unwrap_or(energy);
+        let earlier = if before == 0 { 0 } else { share(before) };
+        let from = Time::from_ns(until.as_ns() - (done - before));
+        series.took(from, until, share(done) - earlier);
     }
 
     /// The operation of a die is suspended: what it has done counts.
@@ -236,7 +244,7 @@ impl Device {
             planes += u64::from(device.sets[set as usize].page_units > 0);
         });
         let left = operation.array_end.since(self.now).min(operation.array);
-        let done = Span::from_ns(operation.array.as_ns() - left.as_ns());
-        self.record_array(die, operation, planes, self.now, done);
+        let done = operation.array.as_ns() - left.as_ns();
+        self.record_array(die, operation, planes, self.now, Some(done));
     }
 }

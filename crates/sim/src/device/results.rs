@@ -10,8 +10,8 @@ use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails,
-    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
+    Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
