@@ -13,6 +13,9 @@ use std::time::Instant;
 /// A target without an operating system; `flashyard-core` is checked for it where it is installed.
 const BARE_METAL: &str = "thumbv7em-none-eabihf";
 
+/// The crate outside of the workspace that adds parts to the command.
+const OWN_PARTS: &str = "--locked --manifest-path examples/own-parts/Cargo.toml --all-targets";
+
 /// How long the fuzz targets run in all.
 pub(crate) const FUZZ_SECONDS: u64 = 60;
 
@@ -27,6 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS))?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
+    ci.own_parts()?;
     // `--all-targets` leaves doc tests out and takes benchmarks in. A benchmark that is started
     // without `--bench` runs each of its cases once and measures nothing.
     ci.cargo("tests", "test --workspace --all-targets", &[])?;
@@ -63,6 +67,17 @@ impl Ci<'_> {
             crate::log(&format!("ci: no_std on {BARE_METAL} skipped: it is not installed"));
             Ok(())
         }
+    }
+
+    /// Lints the example of a user's own parts, and runs its tests: the whole command with them. It
+    /// shares the target directory, and with it the dependencies.
+    fn own_parts(&self) -> Result<()> {
+        let target = std::env::var_os("CARGO_TARGET_DIR");
+        let target = target.map_or_else(|| self.root.join("target"), |path| self.root.join(path));
+        let target = target.to_string_lossy();
+        let shared = [("CARGO_TARGET_DIR", &*target)];
+        self.cargo("own parts, clippy", &format!("clippy {OWN_PARTS} -- -D warnings"), &shared)?;
+        self.cargo("own parts", &format!("test {OWN_PARTS}"), &shared)
     }
 
     /// A step that is one cargo command; its arguments are separated by blanks.

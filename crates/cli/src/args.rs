@@ -209,12 +209,19 @@ pub(crate) enum Listing {
     Workloads,
     /// Trace formats.
     Formats,
+    /// Translation layers on a device: what their tables take, and whether it can run them.
+    Ftls,
     /// Every key with its unit, range, default and source.
     Keys,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What to list; everything but the keys where nothing is named.
+    /// What to list; everything but ftls and keys where nothing is named.
     pub(crate) what: Option<Listing>,
+    /// ftls: a preset's name or a device file; default: drs.
+    pub(crate) device: Option<String>,
+    /// ftls: sets a key of the device; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }

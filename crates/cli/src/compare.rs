@@ -6,6 +6,7 @@ use crate::inputs::{Inputs, wrong};
 use crate::output::{json, print, table};
 use crate::simulate::{Outcome, simulate};
 use anyhow::Result;
+use flashyard_sim::own::OwnParts;
 use rayon::prelude::*;
 
 /// One column of the comparison: a key and its values.
@@ -15,12 +16,12 @@ struct Axis {
 }
 
 /// Runs `flashyard compare`.
-pub(crate) fn run(args: &CompareArgs) -> Result<()> {
+pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
     let mut runs = Vec::new();
     for settings in combinations(&axes) {
         let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let inputs = Inputs::new(&args.input, &vary)?;
+        let inputs = Inputs::new(own, &args.input, &vary)?;
         if inputs.experiment().streams().any(StreamPlan::is_standard_input) {
             return Err(wrong(
                 "compare reads the workload once a run, standard input can be read only once: save it to a file",

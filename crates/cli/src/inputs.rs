@@ -10,6 +10,7 @@ use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
     ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, nearest, read_toml,
 };
+use flashyard_sim::own::OwnParts;
 use flashyard_workload::generator::BUILT_IN;
 use flashyard_workload::random::stream_seed;
 use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, WorkloadError};
@@ -29,11 +30,12 @@ pub(crate) struct AllSections {
     pub(crate) workload: Experiment,
 }
 
-impl Default for AllSections {
-    fn default() -> Self {
+impl AllSections {
+    /// Every key at its default, those of the user's own parts too.
+    pub(crate) fn new(own: OwnParts) -> Self {
         let stream = StreamPlan::built_in(DEFAULT_WORKLOAD).expect("the workload is built in");
         let workload = Experiment::of(DEFAULT_WORKLOAD, vec![stream]);
-        Self { device: DeviceKeys::default(), workload }
+        Self { device: DeviceKeys::with_own(own), workload }
     }
 }
 
@@ -72,7 +74,7 @@ enum Named {
 
 impl Inputs {
     /// Resolves the arguments; every problem of every file is reported at once.
-    pub(crate) fn new(args: &InputArgs, vary: &[String]) -> Result<Self> {
+    pub(crate) fn new(own: OwnParts, args: &InputArgs, vary: &[String]) -> Result<Self> {
         let (device, workload) = match (&args.device, &args.workload) {
             (Some(device), Some(workload)) => (device.clone(), workload.clone()),
             (Some(one), None) => match recognise(one)? {
@@ -83,7 +85,8 @@ impl Inputs {
         };
         let set = args.set.iter().map(|setting| ("--set", setting.clone()));
         let vary = vary.iter().map(|setting| ("--vary", setting.clone()));
-        let mut inputs = Self::load(&device, &workload, &set.chain(vary).collect::<Vec<_>>())?;
+        let set: Vec<_> = set.chain(vary).collect();
+        let mut inputs = Self::load(own, &device, &workload, &set)?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
@@ -97,9 +100,14 @@ impl Inputs {
 
     /// A device and a workload by name, with settings applied to both: the option that gave a
     /// setting, and `section.key=value`.
-    pub(crate) fn load(device: &str, workload: &str, set: &[(&str, String)]) -> Result<Self> {
+    pub(crate) fn load(
+        own: OwnParts,
+        device: &str,
+        workload: &str,
+        set: &[(&str, String)],
+    ) -> Result<Self> {
         let mut problems = Vec::new();
-        let mut sections = AllSections::default();
+        let mut sections = AllSections::new(own);
         read_device(device, &mut sections.device, &mut problems)?;
         sections.workload = read_workload(workload, false, &mut problems)?;
         for (option, setting) in set {

@@ -1,7 +1,9 @@
 //! `flashyard list`: what can be named.
 
-use crate::args::Listing;
-use crate::inputs::AllSections;
+mod ftls;
+
+use crate::args::{ListArgs, Listing};
+use crate::inputs::{AllSections, wrong};
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
@@ -10,20 +12,30 @@ use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
 use flashyard_sim::config::{Sections, show_value};
 use flashyard_sim::ftl::victim::VictimKeys;
+use flashyard_sim::own::{Family, OwnParts};
 use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, FormatInfo};
 
+/// A part as the registries list it: name, keys, what it is.
+type Part = (&'static str, &'static [Key], &'static str);
+
 /// Runs `flashyard list`.
-pub(crate) fn run(what: Option<Listing>) -> Result<()> {
+pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
+    if args.what == Some(Listing::Ftls) {
+        return print(&ftls::list(args, own)?);
+    }
+    if args.device.is_some() || !args.set.is_empty() {
+        return Err(wrong("list: only ftls takes a device and --set; name ftls"));
+    }
     let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
-    let wanted = what.map_or_else(|| all.to_vec(), |one| vec![one]);
-    let texts: Vec<String> = wanted.into_iter().map(list).collect();
+    let wanted = args.what.map_or_else(|| all.to_vec(), |one| vec![one]);
+    let texts: Vec<String> = wanted.into_iter().map(|what| list(what, own)).collect();
     print(&texts.join("\n"))
 }
 
-fn list(what: Listing) -> String {
+fn list(what: Listing, own: OwnParts) -> String {
     match what {
         Listing::Devices => devices(),
-        Listing::Policies => policies(),
+        Listing::Policies => policies(own),
         Listing::Workloads => lines(
             "workloads",
             BUILT_IN
@@ -37,7 +49,8 @@ fn list(what: Listing) -> String {
             let formats = FormatInfo::all().map(|format| (format.name.to_string(), format.doc));
             lines("formats", formats)
         }
-        Listing::Keys => keys(&AllSections::default()),
+        Listing::Keys => keys(&AllSections::new(own)),
+        Listing::Ftls => unreachable!("they are listed for a device"),
     }
 }
 
@@ -70,15 +83,21 @@ fn devices() -> String {
     lines("devices", rows.iter().map(|(name, title)| (name.clone(), title.as_str())))
 }
 
-fn policies() -> String {
-    let commands = PolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
-    let hosts = HostPolicyKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
-    let victims = VictimKeys::PARTS.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
-    lines("command policies (policy.command)", commands)
+/// Built-in policies and rules, and behind them the user's own.
+fn policies(own: OwnParts) -> String {
+    let rows = |built_in: &[Part], family: Option<Family>| -> Vec<(String, &'static str)> {
+        let built_in = built_in.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
+        let own = family.into_iter().flat_map(|family| own.names(family));
+        built_in.chain(own.map(|(name, doc)| (name.to_string(), doc))).collect()
+    };
+    let commands = rows(PolicyKeys::PARTS, Some(Family::CommandPolicy));
+    let hosts = rows(HostPolicyKeys::PARTS, None);
+    let victims = rows(VictimKeys::PARTS, Some(Family::VictimRule));
+    lines("command policies (policy.command)", commands.into_iter())
         + "\n"
-        + &lines("host policies (host.policy)", hosts)
+        + &lines("host policies (host.policy)", hosts.into_iter())
         + "\n"
-        + &lines("garbage collection policies (gc.policy)", victims)
+        + &lines("garbage collection policies (gc.policy)", victims.into_iter())
 }
 
 /// Every key: section by section, with unit, range, default, meaning and source.

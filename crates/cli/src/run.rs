@@ -9,14 +9,15 @@ use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::observe::Observer;
+use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
 /// Runs `flashyard run`.
-pub(crate) fn run(args: &RunArgs) -> Result<()> {
-    let inputs = Inputs::new(&args.input, &[])?;
+pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
+    let inputs = Inputs::new(own, &args.input, &[])?;
     let settings = inputs.settings()?;
     let folder = args.out.as_deref().map(Folder::create).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();

@@ -43,12 +43,21 @@ pub enum Purpose {
     /// Data and map pages moved out of a block that is erased less often than others, and the
     /// erase.
     Wear,
+    /// Valid data moved by the merges of a translation layer with log blocks, and their erases.
+    Merge,
 }
 
 impl Purpose {
     /// Every purpose, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::MapFetch, Self::MapWriteback, Self::Gc, Self::MapGc, Self::Wear];
+    pub const ALL: [Self; 7] = [
+        Self::Host,
+        Self::MapFetch,
+        Self::MapWriteback,
+        Self::Gc,
+        Self::MapGc,
+        Self::Wear,
+        Self::Merge,
+    ];
 
     /// The word reports use.
     pub const fn name(self) -> &'static str {
@@ -59,12 +68,13 @@ impl Purpose {
             Self::Gc => "gc",
             Self::MapGc => "map_gc",
             Self::Wear => "wear",
+            Self::Merge => "merge",
         }
     }
 
-    /// Whether garbage collection issued the command.
+    /// Whether garbage collection or a merge issued the command.
     pub const fn is_gc(self) -> bool {
-        matches!(self, Self::Gc | Self::MapGc | Self::Wear)
+        matches!(self, Self::Gc | Self::MapGc | Self::Wear | Self::Merge)
     }
 }
 

@@ -101,6 +101,21 @@ impl KeyValue for u64 {
     }
 }
 
+/// The keys of a part with a value each. [`keys!`](crate::keys) makes them.
+pub trait Keys: Copy + Default {
+    /// The keys, in the order in which they are declared.
+    const KEYS: &'static [Key];
+    /// Stores a checked value; returns whether there is a key of this name.
+    fn set(&mut self, name: &str, value: Value) -> bool;
+    /// The value of the key of this name.
+    fn get(&self, name: &str) -> Option<Value>;
+}
+
+crate::keys! {
+    /// For parts that have no keys.
+    pub struct NoKeys {}
+}
+
 /// Declares an enum whose variants are the words of a [`Kind::Choice`].
 #[macro_export]
 macro_rules! choice {
@@ -131,6 +146,47 @@ macro_rules! choice {
             }
             fn to_value(self) -> $crate::key::Value {
                 $crate::key::Value::Choice(self as usize)
+            }
+        }
+    };
+}
+
+/// Declares an enum as [`choice!`](crate::choice) does, with room for words that are not built in:
+/// parts of the user's own.
+#[macro_export]
+macro_rules! open_choice {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$vmeta])* $variant,)+
+            /// A part of the user's own, by its number.
+            Own(u8),
+        }
+
+        impl $name {
+            /// The words of what is built in, in the order of the variants.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            /// What is built in.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+        }
+
+        impl $crate::key::KeyValue for $name {
+            fn from_value(value: $crate::key::Value) -> Self {
+                let $crate::key::Value::Choice(index) = value else {
+                    panic!("a Choice key was given {value:?}")
+                };
+                let own = || u8::try_from(index - Self::ALL.len()).expect("at most 256 own parts");
+                Self::ALL.get(index).copied().unwrap_or_else(|| Self::Own(own()))
+            }
+            fn to_value(self) -> $crate::key::Value {
+                let built_in = || Self::ALL.iter().position(|known| *known == self);
+                $crate::key::Value::Choice(match self {
+                    Self::Own(number) => Self::ALL.len() + usize::from(number),
+                    _ => built_in().expect("every other variant is built in"),
+                })
             }
         }
     };
@@ -207,6 +263,16 @@ macro_rules! keys {
                 }
             }
         }
+
+        impl $crate::key::Keys for $name {
+            const KEYS: &'static [$crate::key::Key] = Self::KEYS;
+            fn set(&mut self, name: &str, value: $crate::key::Value) -> bool {
+                Self::set(self, name, value)
+            }
+            fn get(&self, name: &str) -> Option<$crate::key::Value> {
+                Self::get(self, name)
+            }
+        }
     };
 }
 
@@ -217,7 +283,7 @@ macro_rules! parts {
     ($name:ident $any:ident $all:ident {
         $($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $word:literal,)+
     }) => {
-        $crate::choice! {
+        $crate::open_choice! {
             /// The name of a policy.
             pub enum $name { $($(#[doc = $doc])+ $variant = $word,)+ }
         }
@@ -245,9 +311,12 @@ macro_rules! parts {
                 match policy { $($word => self.$module.get(key),)+ _ => None }
             }
 
-            /// The policy of this name with its settings.
+            /// The built-in policy of this name with its settings.
             pub const fn policy(&self, name: $name) -> $any {
-                match name { $($name::$variant => $any::$variant(self.$module),)+ }
+                match name {
+                    $($name::$variant => $any::$variant(self.$module),)+
+                    $name::Own(_) => panic!("whoever chose a part of their own makes it"),
+                }
             }
         }
     };
@@ -273,6 +342,22 @@ mod tests {
                 kind: Kind::Choice(Colour::WORDS), source: "assumed", flip: "blue", with: &[],
             },
         }
+    }
+
+    crate::open_choice! {
+        /// Two words, and more.
+        pub enum Shade { Light = "light", Dark = "dark", }
+    }
+
+    #[test]
+    fn numbers_beyond_the_built_in_words_are_own_parts() {
+        let shades =
+            [(0, Shade::Light), (1, Shade::Dark), (2, Shade::Own(0)), (257, Shade::Own(255))];
+        for (index, shade) in shades {
+            assert_eq!(Shade::from_value(Value::Choice(index)), shade);
+            assert_eq!(shade.to_value(), Value::Choice(index));
+        }
+        assert_eq!(Shade::WORDS.len(), Shade::ALL.len());
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod ftl;
 pub mod initial;
 pub mod metrics;
 pub mod observe;
+pub mod own;
 pub mod policy;
 mod random;
 pub mod report;

@@ -1,15 +1,30 @@
 //! The command policy of a run: a built-in one, dispatched statically, or a user's own.
 
-use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement};
+use crate::config::Settings;
+use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement, PolicyName};
 use flashyard_core::units::Time;
 use std::fmt;
+
+/// A user's own command policy.
+pub type OwnPolicy = Box<dyn CommandPolicy + Send>;
 
 /// A command policy.
 pub enum Policy {
     /// One of the registry.
     BuiltIn(AnyPolicy),
     /// Any other.
-    Own(Box<dyn CommandPolicy + Send>),
+    Own(OwnPolicy),
+}
+
+impl Policy {
+    /// The one that the settings name.
+    pub fn of(settings: &Settings) -> Self {
+        let keys = &settings.keys;
+        match keys.policy.command {
+            PolicyName::Own(number) => Self::Own(keys.own.command_policy(number)),
+            name => Self::BuiltIn(keys.policies.policy(name)),
+        }
+    }
 }
 
 impl CommandPolicy for Policy {

@@ -30,6 +30,8 @@ pub struct Report {
     pub flash: FlashReport,
     /// The map and its cache.
     pub map: MapReport,
+    /// The tables of the translation layer.
+    pub memory: MemoryReport,
     /// The write buffer.
     pub buffer: BufferReport,
     /// Garbage collection.
@@ -195,6 +197,19 @@ pub struct MapReport {
     pub hazard_picks: u64,
 }
 
+/// The tables of the translation layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryReport {
+    /// Bytes of the tables that are always in memory.
+    pub table_bytes: u64,
+    /// Bytes of the map cache.
+    pub cache_bytes: u64,
+    /// Bytes of the write buffer.
+    pub buffer_bytes: u64,
+    /// Entries of tables and map cache that were looked up or changed.
+    pub table_accesses: u64,
+}
+
 /// The write buffer; zeros where there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct BufferReport {
@@ -225,6 +240,8 @@ pub struct BufferReport {
 pub struct GcReport {
     /// Victims.
     pub jobs: u64,
+    /// Looks at candidates for them.
+    pub searches: u64,
     /// Their valid pages when they were chosen.
     pub valid_pages_copied: u64,
     /// Copies whose source was superseded meanwhile.
@@ -233,6 +250,21 @@ pub struct GcReport {
     pub cached_entries_updated: u64,
     /// Programs that had to wait for an erase.
     pub programs_that_waited_for_room: u64,
+    /// Merges of log blocks.
+    pub merges: MergeReport,
+}
+
+/// Merges of log blocks; zeros where there are none.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergeReport {
+    /// Log blocks that became data blocks as they were.
+    pub switch: u64,
+    /// Log blocks that were completed by copies.
+    pub partial: u64,
+    /// Data blocks that were gathered into a free block.
+    pub full: u64,
+    /// Log blocks that were erased without a valid page.
+    pub dead: u64,
 }
 
 /// Energy in picojoules; attributed + unattributed = total = the sum over each axis.

@@ -84,6 +84,7 @@ fn controller_and_dram_are_power_times_time() {
         "energy.dram=low_power",
         "energy.dram_bytes=100000000",
         "energy.standby_mw=2",
+        "energy.search_pj=50",
         "gc.timing=background",
         "gc.idle_us=100",
         "nand.erase_us=500",
@@ -99,8 +100,9 @@ fn controller_and_dram_are_power_times_time() {
     assert_eq!(report.power.span_ns, span);
     assert!(busy < span, "the device was idle for a while");
     assert_eq!(resource(&report, "controller"), busy * 210 + (span - busy) * 70);
-    let pages: u64 = run.requests.iter().map(|done| u64::from(done.pages)).sum();
-    assert_eq!(resource(&report, "dram"), span * 2 * 100 + pages * 1_500);
+    let accesses = report.memory.table_accesses;
+    assert_eq!(resource(&report, "dram"), span * 2 * 100 + accesses * 1_500);
+    assert_eq!(resource(&report, "search"), report.gc.searches * 50);
     assert_eq!(resource(&report, "standby"), span * 2 * 4);
     let energy = &report.energy_pj;
     assert!(energy.by_phase.values().all(|&pj| pj > 0), "{:?}", energy.by_phase);

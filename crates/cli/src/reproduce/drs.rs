@@ -6,6 +6,7 @@ use crate::args::ReproduceArgs;
 use crate::output::{print, remark, table};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings};
+use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use indicatif::ParallelProgressIterator;
 use rayon::prelude::*;
@@ -74,12 +75,12 @@ pub(super) fn ratio(ratio: f64) -> String {
 }
 
 /// Runs the study and prints it.
-pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
+pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     if let Some(twins) = args.twins {
-        return super::twins::run(args, twins);
+        return super::twins::run(args, own, twins);
     }
     let study = Study::parse(FILE)?;
-    let (device, keys) = study.device(args)?;
+    let (device, keys) = study.device(args, own)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
     let loaded = study.load(args.traces.as_deref(), capacity)?;
     let results = simulate_all(study, &keys, &loaded, args.check)?;

@@ -7,10 +7,11 @@ mod twins;
 
 use crate::args::{ReproduceArgs, Study};
 use anyhow::Result;
+use flashyard_sim::own::OwnParts;
 
 /// Runs `flashyard reproduce`.
-pub(crate) fn run(args: &ReproduceArgs) -> Result<()> {
+pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     match args.study {
-        Study::Drs => drs::run(args),
+        Study::Drs => drs::run(args, own),
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, RunError};
+use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
@@ -65,7 +66,11 @@ impl Study {
     }
 
     /// The study's device with the settings of the command line.
-    pub(crate) fn device(&self, args: &ReproduceArgs) -> Result<(String, DeviceKeys)> {
+    pub(crate) fn device(
+        &self,
+        args: &ReproduceArgs,
+        own: OwnParts,
+    ) -> Result<(String, DeviceKeys)> {
         let name = args.device.clone().unwrap_or_else(|| self.device.clone());
         for setting in &args.set {
             let swept =
@@ -75,7 +80,7 @@ impl Study {
             }
         }
         let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let inputs = Inputs::load(&name, &self.workload[0].built_in, &set)?;
+        let inputs = Inputs::load(own, &name, &self.workload[0].built_in, &set)?;
         inputs.settings()?;
         Ok((name, inputs.sections.device))
     }
@@ -102,7 +107,7 @@ impl Study {
     }
 
     fn load_one(&self, row: &WorkloadRow, dir: Option<&Path>, capacity: u64) -> Result<Loaded> {
-        let mut inputs = Inputs::load(&self.device, &row.built_in, &[])?;
+        let mut inputs = Inputs::load(OwnParts::default(), &self.device, &row.built_in, &[])?;
         if let Some(path) = dir.and_then(|dir| find(dir, &row.trace)) {
             let mut problems = Vec::new();
             for setting in self.settings.iter().chain(&row.settings) {

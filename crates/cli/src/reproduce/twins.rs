@@ -8,6 +8,7 @@ use crate::output::{json, print, table};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
+use flashyard_sim::own::OwnParts;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,12 +18,12 @@ use std::sync::Arc;
 const TIE: f64 = 0.02;
 
 /// Fits each workload, runs it and its twins, and prints both.
-pub(crate) fn run(args: &ReproduceArgs, twins: u64) -> Result<()> {
+pub(crate) fn run(args: &ReproduceArgs, own: OwnParts, twins: u64) -> Result<()> {
     if twins == 0 {
         return Err(wrong("--twins 0: at least one twin of each workload is needed"));
     }
     let study = Study::parse(FILE)?;
-    let (device, keys) = study.device(args)?;
+    let (device, keys) = study.device(args, own)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
     let loaded = study.load(args.traces.as_deref(), capacity)?;
     let profiles = loaded.iter().map(fitted).collect::<Result<Vec<_>>>()?;

@@ -9,6 +9,7 @@ use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::nearest;
+use flashyard_sim::own::OwnParts;
 use flashyard_sim::stream::Pacing;
 use flashyard_workload::RequestSource;
 use flashyard_workload::format::FormatInfo;
@@ -26,7 +27,7 @@ const BINARY_EXTENSION: &str = "fyt";
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// Runs `flashyard trace convert`.
-pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
+pub(crate) fn convert(args: &TraceConvertArgs, own: OwnParts) -> Result<()> {
     let (workloads, out) = match &args.names[..] {
         [workloads @ .., out] if !workloads.is_empty() => (workloads, out.as_str()),
         names => {
@@ -36,13 +37,13 @@ pub(crate) fn convert(args: &TraceConvertArgs) -> Result<()> {
     };
     let (packing, stem) = if out == "-" { (Packing::Plain, out) } else { Packing::of(out) };
     let name = if out == "-" { "standard output" } else { out };
-    let own = args.to.as_deref().and_then(|to| TraceWriter::described(name, to, args.lossy));
-    let writer = match own {
+    let described = args.to.as_deref().and_then(|to| TraceWriter::described(name, to, args.lossy));
+    let writer = match described {
         Some(writer) => writer,
         None => TraceWriter::new(name, format_of(args.to.as_deref(), out, stem)?, args.lossy),
     };
     let mut writer = writer.map_err(|error| workload_error(&error))?;
-    let work = Work::open(args, workloads, out)?;
+    let work = Work::open(args, own, workloads, out)?;
     let written = if out == "-" {
         let sink = Counted { sink: std::io::stdout().lock(), bytes: 0 };
         match write(work, &mut writer, Packer::new(packing, sink)) {
@@ -113,8 +114,13 @@ enum Requests {
 }
 
 impl Work {
-    fn open(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Self> {
-        let inputs = load(args, workloads, out)?;
+    fn open(
+        args: &TraceConvertArgs,
+        own: OwnParts,
+        workloads: &[String],
+        out: &str,
+    ) -> Result<Self> {
+        let inputs = load(args, own, workloads, out)?;
         let open = |inputs: &Inputs| {
             let capacity = match args.device {
                 Some(_) => Some(inputs.settings()?.capacity_sectors()),
@@ -183,12 +189,17 @@ impl Work {
 }
 
 /// The workloads that are named, each with its seed.
-fn load(args: &TraceConvertArgs, workloads: &[String], out: &str) -> Result<Vec<Inputs>> {
+fn load(
+    args: &TraceConvertArgs,
+    own: OwnParts,
+    workloads: &[String],
+    out: &str,
+) -> Result<Vec<Inputs>> {
     check_settings(&args.set)?;
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
     let mut all = Vec::new();
     for (number, workload) in workloads.iter().enumerate() {
-        let mut inputs = load_one(device, workload, &args.set)?;
+        let mut inputs = load_one(own, device, workload, &args.set)?;
         refuse_output(&inputs, out)?;
         inputs.set_seed(stream_seed(args.seed.unwrap_or(DEFAULT_SEED), number as u64));
         all.push(inputs);

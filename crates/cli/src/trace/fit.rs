@@ -7,6 +7,7 @@ use crate::output::{WholeFile, print, remark, table};
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;
+use flashyard_sim::own::OwnParts;
 use flashyard_workload::info::{Figure, Info};
 use flashyard_workload::profile::{Fitter, MAX_SPAN_SECTORS, Profile, ProfileKeys, Twin};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
@@ -22,7 +23,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
         return Err(wrong(&format!("--out {out}: a workload file's name ends in .toml")));
     }
     check_settings(&args.set)?;
-    let mut inputs = load(DEFAULT_DEVICE, &args.workload, &args.set)?;
+    let mut inputs = load(OwnParts::default(), DEFAULT_DEVICE, &args.workload, &args.set)?;
     refuse_output(&inputs, &out)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);

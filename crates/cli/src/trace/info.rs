@@ -6,6 +6,7 @@ use crate::inputs::{Inputs, workload_error, wrong};
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;
+use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use flashyard_workload::info::{Figure, Info, compare};
 use serde_json::{Value, json};
@@ -52,7 +53,10 @@ fn side_by_side((a, b): (Figure, Figure)) -> Value {
 /// The settings that each of two workloads gets: a setting of a section that only one of them has
 /// is for that one; any other is for both, who say what is wrong with it.
 fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
-    let workloads = [load(DEFAULT_DEVICE, names[0], &[])?, load(DEFAULT_DEVICE, names[1], &[])?];
+    let workloads = [
+        load(OwnParts::default(), DEFAULT_DEVICE, names[0], &[])?,
+        load(OwnParts::default(), DEFAULT_DEVICE, names[1], &[])?,
+    ];
     let takes = |workload: &Inputs, setting: &str| {
         let path = setting.split('=').next().unwrap_or_default().trim();
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
@@ -91,7 +95,7 @@ impl Found {
 }
 
 fn collect(workload: &str, set: &[String]) -> Result<Found> {
-    let mut source = load(DEFAULT_DEVICE, workload, set)?.open(None)?;
+    let mut source = load(OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     Ok(Found { info, changes: source.notes() })
 }

@@ -12,6 +12,7 @@ use crate::experiment::Origin;
 use crate::inputs::{Inputs, wrong};
 use crate::workload_file::ORIGINS;
 use anyhow::Result;
+use flashyard_sim::own::OwnParts;
 
 /// Refuses settings of anything but workloads.
 fn check_settings(set: &[String]) -> Result<()> {
@@ -26,9 +27,9 @@ fn check_settings(set: &[String]) -> Result<()> {
 }
 
 /// A workload for a device of this name, with settings applied.
-fn load(device: &str, workload: &str, set: &[String]) -> Result<Inputs> {
+fn load(own: OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Inputs> {
     let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
-    Inputs::load(device, workload, &set)
+    Inputs::load(own, device, workload, &set)
 }
 
 /// Refuses to write over what is read.

@@ -5,8 +5,9 @@
 //! translation; version 0 is the initial contents.
 
 mod buffer;
+mod map;
 
-use crate::config::Settings;
+use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
@@ -60,6 +61,10 @@ pub struct Checker {
     register: Vec<bool>,
     suspended: Vec<Option<Op>>,
     cache_read: bool,
+    /// In which order pages of a block are programmed, and a bit a page that has been, where that
+    /// is not one after the other.
+    order: ProgramOrder,
+    programmed: Vec<u64>,
     /// Whether each die's array is at work, suspended or not, and how many may be.
     drawing: Vec<bool>,
     most_drawing: usize,
@@ -70,6 +75,8 @@ pub struct Checker {
     asked: BTreeMap<u64, Asked>,
     /// The write buffer's side of this account.
     buffer: buffer::BufferAccount,
+    /// That of a map on flash.
+    map: map::MapAccount,
     entered: u64,
     last_time: Time,
 }
@@ -91,6 +98,11 @@ impl Checker {
             register: vec![false; geometry.dies() as usize],
             suspended: vec![None; geometry.dies() as usize],
             cache_read: settings.keys.nand.cache_read,
+            order: settings.keys.nand.program_order,
+            programmed: match settings.keys.nand.program_order {
+                ProgramOrder::Sequential => Vec::new(),
+                _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
+            },
             drawing: vec![false; geometry.dies() as usize],
             most_drawing: match settings.keys.energy.max_active_dies {
                 0 => usize::MAX,
@@ -100,6 +112,10 @@ impl Checker {
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
             buffer: buffer::BufferAccount::default(),
+            map: map::MapAccount::new(
+                if settings.map_pages > 0 { units } else { 0 },
+                settings.keys.map.hazards == MapHazards::Order,
+            ),
             entered: 0,
             last_time: Time::ZERO,
         }
@@ -113,8 +129,33 @@ impl Checker {
             }
         }
         for (index, next) in self.next_unit.iter_mut().enumerate() {
-            *next = map.blocks.written_units(BlockId::from_index(index));
+            let block = BlockId::from_index(index);
+            *next = map.blocks.written_units(block);
+            for unit in 0..*next {
+                let unit = self.geometry.unit_of(block, unit).index();
+                if let Some(word) = self.programmed.get_mut(unit / 64) {
+                    *word |= 1 << (unit % 64);
+                }
+            }
         }
+    }
+
+    /// Takes over which pages have been programmed, where that is not what comes first in a block.
+    pub fn adopt_pages(&mut self, written: &[u64]) {
+        let words = self.programmed.len();
+        self.programmed.copy_from_slice(&written[..words]);
+        for unit in 0..self.contents.len() {
+            if self.programmed.is_empty() || !self.is_programmed(unit) {
+                continue;
+            }
+            let ppn = Ppn::from_index(unit);
+            let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+            *next = self.geometry.unit_in_block(ppn) + 1;
+        }
+    }
+
+    fn is_programmed(&self, unit: usize) -> bool {
+        self.programmed[unit / 64] & (1 << (unit % 64)) != 0
     }
 
     /// Takes over which blocks are bad from the start or worn out.
@@ -164,6 +205,7 @@ impl Checker {
         assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
             *latest = entry;
+            self.entry_changed(lpn);
         }
     }
 
@@ -219,6 +261,17 @@ impl Checker {
 
     fn program(&mut self, ppn: Ppn) {
         let unit = self.geometry.unit_in_block(ppn);
+        if self.order != ProgramOrder::Sequential {
+            let index = ppn.index();
+            assert!(!self.is_programmed(index), "{ppn:?} is programmed twice");
+            self.programmed[index / 64] |= 1 << (index % 64);
+            let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+            assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
+            let upwards = self.order == ProgramOrder::Ascending;
+            assert!(!upwards || unit >= *next, "programmed downwards: {ppn:?}");
+            *next = (*next).max(unit + 1);
+            return;
+        }
         let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
         assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
         if unit.is_multiple_of(self.geometry.program_units()) {
@@ -235,7 +288,9 @@ impl Checker {
         let version = match ppn.zip(block) {
             Some((ppn, block)) => {
                 let written = self.next_unit[block.index()];
-                let holds = written != WORN_OUT && self.geometry.unit_in_block(ppn) < written;
+                let holds = written != WORN_OUT
+                    && self.geometry.unit_in_block(ppn) < written
+                    && (self.programmed.is_empty() || self.is_programmed(ppn.index()));
                 assert!(holds, "{ppn:?} is read but erased");
                 self.contents[ppn.index()]
             }
@@ -345,8 +400,15 @@ impl Checker {
     pub fn erased(&mut self, block: BlockId) {
         let units = self.geometry.units_per_block();
         let written = self.next_unit[block.index()].next_multiple_of(self.geometry.program_units());
-        assert_eq!(written, units, "{block:?} was erased before it was full");
+        if self.order == ProgramOrder::Sequential {
+            assert_eq!(written, units, "{block:?} was erased before it was full");
+        }
         for unit in 0..units {
+            if let Some(word) =
+                self.programmed.get_mut(self.geometry.unit_of(block, unit).index() / 64)
+            {
+                *word &= !(1 << (self.geometry.unit_of(block, unit).index() % 64));
+            }
             self.contents[self.geometry.unit_of(block, unit).index()] = 0;
         }
         self.next_unit[block.index()] = 0;

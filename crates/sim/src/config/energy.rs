@@ -1,7 +1,8 @@
 //! The section `[energy]`: what operations, the channel, the controller and its memory take, the
 //! published parts by name, and the power budget.
 
-use super::{DeviceKeys, MapStore, Settings};
+use super::{DeviceKeys, Settings};
+use crate::ftl::memory::Footprint;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
@@ -166,11 +167,10 @@ keys! {
             source: "assumed: NAND alone, as Lee et al., IEEE Access 2021",
             flip: "sdram", with: &[],
         },
-        /// Size of the DRAM. 0: what the mapping tables need, or the map cache and the write
-        /// buffer.
+        /// Size of the DRAM. 0: what the tables, the map cache and the write buffer need.
         dram_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1 << 44),
-            source: "Park et al. 2011, section on memory: DRAM for the tables",
+            source: "Park et al. 2011: DRAM for the tables",
             flip: "134217728", with: &["energy.dram=sdram"],
         },
         /// Size of a DRAM chip.
@@ -191,8 +191,8 @@ keys! {
             source: "Park et al. 2011: whole chips",
             flip: "bytes", with: &["energy.dram=sdram"],
         },
-        /// Energy of an access to the mapping tables, one a page access that is translated. 0: as
-        /// `dram`.
+        /// Energy of an access to a table or the map cache: an entry that is looked up or changed.
+        /// 0: as `dram`.
         dram_access_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000),
             source: "Park et al. 2011: some 30 mW; for 50 ns, assumed",
@@ -217,6 +217,12 @@ keys! {
             kind: Kind::count("fJ", 0, 1_000_000_000),
             source: "Lee et al., ISCA 2009: array and row buffer",
             flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Energy of a look at one candidate in a search for a victim.
+        search_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000),
+            source: "assumed: none; Park et al. 2011 count searches and give no number",
+            flip: "50", with: &["@full"],
         },
         /// The most dies whose arrays are at work at once. 0: all.
         max_active_dies: u64 = 0 => {
@@ -285,21 +291,18 @@ impl EnergyKeys {
 }
 
 impl Settings {
-    /// Bytes of the mapping tables, or of the map cache, and of the write buffer in DRAM.
+    /// Bytes of the mapping tables, the map cache and the write buffer in DRAM.
     pub fn dram_bytes(&self) -> u64 {
         let keys = &self.keys;
         if keys.energy.dram_bytes > 0 {
             return keys.energy.dram_bytes;
         }
-        let map = match keys.map.store {
-            MapStore::Resident => u64::from(self.exported_units) * keys.map.entry_bytes,
-            MapStore::LineCache => keys.map.cache_bytes,
-        };
+        let map = Footprint::of(self);
         let buffer = match keys.energy.buffer_memory {
             BufferMemory::Pram => 0,
             BufferMemory::Dram | BufferMemory::None => keys.buffer.bytes,
         };
-        map + buffer
+        map.tables + map.cache + buffer
     }
 
     /// Power of the DRAM at all times, in microwatts.

@@ -4,9 +4,12 @@ use super::buffer::BufferKeys;
 use super::energy::EnergyKeys;
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
+use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::onfi::OnfiInterface;
+use crate::ftl::log::{SchemeKeys, SchemeName};
 use crate::ftl::victim::VictimKeys;
+use crate::own::{OwnKeys, OwnParts};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
@@ -79,6 +82,18 @@ choice! {
         /// Several, at the same page of their blocks.
         SamePage = "same_page",
         /// Several, anywhere.
+        Any = "any",
+    }
+}
+
+choice! {
+    /// In which order the pages of a block may be programmed.
+    pub enum ProgramOrder {
+        /// One after the other, none left out.
+        Sequential = "sequential",
+        /// Upwards; pages may be left out.
+        Ascending = "ascending",
+        /// Any, as on small blocks of SLC.
         Any = "any",
     }
 }
@@ -201,6 +216,13 @@ keys! {
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
         },
+        /// In which order the pages of a block may be programmed; schemes with log blocks
+        /// (`ftl.scheme`) leave pages out.
+        program_order: ProgramOrder = ProgramOrder::Sequential => {
+            kind: Kind::Choice(ProgramOrder::WORDS),
+            source: "ONFI 4.2: in order; Park et al. 2011 simulate 2 kB pages of SLC, which may be programmed in any",
+            flip: "ascending", with: &["@log"],
+        },
         /// Blocks that are bad from the start, of every hundred; as many on each plane, rounded up.
         factory_bad_percent: u64 = 0 => {
             kind: Kind::percent(0, 500_000),
@@ -262,6 +284,8 @@ choice! {
     pub enum MapStore {
         /// On flash, behind a cache of lines of consecutive entries.
         LineCache = "line_cache",
+        /// On flash, behind a cached mapping table of single entries, as DFTL.
+        Cmt = "cmt",
         /// In memory as a whole: every translation is a hit.
         Resident = "resident",
     }
@@ -277,6 +301,30 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of an entry whose data garbage collection moves.
+    pub enum MovedEntries {
+        /// A cached one is dirty; the map page of another is rewritten, behind its pending writes.
+        Dirty = "dirty",
+        /// It is part of a pending write of its map page whose program has not begun, whatever it
+        /// is; else as `dirty`.
+        Join = "join",
+        /// As `join`; but of a write that waits for the room which this collection makes, only
+        /// what is cached or evicted by it is part, and what it will fetch is not cached yet.
+        JoinCached = "join_cached",
+    }
+}
+
+choice! {
+    /// In which order garbage collection rewrites map pages.
+    pub enum RewriteOrder {
+        /// Of their numbers.
+        Page = "page",
+        /// Of the first unit of each that was moved.
+        Moved = "moved",
+    }
+}
+
 keys! {
     /// Keys of `[map]`.
     pub struct MapKeys {
@@ -286,7 +334,8 @@ keys! {
             source: "Lee et al., IEEE Access 2021",
             flip: "resident", with: &[],
         },
-        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line).
+        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line), of a
+        /// `cmt` entries = cache_bytes / cached_entry_bytes.
         cache_bytes: u64 = 1_024 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "Lee et al., IEEE Access 2021: 1 kB",
@@ -321,6 +370,43 @@ keys! {
             kind: Kind::Choice(MapHazards::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
             flip: "ignore", with: &[],
+        },
+        /// Bytes of an entry in a `cmt`: logical and physical page.
+        cached_entry_bytes: u64 = 8 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Gupta et al., ASPLOS 2009: 4 and 4 bytes",
+            flip: "16", with: &["map.store=cmt"],
+        },
+        /// Share of the entries of a `cmt` that is kept for those that were hit; 0: plain LRU.
+        protected_percent: u64 = 800_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
+            flip: "0", with: &["map.store=cmt"],
+        },
+        /// Whether the entry of moved data is only updated where it is cached; else its map page
+        /// is rewritten all the same.
+        lazy_copying: bool = true => {
+            kind: Kind::Bool,
+            source: "Gupta et al., ASPLOS 2009",
+            flip: "false", with: &["@full"],
+        },
+        /// What becomes of an entry whose data garbage collection moves.
+        moved_entries: MovedEntries = MovedEntries::Dirty => {
+            kind: Kind::Choice(MovedEntries::WORDS),
+            source: "assumed; Gupta et al., ASPLOS 2009, collect during an eviction: join_cached",
+            flip: "join", with: &["@full"],
+        },
+        /// In which order garbage collection rewrites map pages.
+        rewrite_order: RewriteOrder = RewriteOrder::Page => {
+            kind: Kind::Choice(RewriteOrder::WORDS),
+            source: "assumed",
+            flip: "moved", with: &["@full"],
+        },
+        /// What reading a map page costs that was never written.
+        unwritten_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
         },
     }
 }
@@ -443,6 +529,26 @@ choice! {
 keys! {
     /// Keys of `[ftl]`.
     pub struct FtlKeys {
+        /// How logical pages are mapped to physical ones. Each scheme's own keys are in
+        /// `[ftl.NAME]`.
+        scheme: SchemeName = SchemeName::Page => {
+            kind: Kind::Choice(SchemeName::WORDS),
+            source: "Lee et al., IEEE Access 2021: pages are mapped",
+            flip: "block", with: &["@log"],
+        },
+        /// Whether a write waits for all merges that were planned before it and, where its scheme
+        /// merges behind it, for those; else only for the erase of the block that it goes to.
+        merge_first: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges into the response that triggers them",
+            flip: "true", with: &["@log"],
+        },
+        /// Whether every log block is merged after the last request.
+        finish: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges after finishing workloads too",
+            flip: "true", with: &["@log"],
+        },
         /// Bytes of a mapping unit, a whole share of a page; 0: a page.
         mapping_unit_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1_048_576),
@@ -475,6 +581,13 @@ keys! {
             kind: Kind::count("blocks", 0, 8),
             source: "assumed: copied data is colder than host data",
             flip: "2", with: &["@full"],
+        },
+        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
+        /// written back.
+        map_generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 1),
+            source: "assumed: as for data",
+            flip: "0", with: &["@full"],
         },
         /// What a write of a part of a mapping unit costs.
         partial_write: PartialWrite = PartialWrite::Ignore => {
@@ -550,6 +663,13 @@ keys! {
     }
 }
 
+impl DeviceKeys {
+    /// Every key at its default; names and keys of these parts are known too.
+    pub fn with_own(parts: OwnParts) -> Self {
+        Self { own: OwnKeys::new(parts), ..Self::default() }
+    }
+}
+
 /// A set of sections that a file or a command line can assign keys of.
 pub trait Sections {
     /// Every section: its name, its keys and a line about it.
@@ -572,6 +692,10 @@ macro_rules! device_keys {
             pub host_policies: HostPolicyKeys,
             /// The keys of every rule for victims.
             pub victims: VictimKeys,
+            /// The keys of every mapping scheme.
+            pub schemes: SchemeKeys,
+            /// The user's own parts and their keys.
+            pub own: OwnKeys,
         }
 
         impl Sections for DeviceKeys {
@@ -584,34 +708,40 @@ macro_rules! device_keys {
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
                 let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
                 let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
+                let parts = parts.chain(SchemeKeys::PARTS.iter().map(|part| ("ftl", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {
                     (format!("{family}.{name}"), *keys, *doc)
                 }));
+                self.own.add_to(&mut all);
                 all
             }
 
             fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
                     Some(("gc", name)) => self.victims.set(name, key, value),
+                    Some(("ftl", name)) => self.schemes.set(name, key, value),
                     _ => match section {
                         $(stringify!($field) => self.$field.set(key, value),)+
                         _ => false,
                     },
-                }
+                };
+                built_in || self.own.set(section, key, value)
             }
 
             fn get(&self, section: &str, key: &str) -> Option<Value> {
-                match section.split_once('.') {
+                let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
                     Some(("gc", name)) => self.victims.get(name, key),
+                    Some(("ftl", name)) => self.schemes.get(name, key),
                     _ => match section {
                         $(stringify!($field) => self.$field.get(key),)+
                         _ => None,
                     },
-                }
+                };
+                built_in.or_else(|| self.own.get(section, key))
             }
         }
     };
@@ -648,6 +778,8 @@ device_keys! {
     wear: WearKeys,
     /// What the device holds when the run starts.
     state: StateKeys,
+    /// How tables are laid out in memory.
+    memory: MemoryKeys,
     /// What is recorded.
     metrics: MetricsKeys,
 }

@@ -347,6 +347,7 @@ impl Device {
             if let Some(checker) = &mut self.checker {
                 checker.touched(plane, op, ppn, read);
             }
+            self.show_map_write(at);
             at = next;
         }
     }

@@ -11,6 +11,7 @@
 //! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
+mod ahead;
 mod array;
 mod buffer;
 mod channel;
@@ -23,18 +24,25 @@ mod finish;
 mod gather;
 mod host;
 mod issue;
+mod layered;
+mod memory;
+mod merge;
 mod phase;
 mod power;
+mod remap;
 mod results;
 mod save;
 mod state;
 mod timers;
 mod translate;
+mod upkeep;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, Settings};
-use crate::ftl::line_cache::LineCache;
+use crate::config::{Acknowledge, InitialState, Settings};
+use crate::ftl::layer::Shape;
+use crate::ftl::log::AnyLayer;
+use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -54,11 +62,14 @@ use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{ChannelId, DieId, Lpn, MapPage, PlaneId, Span, Time};
 use host::Host;
+use layered::Layered;
+pub(crate) use layered::shape as plane_shape;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
+pub use upkeep::Upkeep;
 use usage::Usage;
 pub use usage::{Share, Utilisation};
 
@@ -91,7 +102,7 @@ struct Die {
 struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
-    moved: Vec<(MapPage, Lpn)>,
+    moved: Vec<remap::Moved>,
     /// The request whose program last took a free block, and its order.
     drawer: (u32, u64),
     /// Whether programs wait for the erase of the job, and how many erases gave a host write no
@@ -115,8 +126,10 @@ pub struct Device {
     checker: Option<Box<Checker>>,
     now: Time,
     map: PageMap,
-    cache: Option<LineCache>,
+    cache: Option<MapCache>,
     buffer: Option<Box<buffer::Staging>>,
+    /// Where pages are chosen by translation layers.
+    layered: Option<Box<Layered>>,
     dies: Vec<Die>,
     planes: Vec<Plane>,
     /// Whether one operation may serve several commands.
@@ -127,6 +140,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// Free blocks of each plane when the first phase began.
+    free_at_start: Vec<u32>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -203,12 +218,22 @@ type Events = Agenda<Vec<Slot>>;
 impl Device {
     /// A device in its initial state, with the command policy that its settings name.
     pub fn new(settings: &Settings) -> Self {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::with_policy(settings, Policy::BuiltIn(policy))
+        Self::with_policy(settings, Policy::of(settings))
     }
 
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
+        let scheme = settings.keys.schemes.policy(settings.keys.ftl.scheme);
+        Self::with_parts(settings, policy, &mut |shape| scheme.layer(shape))
+    }
+
+    /// A device in its initial state, with this command policy; `make` makes the translation layer
+    /// of a plane, where there are any.
+    fn with_parts(
+        settings: &Settings,
+        policy: Policy,
+        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+    ) -> Self {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
@@ -221,8 +246,9 @@ impl Device {
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
-            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
+            layered: Layered::new(settings, make),
             dies: (0..dies)
                 .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
                 .collect(),
@@ -231,6 +257,7 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
+            free_at_start: Vec::new(),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
@@ -275,7 +302,10 @@ impl Device {
             restored: false,
             made: initial::device::Made::default(),
         };
-        device.made = initial::device::make(settings, &mut device.map);
+        match &mut device.layered {
+            Some(layered) => layered.make_initial(settings, &mut device.map),
+            None => device.made = initial::device::make(settings, &mut device.map),
+        }
         device
     }
 
@@ -291,6 +321,9 @@ impl Device {
         let mut checker = Box::new(Checker::new(&self.settings));
         if self.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
+            if let Some(layered) = &self.layered {
+                checker.adopt_pages(&layered.written);
+            }
             checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
         checker.adopt_bad_blocks(&self.map);
@@ -469,7 +502,9 @@ impl Device {
     fn is_urgent(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
         u64::from(self.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
-            || (!gc.preemptible && self.planes[plane.index()].job.is_some())
+            || (!gc.preemptible
+                && (self.planes[plane.index()].job.is_some()
+                    || self.layered.as_ref().is_some_and(|layered| layered.is_busy(plane))))
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.

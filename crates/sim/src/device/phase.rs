@@ -4,6 +4,7 @@
 use super::results::Totals;
 use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -125,6 +126,7 @@ struct Before {
     programmed: u128,
     written: u64,
     cleaned: u64,
+    merges: MergeCounts,
 }
 
 /// Finds out when write amplification has settled.
@@ -182,28 +184,21 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
+        let ahead = self.may_run_ahead();
         loop {
-            let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let now = event.min(self.host.timers.next()).min(run.due).min(again).min(self.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.idle.due);
+            let (mut event, number) = self.events.first();
+            if ahead && event < others {
+                self.run_ahead(number, others);
+                event = self.events.first().0;
+            }
+            let now = event.min(others);
             if now == Time::MAX {
                 break;
             }
             assert!(now >= self.now, "time runs backwards");
-            self.record_until(now);
-            if self.outstanding == 0 {
-                self.rest_until(now);
-            }
-            self.now = now;
-            let dies = self.settings.geometry.dies();
-            loop {
-                let (at, number) = self.events.first();
-                if at != now || number >= dies {
-                    break;
-                }
-                self.die_event(DieId::new(number));
-            }
-            self.timers_go_off();
+            self.advance(now);
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
             }
@@ -221,13 +216,32 @@ impl Device {
         self.end(run).map_err(RunError::Sim)
     }
 
+    /// The next instant at which something happens has come: dies, then timers.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.record_until(now);
+        if self.outstanding == 0 {
+            self.rest_until(now);
+        }
+        self.now = now;
+        let dies = self.settings.geometry.dies();
+        loop {
+            let (at, number) = self.events.first();
+            if at != now || number >= dies {
+                break;
+            }
+            self.die_event(DieId::new(number));
+        }
+        self.timers_go_off();
+    }
+
     fn begin<'a, E>(
         &mut self,
         keys: &PhaseKeys,
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        self.note_free();
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -252,6 +266,7 @@ impl Device {
                 programmed: self.programmed_bytes(),
                 written: self.totals.written_bytes(),
                 cleaned,
+                merges: self.layer_counts(),
             },
             kept,
             usage: self.usage(),
@@ -361,6 +376,7 @@ impl Device {
             self.planes.iter().all(|plane| plane.job.is_none()),
             "a block is left half collected"
         );
+        self.see_accesses();
         let written = self.totals.written_bytes() - run.before.written;
         let programmed = self.programmed_bytes() - run.before.programmed;
         let index = self.phases.len() as u64;
@@ -375,8 +391,12 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+            let merges = self.layer_counts().since(&run.before.merges);
+            if let Some(layered) = &mut self.layered {
+                layered.unmeasured = layered.unmeasured.plus(&merges);
+            }
         } else if let Some(until) = &run.usage_until {
             self.measured.add(&run.usage, until);
         }

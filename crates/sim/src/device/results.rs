@@ -2,22 +2,25 @@
 
 use super::energy::EnergyTotals;
 use super::finish::queue_wait;
+use super::memory::TableTotals;
 use super::state::Pending;
+use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::config::MultiPlane;
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails, Throughput,
-    Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
+    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::{PlaneId, Span, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -64,9 +67,11 @@ pub(super) struct Totals {
     pub(super) attributed: Tally,
     pub(super) unattributed: Tally,
     pub(super) map: MapTotals,
+    pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
     pub(super) energy: EnergyTotals,
     pub(super) gc_jobs: u64,
+    pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
@@ -85,6 +90,8 @@ pub(super) struct Totals {
     pub(super) last_arrival: Time,
     /// Of the current phase.
     phase_first: Option<Time>,
+    /// Whether work goes on between phases, or after the last one.
+    keeps_up: bool,
     last_completion: Time,
     spans: Spans,
     /// Lines of the map cache that were cleaned in phases that do not count.
@@ -121,12 +128,13 @@ saved!(BufferTotals {
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, buffer, gc_jobs,
+    latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, energy, suspensions, padded_units, partial_writes_read,
-} skip { phase_first, stream_places });
+} skip { phase_first, keeps_up, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
@@ -138,9 +146,11 @@ impl Default for Totals {
             attributed: Tally::default(),
             unattributed: Tally::default(),
             map: MapTotals::default(),
+            tables: TableTotals::default(),
             buffer: BufferTotals::default(),
             energy: EnergyTotals::default(),
             gc_jobs: 0,
+            gc_searches: 0,
             wear_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
@@ -158,6 +168,7 @@ impl Default for Totals {
             first_arrival: None,
             last_arrival: Time::ZERO,
             phase_first: None,
+            keeps_up: false,
             last_completion: Time::ZERO,
             spans: Spans::default(),
             unmeasured_cleaned: 0,
@@ -195,9 +206,20 @@ impl Totals {
         makespan
     }
 
-    /// Whether a request of the current phase has arrived.
+    /// Upkeep begins: its time counts as that of phases does.
+    pub(super) const fn begin_upkeep(&mut self) {
+        self.keeps_up = true;
+    }
+
+    /// Upkeep is over and took so long.
+    pub(super) const fn end_upkeep(&mut self, span: Span) {
+        self.keeps_up = false;
+        self.spans.work += span.as_ns();
+    }
+
+    /// Whether a request of the current phase has arrived, or upkeep is under way.
     pub(super) const fn has_begun(&self) -> bool {
-        self.phase_first.is_some()
+        self.phase_first.is_some() || self.keeps_up
     }
 
     /// Time from the first arrival to the end of all work, over the phases that are over.
@@ -241,6 +263,13 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.ftl.finish {
+            self.upkeep(Upkeep::Merge)?;
+            self.upkeep(Upkeep::FlushMap)?;
+        }
+        if self.settings.keys.gc.restore {
+            self.upkeep(Upkeep::Restore)?;
+        }
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -249,6 +278,9 @@ impl Device {
         if let Some(checker) = self.checker.take() {
             self.map.audit();
             checker.finish(&self.map);
+            if let Some(cache) = &self.cache {
+                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
@@ -265,6 +297,7 @@ impl Device {
             .collect();
         latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
+        let merges = self.merges();
         let unit_bytes = u64::from(self.settings.geometry.page_bytes);
         let series = self.series.clone().map(|series| series.report(&self.counts(), unit_bytes));
         Some(Report {
@@ -290,13 +323,21 @@ impl Device {
             throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
+            memory: self.memory_report(all),
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
+                searches: totals.gc_searches + merges.searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
                 programs_that_waited_for_room: totals.room_waits,
+                merges: MergeReport {
+                    switch: merges.switch,
+                    partial: merges.partial,
+                    full: merges.full,
+                    dead: merges.dead,
+                },
             },
             power: self.power(&energy_pj, series.as_ref()),
             energy_pj,
@@ -306,6 +347,14 @@ impl Device {
             phases: self.phases.clone(),
             utilisation: self.measured.report(totals.spans.makespan),
             series,
+        })
+    }
+
+    /// What translation layers did in measured phases.
+    pub(super) fn merges(&self) -> MergeCounts {
+        let layered = self.layered.as_ref();
+        layered.map_or_else(MergeCounts::default, |layered| {
+            layered.counts().since(&layered.unmeasured)
         })
     }
 
@@ -432,7 +481,7 @@ impl Device {
             batch_cleaned: self
                 .cache
                 .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
+                .map_or(0, |cache| cache.batch_cleaned() - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,
@@ -487,7 +536,7 @@ impl Device {
             initial_state: keys.state.initial.word(),
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
-            gc_ran: self.totals.gc_jobs > 0,
+            gc_ran: self.totals.gc_jobs > 0 || self.merges().any(),
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),

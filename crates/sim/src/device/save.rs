@@ -65,8 +65,7 @@ impl Device {
         settings: &Settings,
         source: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<Self, RestoreError> {
-        let policy = settings.keys.policies.policy(settings.keys.policy.command);
-        Self::restore_with_policy(settings, Policy::BuiltIn(policy), source)
+        Self::restore_with_policy(settings, Policy::of(settings), source)
     }
 
     /// The same with this command policy.

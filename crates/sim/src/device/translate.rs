@@ -12,9 +12,6 @@ use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
-/// The place of the map program among the commands of a set that writes a map page.
-pub(super) const MAP_WRITE: u8 = 1;
-
 /// The commands of a set that is being put together, and what its stages wait for.
 pub(super) struct Plan {
     stages: [(Stage, PlaneId); STAGES],
@@ -23,6 +20,11 @@ pub(super) struct Plan {
     wait_count: usize,
     map_page: MapPage,
     line: u32,
+    /// The page that a translation layer has given to the program, and the first of the steps that
+    /// it has planned behind it.
+    pub(super) target: Option<(Ppn, usize)>,
+    /// Whether its line is fetched.
+    fetches: bool,
 }
 
 impl Plan {
@@ -34,6 +36,8 @@ impl Plan {
             wait_count: 0,
             map_page: MapPage::new(0),
             line: NIL,
+            target: None,
+            fetches: false,
         }
     }
 
@@ -85,11 +89,11 @@ impl Device {
             Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
-        self.totals.energy.translations += 1;
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
-        if plan.count == 0 && plan.wait_count > 0 {
-            // Nothing to do, but not before the map entry is known.
+        let trims = op == RequestOp::Trim;
+        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.layered.is_some())) {
+            // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
         let parts = self.parts_until_now(handle);
@@ -106,13 +110,18 @@ impl Device {
             map_page: plan.map_page,
             line: plan.line,
             changes,
-            trims: op == RequestOp::Trim,
+            trims,
             stream,
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
         let set = self.new_set(state, &plan.stages[..plan.count as usize]);
         self.enlist(set, &plan, lookup);
+        if let Some((target, behind)) = plan.target {
+            let last = plan.count - 1;
+            let ends = plan.stages[last as usize].0 == Stage::Barrier;
+            self.plan_behind(set, target, behind, ends.then_some(last));
+        }
         Some(set)
     }
 
@@ -120,14 +129,16 @@ impl Device {
     fn plan_miss(&mut self, plan: &mut Plan, victim: u32, lpn: Lpn) {
         let cache = self.cache.as_ref().expect("only a cache misses");
         let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
-        let writer_of_line = cache.writer_of_line(lpn);
+        let (writer_of_line, writer_of_page) =
+            (cache.writer_of_line(lpn), cache.writer_of_page(page));
+        let mut evicts = None;
         let order = self.settings.keys.map.hazards == MapHazards::Order;
         self.totals.map.misses += 1;
         plan.line = victim;
         match fate {
             Victim::Clean => {}
             Victim::BeingCleaned(writer) => {
-                plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+                plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
             }
             Victim::Dirty(dirty) => {
                 self.totals.map.dirty_evictions += 1;
@@ -135,19 +146,27 @@ impl Device {
                 let writer = cache.writer_of_page(dirty);
                 let plane = self.plane_of_map(dirty);
                 self.plan_hazard(plan, writer, order);
-                plan.push(Stage::EvictRead, plane);
+                if self.is_map_readable(dirty, writer) {
+                    plan.push(Stage::EvictRead, plane);
+                }
                 plan.push(Stage::Writeback, plane);
+                evicts = Some(dirty);
             }
         }
-        self.plan_hazard(plan, writer_of_line, order);
-        plan.push(Stage::Fetch, self.plane_of_map(page));
+        // A page that this set itself is the first to write is read behind that.
+        let unwritten = evicts != Some(page) && !self.is_map_readable(page, writer_of_page);
+        if !unwritten {
+            plan.fetches = true;
+            self.plan_hazard(plan, writer_of_line, order);
+            plan.push(Stage::Fetch, self.plane_of_map(page));
+        }
     }
 
     /// A map operation that an unfinished write makes stale waits for it, or is counted.
     fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
-            plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+            plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
         } else {
             self.totals.map.hazards_ignored += 1;
         }
@@ -182,11 +201,19 @@ impl Device {
             }
             RequestOp::Read => self.plan_read(plan, lpn),
             RequestOp::Write => self.plan_write(plan, handle, lpn),
-            RequestOp::Trim | RequestOp::Flush => {}
+            RequestOp::Trim => {
+                self.totals.tables.lookups += 1;
+                if let Some(layered) = &mut self.layered {
+                    let plane = self.settings.geometry.plane_of_lpn(lpn);
+                    layered.trim(plane, lpn);
+                }
+            }
+            RequestOp::Flush => {}
         }
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let place = self.map.lookup(lpn);
         let earlier = self.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
@@ -200,6 +227,7 @@ impl Device {
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+        self.totals.tables.lookups += 1;
         let request = self.pending[handle as usize].request;
         let earlier = self.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
@@ -221,7 +249,13 @@ impl Device {
         }
         self.plan_order(plan, earlier);
         let plane = self.plane_for_write(lpn);
+        if self.layered.is_some() {
+            self.plan_layered(plan, handle, lpn, plane);
+        }
         plan.push(Stage::Program, plane);
+        if plan.target.is_some_and(|(_, behind)| self.ends_behind(behind)) {
+            plan.push(Stage::Barrier, plane);
+        }
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.
@@ -293,7 +327,8 @@ impl Device {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
                 Some(Lookup::Miss { victim }) => {
                     let batch = self.settings.keys.map.batch_update;
-                    cache.replace(victim, lpn, set, changes, batch);
+                    let fetch = if plan.fetches { set } else { NIL };
+                    cache.replace(victim, lpn, (set, fetch), changes, batch);
                 }
                 Some(Lookup::Stall) | None => unreachable!("nothing was translated"),
             }

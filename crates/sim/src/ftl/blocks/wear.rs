@@ -2,7 +2,7 @@
 
 use super::Blocks;
 use crate::config::Settings;
-use crate::ftl::victim::AnyVictim;
+use crate::ftl::victim::{AnyVictim, Rule};
 use crate::random::mix;
 use flashyard_core::units::{BlockId, PlaneId};
 use std::cmp::Reverse;
@@ -13,10 +13,10 @@ use std::collections::BinaryHeap;
 pub(super) type Heap = BinaryHeap<Reverse<(u32, u64, u32)>>;
 
 /// How blocks are chosen and cared for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Care {
     /// The rule for victims.
-    pub rule: AnyVictim,
+    pub rule: Rule,
     /// Whether the least erased free block is taken, not the one erased first.
     pub dynamic: bool,
     /// How many erases a full block may lag behind the most erased block of its plane; 0: any.
@@ -30,6 +30,7 @@ pub struct Care {
 impl Default for Care {
     fn default() -> Self {
         let rule = AnyVictim::Greedy(crate::ftl::victim::greedy::GreedyKeys::default());
+        let rule = Rule::BuiltIn(rule);
         Self { rule, dynamic: false, static_gap: 0, factory_bad: 0, endurance: 0 }
     }
 }
@@ -40,7 +41,7 @@ impl Care {
         let keys = &settings.keys;
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         Self {
-            rule: keys.victims.policy(keys.gc.policy),
+            rule: Rule::of(keys),
             dynamic: keys.wear.dynamic,
             static_gap: small(keys.wear.static_gap),
             factory_bad: settings.factory_bad_blocks,
@@ -90,7 +91,7 @@ impl Blocks {
         u32::try_from(nominal - tenth + more).unwrap_or(u32::MAX)
     }
 
-    fn count_erase(&mut self, block: BlockId) {
+    pub(super) fn count_erase(&mut self, block: BlockId) {
         assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
         let erases = &mut self.erases[block.index()];
         *erases += 1;

@@ -1,0 +1,105 @@
+//! The `flashyard` command, as a library: [`main`] is the command, [`main_with`] the same with
+//! parts of your own, from a crate of yours that needs no other dependency than this one.
+//!
+//! ```no_run
+//! use flashyard::core::policy::{CommandPolicy, CommandView, Placement};
+//! use flashyard::core::units::Time;
+//! use flashyard::sim::own::Parts;
+//!
+//! flashyard::core::keys! {
+//!     /// Small requests first; no keys.
+//!     pub struct ShortFirst {}
+//! }
+//!
+//! impl CommandPolicy for ShortFirst {
+//!     fn queue_names(&self) -> &'static [&'static str] {
+//!         &["ALL"]
+//!     }
+//!     fn place(&self, command: &CommandView, _: Time) -> Placement {
+//!         let pages = command.request.map_or(0, |request| request.pages);
+//!         Placement { queue: 0, key: pages.into(), deadline: None }
+//!     }
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     let parts = Parts::new();
+//!     flashyard::main_with(parts.command_policy(
+//!         "short-first",
+//!         "Small requests first.",
+//!         |keys: ShortFirst| keys,
+//!     ))
+//! }
+//! ```
+//!
+//! `docs/ADDING_A_POLICY.md` goes through it step by step, `examples/own-parts` is such a crate.
+
+mod args;
+mod compare;
+mod experiment;
+mod inputs;
+mod lanes;
+mod list;
+mod output;
+mod presets;
+mod profile;
+mod reproduce;
+mod run;
+mod simulate;
+mod trace;
+mod workload_file;
+
+/// What policies, keys and requests are.
+pub use flashyard_core as core;
+/// The device, its settings, and the list of own parts.
+pub use flashyard_sim as sim;
+
+use args::{Cli, Command, TraceCommand};
+use clap::Parser;
+use flashyard_sim::own::{OwnParts, Parts};
+use std::process::ExitCode;
+
+/// The exit status of wrong input: a bad key, a bad trace, a request past the end of the device.
+const WRONG_INPUT: u8 = 2;
+
+/// Input that cannot be used; the message names the place, the reason and the fix.
+#[derive(Debug)]
+pub(crate) struct InputError(pub(crate) String);
+
+impl std::fmt::Display for InputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// The command.
+pub fn main() -> ExitCode {
+    run_with(OwnParts::default())
+}
+
+/// The command with parts of your own: device files, options and listings know their names and
+/// keys.
+pub fn main_with(parts: Parts) -> ExitCode {
+    run_with(parts.keep())
+}
+
+fn run_with(own: OwnParts) -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args, own),
+        Command::Compare(args) => compare::run(&args, own),
+        Command::Reproduce(args) => reproduce::run(&args, own),
+        Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
+        Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args, own),
+        Command::Trace(TraceCommand::Fit(args)) => trace::fit(&args),
+        Command::List(args) => list::run(&args, own),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::remark(&format!("error: {error:#}"));
+            let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
+            if wrong_input { ExitCode::from(WRONG_INPUT) } else { ExitCode::FAILURE }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The section `[memory]`: how the tables of the translation layer are laid out in memory.
+//!
+//! These keys decide how large the tables are, and nothing about when things happen.
+
+use crate::ftl::memory::DemandTable;
+use flashyard_core::key::Kind;
+use flashyard_core::keys;
+
+keys! {
+    /// Keys of `[memory]`.
+    pub struct MemoryKeys {
+        /// Entries of tables take a multiple of this.
+        entry_align_bytes: u64 = 1 => {
+            kind: Kind::count("bytes", 1, 8),
+            source: "Park et al. 2011, figure 7: whole bytes, so that 18 bits take 3 bytes",
+            flip: "8", with: &[],
+        },
+        /// What a map on flash keeps in memory besides its cache.
+        demand_table: DemandTable = DemandTable::Directory => {
+            kind: Kind::Choice(DemandTable::WORDS),
+            source: "Gupta et al., ASPLOS 2009: a directory of map pages",
+            flip: "both", with: &[],
+        },
+    }
+}

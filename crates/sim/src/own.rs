@@ -1,0 +1,366 @@
+//! A user's own parts: policies, rules and translation layers from another crate, which then have
+//! names and keys like built-in ones.
+//!
+//! [`Parts`] lists them; [`Parts::keep`] makes it [`OwnParts`], a handle that can be copied;
+//! [`DeviceKeys::with_own`](crate::config::DeviceKeys::with_own) gives them to a device. Whatever
+//! reads, checks, echoes or lists keys knows them from then on.
+//!
+//! ```
+//! use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
+//! use flashyard_core::units::Time;
+//! use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+//! use flashyard_sim::device::Device;
+//! use flashyard_sim::own::Parts;
+//!
+//! flashyard_core::keys! {
+//!     /// Keys of `[policy.newest-first]`.
+//!     pub struct NewestFirst {}
+//! }
+//!
+//! impl CommandPolicy for NewestFirst {
+//!     fn queue_names(&self) -> &'static [&'static str] {
+//!         &["ALL"]
+//!     }
+//!     fn place(&self, _: &CommandView, now: Time) -> Placement {
+//!         Placement { queue: 0, key: u64::MAX - now.as_ns(), deadline: None }
+//!     }
+//! }
+//!
+//! let parts = Parts::new();
+//! let parts = parts.command_policy("newest-first", "The newest.", |keys: NewestFirst| keys);
+//! let mut keys = DeviceKeys::with_own(parts.keep());
+//! let mut problems = Vec::new();
+//! apply_setting("--set", "policy.command=newest-first", &mut keys, &mut problems);
+//! assert_eq!(problems, []);
+//! let device = Device::new(&Settings::new(keys).unwrap());
+//! # drop(device);
+//! ```
+
+use crate::config::{DeviceKeys, GcKeys, PolicyChoice, Sections};
+use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
+use crate::policy::OwnPolicy;
+use flashyard_core::key::{Key, Keys, Kind, Value};
+use flashyard_core::policy::{CommandPolicy, PolicyName};
+use std::fmt;
+use std::sync::Arc;
+
+/// The most keys that the parts of a list may have in all.
+pub const MAX_KEYS: usize = 32;
+
+/// What a part is. Its own keys are in `[SECTION.NAME]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Which waiting command a die takes next.
+    CommandPolicy,
+    /// Which full block garbage collection cleans next.
+    VictimRule,
+}
+
+impl Family {
+    const ALL: [Self; 2] = [Self::CommandPolicy, Self::VictimRule];
+
+    /// The section and the key that chooses among the parts of the family.
+    pub const fn chooser(self) -> (&'static str, &'static str) {
+        match self {
+            Self::CommandPolicy => ("policy", "command"),
+            Self::VictimRule => ("gc", "policy"),
+        }
+    }
+
+    /// The keys of its section, and the built-in names.
+    const fn built_in(self) -> (&'static [Key], &'static [&'static str]) {
+        match self {
+            Self::CommandPolicy => (PolicyChoice::KEYS, PolicyName::WORDS),
+            Self::VictimRule => (GcKeys::KEYS, VictimName::WORDS),
+        }
+    }
+}
+
+/// Makes a `T` from the values of its keys, in their order.
+type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
+
+/// Makes a part for a device.
+enum Make {
+    CommandPolicy(MadeFrom<OwnPolicy>),
+    VictimRule(MadeFrom<OwnRule>),
+}
+
+impl Make {
+    const fn family(&self) -> Family {
+        match self {
+            Self::CommandPolicy(_) => Family::CommandPolicy,
+            Self::VictimRule(_) => Family::VictimRule,
+        }
+    }
+}
+
+struct Part {
+    name: &'static str,
+    doc: &'static str,
+    keys: &'static [Key],
+    /// The place of its first key among those of all parts.
+    first: usize,
+    defaults: Vec<u64>,
+    make: Make,
+}
+
+impl Part {
+    /// Whether `section` is that of its keys.
+    fn has_section(&self, section: &str) -> bool {
+        let (family, _) = self.make.family().chooser();
+        section.split_once('.') == Some((family, self.name))
+    }
+
+    fn values<'a>(&self, all: &'a [u64]) -> &'a [u64] {
+        &all[self.first..self.first + self.keys.len()]
+    }
+
+    /// The place of a key among those of all parts.
+    fn place(&self, key: &str) -> Option<(usize, &'static Key)> {
+        let found = self.keys.iter().enumerate().find(|(_, known)| known.name == key);
+        found.map(|(at, key)| (self.first + at, key))
+    }
+}
+
+/// A list of a user's own parts.
+///
+/// Each is given as a name, a line about it for `flashyard list`, and a function that makes it from
+/// its keys; the type of the function's argument says which keys there are
+/// ([`NoKeys`](flashyard_core::key::NoKeys) for none). It is called once for each device, in any
+/// thread.
+///
+/// A name MUST be one that no other part of the family has, of letters, digits, `-` and `_`; the
+/// parts of a list MUST NOT have more than [`MAX_KEYS`] keys in all. Anything else is a panic.
+#[derive(Default)]
+pub struct Parts {
+    parts: Vec<Part>,
+    /// Keys that choose a part, with the names of own ones, by section.
+    choosers: Vec<(&'static str, &'static [Key])>,
+}
+
+impl Parts {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a command policy, for `policy.command`; its keys are in `[policy.NAME]`.
+    #[must_use]
+    pub fn command_policy<K, P>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> P + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        P: CommandPolicy + Send + 'static,
+    {
+        let make = move |values: &[u64]| -> OwnPolicy { Box::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::CommandPolicy(Box::new(make)))
+    }
+
+    /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
+    #[must_use]
+    pub fn victim_rule<K, R>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        R: VictimRule + Send + Sync + 'static,
+    {
+        let make = move |values: &[u64]| -> OwnRule { Arc::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::VictimRule(Box::new(make)))
+    }
+
+    fn add<K: Keys>(mut self, name: &'static str, doc: &'static str, make: Make) -> Self {
+        let (section, key) = make.family().chooser();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        assert!(
+            !name.is_empty() && name.chars().all(plain),
+            "{section}.{key}: {name:?} is no name; letters, digits, - and _ make one"
+        );
+        let path = format!("{section}.{name}");
+        let built_in = make.family().built_in().1.contains(&name)
+            || DeviceKeys::default().sections().iter().any(|(known, ..)| *known == path);
+        let twice = self.of(make.family()).any(|part| part.name == name);
+        assert!(!built_in && !twice, "{section}.{key}: there is a {name} already");
+        let first = self.parts.last().map_or(0, |part| part.first + part.keys.len());
+        let most = first + K::KEYS.len();
+        assert!(most <= MAX_KEYS, "{path}: own parts have {most} keys, at most {MAX_KEYS} fit");
+        let values = K::default();
+        let value = |key: &Key| pack(values.get(key.name).expect("a listed key has a value"));
+        let defaults = K::KEYS.iter().map(value).collect();
+        self.parts.push(Part { name, doc, keys: K::KEYS, first, defaults, make });
+        self
+    }
+
+    fn of(&self, family: Family) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(move |part| part.make.family() == family)
+    }
+
+    /// Keeps the parts for as long as the program runs.
+    #[must_use]
+    pub fn keep(mut self) -> OwnParts {
+        for family in Family::ALL {
+            let own: Vec<_> = self.of(family).map(|part| part.name).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let (section, chooser) = family.chooser();
+            let (keys, words) = family.built_in();
+            let words: &'static [&'static str] = [words, &own].concat().leak();
+            let own = |key: &Key| {
+                let kind = if key.name == chooser { Kind::Choice(words) } else { key.kind };
+                Key { kind, ..*key }
+            };
+            self.choosers.push((section, keys.iter().map(own).collect::<Vec<_>>().leak()));
+        }
+        OwnParts(Some(Box::leak(Box::new(self))))
+    }
+}
+
+/// A panic in a function that makes a part leaves the list as it was.
+impl std::panic::RefUnwindSafe for Parts {}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |part: &Part| format!("{}.{}", part.make.family().chooser().0, part.name);
+        f.debug_list().entries(self.parts.iter().map(name)).finish()
+    }
+}
+
+/// The keys of a part from their values.
+fn keys_of<K: Keys>(values: &[u64]) -> K {
+    let mut keys = K::default();
+    for (key, value) in K::KEYS.iter().zip(values) {
+        keys.set(key.name, unpack(&key.kind, *value));
+    }
+    keys
+}
+
+fn pack(value: Value) -> u64 {
+    match value {
+        Value::Bool(value) => value.into(),
+        Value::Number(value) => value,
+        Value::Choice(index) => index as u64,
+    }
+}
+
+fn unpack(kind: &Kind, value: u64) -> Value {
+    match kind {
+        Kind::Bool => Value::Bool(value != 0),
+        Kind::Number { .. } => Value::Number(value),
+        Kind::Choice(_) => {
+            Value::Choice(usize::try_from(value).expect("it was the place of a word"))
+        }
+    }
+}
+
+/// Parts that stay for as long as the program runs, or none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnParts(Option<&'static Parts>);
+
+impl OwnParts {
+    /// The name of each part of a family, and the line about it.
+    pub fn names(self, family: Family) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let parts = self.0.into_iter().flat_map(move |parts| parts.of(family));
+        parts.map(|part| (part.name, part.doc))
+    }
+
+    fn parts(self) -> &'static [Part] {
+        self.0.map_or(&[], |parts| &parts.parts)
+    }
+
+    fn make(self, family: Family, number: u8) -> &'static Part {
+        let mut parts = self.0.into_iter().flat_map(|parts| parts.of(family));
+        parts.nth(number.into()).expect("a part that was chosen is in the list")
+    }
+}
+
+/// Two lists are the same when they are one.
+impl PartialEq for OwnParts {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.0, other.0) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Eq for OwnParts {}
+
+/// A user's own parts with the values of their keys: part of the keys of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnKeys {
+    parts: OwnParts,
+    values: [u64; MAX_KEYS],
+}
+
+impl OwnKeys {
+    /// Every key at its default.
+    pub fn new(parts: OwnParts) -> Self {
+        let mut values = [0; MAX_KEYS];
+        for part in parts.parts() {
+            let end = part.first + part.keys.len();
+            values[part.first..end].copy_from_slice(&part.defaults);
+        }
+        Self { parts, values }
+    }
+
+    /// The parts.
+    pub const fn parts(&self) -> OwnParts {
+        self.parts
+    }
+
+    /// Adds the sections of own parts, and their names to the keys that choose one.
+    pub(crate) fn add_to(&self, all: &mut Vec<(String, &'static [Key], &'static str)>) {
+        let choosers = self.parts.0.into_iter().flat_map(|parts| &parts.choosers);
+        for (section, keys) in choosers {
+            for known in all.iter_mut().filter(|(known, ..)| known == section) {
+                known.1 = keys;
+            }
+        }
+        all.extend(self.parts.parts().iter().map(|part| {
+            let section = part.make.family().chooser().0;
+            (format!("{section}.{}", part.name), part.keys, part.doc)
+        }));
+    }
+
+    fn place(&self, section: &str, key: &str) -> Option<(usize, &'static Key)> {
+        let part = self.parts.parts().iter().find(|part| part.has_section(section))?;
+        part.place(key)
+    }
+
+    /// Stores a checked value; returns whether there is such a part and key.
+    pub(crate) fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+        let place = self.place(section, key);
+        if let Some((place, _)) = place {
+            self.values[place] = pack(value);
+        }
+        place.is_some()
+    }
+
+    /// The value of a part's key.
+    pub(crate) fn get(&self, section: &str, key: &str) -> Option<Value> {
+        let (place, key) = self.place(section, key)?;
+        Some(unpack(&key.kind, self.values[place]))
+    }
+
+    /// The command policy of this number.
+    pub(crate) fn command_policy(&self, number: u8) -> OwnPolicy {
+        let part = self.parts.make(Family::CommandPolicy, number);
+        let Make::CommandPolicy(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+
+    /// The rule for victims of this number.
+    pub(crate) fn victim_rule(&self, number: u8) -> OwnRule {
+        let part = self.parts.make(Family::VictimRule, number);
+        let Make::VictimRule(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+}

@@ -1,0 +1,152 @@
+//! The whole command with own parts: what it prints for them, and what it refuses.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn own_parts(line: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_own-parts");
+    Command::new(program).args(line.split_whitespace()).output().expect("the program starts")
+}
+
+#[track_caller]
+fn text(line: &str) -> String {
+    let output = own_parts(line);
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).expect("it prints text")
+}
+
+#[track_caller]
+fn json(line: &str) -> Value {
+    serde_json::from_str(&text(line)).expect("--json prints JSON")
+}
+
+/// The results, without the settings and the command line that led to them.
+#[track_caller]
+fn results(line: &str) -> Value {
+    let mut object = json(line);
+    object["device"].take();
+    object["provenance"].take();
+    object
+}
+
+#[track_caller]
+fn refused(line: &str) -> String {
+    let output = own_parts(line);
+    assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+    assert!(output.stdout.is_empty(), "{line}: nothing is printed");
+    String::from_utf8(output.stderr).expect("it prints text")
+}
+
+/// Overwrites a full device: the work of a rule for victims.
+const FULL: &str = "run small-full random-write --check --json --set pattern.requests=6000";
+
+/// The work of a command policy: small requests beside long ones.
+const BURSTS: &str = "run drs facebook --check --json --set generator.requests=2000";
+
+#[test]
+fn a_policy_runs_checked_and_changes_results() {
+    let own = results(&format!("{BURSTS} --set policy.command=short-first"));
+    for other in ["drs", "size", "fifo"] {
+        let built_in = results(&format!("{BURSTS} --set policy.command={other}"));
+        assert_eq!(own["workload"], built_in["workload"], "the same requests");
+        assert_ne!(own["latency_ns"], built_in["latency_ns"], "{other}");
+    }
+    let flipped = format!("{BURSTS} --set policy.command=short-first --set policy.short-first.");
+    assert_ne!(own, results(&format!("{flipped}limit_ms=0")), "its key does something");
+    assert_eq!(own, results(&format!("{flipped}limit_ms=20")), "20 is the default");
+}
+
+#[test]
+fn a_rule_for_victims_runs_checked_and_changes_results() {
+    let own = results(&format!("{FULL} --set gc.policy=rested"));
+    assert!(own["gc"]["jobs"].as_u64() > Some(0), "blocks were cleaned: {}", own["gc"]);
+    let greedy = results(&format!("{FULL} --set gc.policy=greedy"));
+    assert_ne!(own["flash"], greedy["flash"]);
+    // Every block is at rest at once: then it is greedy.
+    let at_once = format!("{FULL} --set gc.policy=rested --set gc.rested.rest_blocks=0");
+    assert_eq!(results(&at_once), greedy);
+}
+
+#[test]
+fn settings_of_own_parts_are_echoed() {
+    let line = format!(
+        "{BURSTS} --set policy.command=short-first --set policy.short-first.limit_ms=1.5 \
+         --set gc.policy=rested"
+    );
+    let object = json(&line);
+    let device = &object["device"];
+    assert_eq!(device["policy"]["command"], "short-first");
+    assert_eq!(device["policy.short-first"]["limit_ms"], 1.5);
+    assert_eq!(device["gc"]["policy"], "rested");
+    assert_eq!(device["gc.rested"]["rest_blocks"], 8);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(object["provenance"]["command"], serde_json::json!(words));
+    let sha = |object: &Value| object["provenance"]["device_sha256"].clone();
+    let other = json(&format!("{BURSTS} --set policy.command=short-first --set gc.policy=rested"));
+    assert_ne!(sha(&object), sha(&other), "the hash covers keys of own parts");
+}
+
+#[test]
+fn own_and_built_in_parts_are_compared() {
+    let line = "compare drs facebook --check --json --set generator.requests=500 \
+                --vary policy.command=drs,short-first --vary gc.policy=greedy,rested";
+    let runs = json(line);
+    let runs = runs.as_array().expect("an object a run");
+    let names: Vec<_> = runs
+        .iter()
+        .map(|run| (run["device"]["policy"]["command"].clone(), run["device"]["gc"].clone()))
+        .map(|(command, gc)| (command, gc["policy"].clone()))
+        .collect();
+    let pair = |command: &str, rule: &str| (command.into(), rule.into());
+    let expected = [
+        ("drs", "greedy"),
+        ("drs", "rested"),
+        ("short-first", "greedy"),
+        ("short-first", "rested"),
+    ];
+    assert_eq!(names, expected.map(|(command, rule)| pair(command, rule)));
+    assert_ne!(runs[0]["latency_ns"], runs[2]["latency_ns"]);
+}
+
+#[test]
+fn a_device_file_names_own_parts() {
+    let file = std::env::temp_dir().join(format!("own-parts-{}.toml", std::process::id()));
+    let text = "[policy]\ncommand = 'short-first'\n[policy.short-first]\nlimit_ms = 7\n";
+    std::fs::write(&file, text).expect("the file is written");
+    let set = "--set policy.command=short-first --set policy.short-first.limit_ms=7";
+    let tail = "facebook --json --set generator.requests=200";
+    let by_file = results(&format!("run {} {tail}", file.display()));
+    std::fs::remove_file(&file).expect("it was written");
+    // An empty device file is the default device, drs.
+    assert_eq!(by_file, results(&format!("run drs {tail} {set}")));
+}
+
+#[test]
+fn lists_show_own_parts_behind_built_in_ones() {
+    let policies = text("list policies");
+    let line = |name: &str| policies.lines().position(|line| line.trim_start().starts_with(name));
+    assert!(line("drs") < line("short-first") && line("short-first") < line("host policies"));
+    assert!(line("greedy") < line("rested"));
+    assert!(policies.contains("Small requests first"));
+    let keys = text("list keys");
+    assert!(keys.contains("[policy.short-first]") && keys.contains("limit_ms = 20  (ms, 0 to"));
+    assert!(keys.contains("[gc.rested]") && keys.contains("deadline | short-first)"));
+}
+
+#[test]
+fn wrong_names_are_refused_with_the_nearest_known_one() {
+    let said = refused("run --set policy.command=shrot-first");
+    assert!(said.contains("deadline, short-first; did you mean short-first?"), "{said}");
+    let said = refused("run --set gc.policy=restd");
+    assert!(said.contains("did you mean rested?"), "{said}");
+    let said = refused("run --set policy.short-first.limit=1");
+    assert!(said.contains("did you mean policy.short-first.limit_ms?"), "{said}");
+    let said = refused("compare --vary policy.short-first.limit_ms=1,x");
+    assert!(said.contains("x is not a number (ms) from 0 to 10000"), "{said}");
+}
+
+#[test]
+fn the_rest_of_the_command_is_there() {
+    assert!(text("trace info facebook --set generator.requests=50").contains("requests"));
+    assert!(text("run --help").contains("own-parts run"));
+}
