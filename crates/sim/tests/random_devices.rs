@@ -200,6 +200,17 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     random_settings(random, kind)
 }
 
+/// The device with another power budget, time series and energies.
+fn with_power(random: &mut Random, settings: &Settings) -> Settings {
+    let mut keys = settings.keys;
+    keys.energy.controller_idle_mw = random.pick(&[0, 7]);
+    keys.energy.erase_pj = random.pick(&[0, 1_000_000_007]);
+    keys.energy.max_active_dies = random.pick(&[0, 0, 0, 1, 2]);
+    keys.energy.budget_mw = random.pick(&[0, 0, 0, 352, 700]);
+    keys.metrics.bin_ms = random.pick(&[0, 1_000_000]);
+    Settings::new(keys).expect("no operation takes more than 352 mW")
+}
+
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
     let units = u64::from(settings.exported_units);
     let hot = 1 + random.below(units);
@@ -245,12 +256,13 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
 /// The checker inside proves the rules; here every request must be answered and its energy count.
 #[test]
 fn random_devices_keep_every_rule() {
-    let mut collected = 0;
+    let (mut collected, mut waits) = (0, 0);
     for seed in 0..300 {
         let mut random = Random(seed);
         let kind = if seed % 3 == 0 { Kind::Buffered } else { Kind::Plain };
         let settings = random_settings(&mut random, kind);
         let requests = random_requests(&mut random, &settings);
+        let settings = with_power(&mut random, &settings);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {
             panic!("seed {seed}: {:#?}", settings.keys);
@@ -261,11 +273,17 @@ fn random_devices_keep_every_rule() {
         let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
         assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
         assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
+        if let Some(series) = &report.series {
+            let bins: u64 = series.bins.iter().map(|bin| bin.energy_pj).sum();
+            assert_eq!(bins, report.energy_pj.total, "seed {seed}: over time");
+        }
+        waits += report.power.waits;
         let buffer = &report.buffer;
         let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
         assert_eq!(buffer.dirtied_units, gone, "seed {seed}: what is dirtied");
         collected += report.gc.jobs;
     }
+    assert!(waits > 10_000, "dies waited {waits} times for power");
     assert!(collected > 3_000, "garbage collection ran {collected} times");
 }
 
