@@ -197,7 +197,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     }
     // Parts that do not go together are drawn again, and so are blocks that hold one program only:
     // no spare space is enough for them.
-    let known = ["gc.copyback", "queue.slots_scope", "leave no room", "planes without any"];
+    let known = ["gc.copyback", "queue.slots_scope", "leave no room", "log blocks"];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
     random_settings(random, kind)
 }

@@ -1,7 +1,8 @@
 //! The section `[energy]`: what operations, the channel, the controller and its memory take, the
 //! published parts by name, and the power budget.
 
-use super::{DeviceKeys, MapStore, Settings};
+use super::{DeviceKeys, Settings};
+use crate::ftl::memory::Footprint;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
@@ -287,21 +288,18 @@ impl EnergyKeys {
 }
 
 impl Settings {
-    /// Bytes of the mapping tables, or of the map cache, and of the write buffer in DRAM.
+    /// Bytes of the mapping tables, the map cache and the write buffer in DRAM.
     pub fn dram_bytes(&self) -> u64 {
         let keys = &self.keys;
         if keys.energy.dram_bytes > 0 {
             return keys.energy.dram_bytes;
         }
-        let map = match keys.map.store {
-            MapStore::Resident => u64::from(self.exported_units) * keys.map.entry_bytes,
-            MapStore::LineCache | MapStore::Cmt => keys.map.cache_bytes,
-        };
+        let map = Footprint::of(self);
         let buffer = match keys.energy.buffer_memory {
             BufferMemory::Pram => 0,
             BufferMemory::Dram | BufferMemory::None => keys.buffer.bytes,
         };
-        map + buffer
+        map.tables + map.cache + buffer
     }
 
     /// Power of the DRAM at all times, in microwatts.
