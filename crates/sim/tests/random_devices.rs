@@ -52,6 +52,8 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("map.moved_entries", MovedEntries::WORDS),
     ("map.rewrite_order", RewriteOrder::WORDS),
     ("map.unwritten_read", &["array", "zero"]),
+    ("map.share_fetches", &["false", "true"]),
+    ("map.fetch_bytes", &["0", "0", "512"]),
     ("map.cache_bytes", &["32", "64", "256"]),
     ("queue.depth", &["1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
@@ -182,7 +184,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     draws.insert("gc.soft_free_blocks", (hard + random.below(4)).to_string());
     let keys: Vec<String> = draws.iter().map(|(key, value)| format!("{key}={value}")).collect();
     // The smallest spare space that the settings accept, or a little more.
-    let spare = random.pick(&[1.0, 1.3]);
+    let spare = random.pick(if kind == Kind::Cached { &[1.5, 2.5] } else { &[1.0, 1.3] });
     let mut why = String::new();
     for percent in 10..900 {
         let percent = (f64::from(percent) * spare).round();
@@ -292,7 +294,7 @@ fn random_devices_keep_every_rule() {
 #[test]
 fn random_devices_with_cached_maps_keep_every_rule() {
     let (mut jobs, mut short, mut dirty) = (0, 0, 0);
-    for seed in 3_000..3_300 {
+    for seed in 3_000..3_150 {
         let mut random = Random(seed);
         let settings = random_settings(&mut random, Kind::Cached);
         let requests = random_requests(&mut random, &settings);
@@ -321,7 +323,7 @@ fn random_devices_with_cached_maps_keep_every_rule() {
             }
         }
     }
-    assert!(jobs > 3_000 && dirty > 3_000 && short < 30, "{jobs} jobs, {dirty}, {short} errors");
+    assert!(jobs > 3_000 && dirty > 3_000 && short < 20, "{jobs} jobs, {dirty}, {short} errors");
 }
 
 /// The same with schemes of log blocks.

@@ -493,7 +493,11 @@ impl Device {
         if matches!(stage, Stage::Barrier | Stage::Buffer) {
             return Span::ZERO;
         }
-        let channel = self.settings.keys.channel.command_ns + self.data_ns(stage.op(), 1);
+        let data = match stage {
+            Stage::Fetch => self.channel_ns(stage, 1),
+            _ => self.data_ns(stage.op(), 1),
+        };
+        let channel = self.settings.keys.channel.command_ns + data;
         self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 
