@@ -84,7 +84,7 @@ const BUFFER_DRAWS: &[(&str, &[&str])] = &[
 
 /// A device; `buffered` is whether it shall have a write buffer.
 /// How blocks are chosen and cared for.
-const CARE_DRAWS: [(&str, &[&str]); 10] = [
+const CARE_DRAWS: &[(&str, &[&str])] = &[
     ("gc.policy", VictimName::WORDS),
     ("gc.d_choices.choices", &["1", "4", "100"]),
     ("gc.rga.choices", &["0", "1", "100"]),
@@ -92,6 +92,12 @@ const CARE_DRAWS: [(&str, &[&str]); 10] = [
     ("gc.background_free_blocks", &["1", "8", "15"]),
     ("gc.idle_us", &["0", "100", "5000"]),
     ("gc.preemptible", &["true", "false"]),
+    ("gc.start", &["early", "early", "needed"]),
+    ("gc.window.share_percent", &["0", "30", "100"]),
+    ("gc.search_us", &["0", "0", "3"]),
+    ("gc.emergency", &["false", "true"]),
+    ("gc.restore", &["false", "false", "false", "true"]),
+    ("ftl.map_generations", &["1", "0"]),
     ("wear.dynamic", &["false", "true"]),
     ("wear.static_gap", &["0", "1", "5"]),
     ("nand.factory_bad_percent", &["0", "0", "3", "12"]),
@@ -197,7 +203,8 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     }
     // Parts that do not go together are drawn again, and so are blocks that hold one program only:
     // no spare space is enough for them.
-    let known = ["gc.copyback", "queue.slots_scope", "leave no room", "log blocks"];
+    let known =
+        ["gc.copyback", "queue.slots_scope", "leave no room", "log blocks", "no steady state"];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
     random_settings(random, kind)
 }
