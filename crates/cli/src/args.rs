@@ -92,6 +92,8 @@ pub(crate) struct CompareArgs {
 pub(crate) enum Study {
     /// Flash command scheduling aware of map-cache commands (Lee et al., IEEE Access 2021).
     Drs,
+    /// Energy and memory of flash translation layers (Park et al., 2011).
+    Energy,
 }
 
 #[derive(Debug, Args)]

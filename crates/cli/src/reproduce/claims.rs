@@ -27,12 +27,8 @@ const TIE: f64 = 0.005;
 pub(crate) fn judge(results: &Results) -> Vec<Claim> {
     let judged = results.study.published.iter().map(|published| {
         let (found, holds) = check(results, &published.check);
-        let form = match published.form.as_str() {
-            "number" => "a number",
-            "figure" => "a figure only",
-            _ => "in words",
-        };
-        Claim { statement: published.statement.clone(), form: form.to_string(), found, holds }
+        let form = published.form().to_string();
+        Claim { statement: published.statement.clone(), form, found, holds }
     });
     judged.collect()
 }

@@ -2,6 +2,7 @@
 
 mod claims;
 mod drs;
+mod energy;
 mod study;
 mod twins;
 
@@ -13,5 +14,6 @@ use flashyard_sim::own::OwnParts;
 pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     match args.study {
         Study::Drs => drs::run(args, own),
+        Study::Energy => energy::run(args, own),
     }
 }

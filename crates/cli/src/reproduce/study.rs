@@ -52,6 +52,17 @@ pub(crate) struct Published {
     pub(crate) form: String,
 }
 
+impl Published {
+    /// The form in words.
+    pub(super) fn form(&self) -> &'static str {
+        match self.form.as_str() {
+            "number" => "a number",
+            "figure" => "a figure only",
+            _ => "in words",
+        }
+    }
+}
+
 /// A workload in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
@@ -131,7 +142,7 @@ pub(crate) fn all_of(source: &mut impl RequestSource) -> Result<Vec<Request>> {
 }
 
 /// The file of this name, as it is or compressed.
-fn find(dir: &Path, name: &str) -> Option<String> {
+pub(super) fn find(dir: &Path, name: &str) -> Option<String> {
     let path = ["", ".gz", ".zst"].iter().map(|end| dir.join(format!("{name}{end}")));
     path.into_iter().find(|path| path.is_file()).map(|path| path.to_string_lossy().into_owned())
 }

@@ -2,7 +2,7 @@
 //!
 //! These keys decide how large the tables are, and nothing about when things happen.
 
-use crate::ftl::memory::DemandTable;
+use crate::ftl::memory::{DemandTable, LogTable};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 
@@ -14,6 +14,12 @@ keys! {
             kind: Kind::count("bytes", 1, 8),
             source: "Park et al. 2011, figure 7: whole bytes, so that 18 bits take 3 bytes",
             flip: "8", with: &[],
+        },
+        /// What the log tables of FAST and LAST hold.
+        log_table: LogTable = LogTable::PageEntry => {
+            kind: Kind::Choice(LogTable::WORDS),
+            source: "assumed: Park et al. 2011, figure 7, prints no sizes",
+            flip: "log_entry", with: &["@log", "ftl.scheme=fast", "geometry.blocks_per_plane=600"],
         },
         /// What a map on flash keeps in memory besides its cache.
         demand_table: DemandTable = DemandTable::Directory => {

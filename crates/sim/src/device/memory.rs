@@ -2,6 +2,7 @@
 
 use super::Device;
 use crate::config::MapStore;
+use crate::ftl::log::SchemeName;
 use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Tally;
 use crate::report::MemoryReport;
@@ -33,12 +34,12 @@ impl Device {
     }
 
     /// Entries that were looked up or changed.
-    fn table_accesses(&self, all: &Tally) -> u64 {
+    pub(super) fn table_accesses(&self, all: &Tally) -> u64 {
         let table = &self.totals.tables;
         let entries = table.changes + table.copies;
-        match self.settings.keys.map.store {
-            MapStore::Resident => table.lookups + entries,
-            MapStore::LineCache | MapStore::Cmt => {
+        match (self.settings.keys.ftl.scheme, self.settings.keys.map.store) {
+            (SchemeName::Page, MapStore::Resident) => table.lookups + entries,
+            (SchemeName::Page, MapStore::LineCache | MapStore::Cmt) => {
                 // The directory says where each map page is, and changes when it is programmed.
                 let pages = [Op::Read, Op::Program].map(|op| {
                     let maps = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
@@ -46,6 +47,19 @@ impl Device {
                 });
                 self.totals.map.lookups + entries + pages[0] + pages[1]
             }
+            // A block entry changes when a block takes the place of a data block.
+            (SchemeName::Block, _) => table.lookups + self.replaced_blocks(),
+            // The block table and the log table are looked up.
+            (SchemeName::Bast | SchemeName::Fast | SchemeName::Last, _) => {
+                2 * table.lookups + table.changes + self.replaced_blocks()
+            }
+            (SchemeName::Own(_), _) => 0,
         }
+    }
+
+    /// Data blocks that merges have replaced.
+    fn replaced_blocks(&self) -> u64 {
+        let merges = self.merges();
+        merges.switch + merges.partial + merges.full
     }
 }

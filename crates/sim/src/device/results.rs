@@ -351,7 +351,7 @@ impl Device {
     }
 
     /// What translation layers did in measured phases.
-    fn merges(&self) -> MergeCounts {
+    pub(super) fn merges(&self) -> MergeCounts {
         let layered = self.layered.as_ref();
         layered.map_or_else(MergeCounts::default, |layered| {
             layered.counts().since(&layered.unmeasured)

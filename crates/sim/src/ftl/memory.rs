@@ -5,6 +5,8 @@
 //! does not have (BAST, the line cache, the directory of a map on flash) is said where it is.
 
 use crate::config::{MapStore, Settings};
+use crate::device::plane_shape;
+use crate::ftl::log::{self, SchemeName};
 use flashyard_core::choice;
 
 choice! {
@@ -42,6 +44,8 @@ pub enum Tables {
     SharedLog(LogTable),
     /// Map pages on flash.
     Demand(DemandTable),
+    /// Those of a user's own layer.
+    Unknown,
 }
 
 /// Bytes of an entry of the directory: where a map page is. Units are counted in 32 bits.
@@ -114,6 +118,7 @@ impl Extent {
             Tables::SharedLog(LogTable::LogEntry) => {
                 block_table + self.log_pages * self.entry(self.log_pages)
             }
+            Tables::Unknown => 0,
             Tables::Demand(DemandTable::Directory) => directory,
             Tables::Demand(DemandTable::Both) => block_table + directory,
         }
@@ -133,19 +138,26 @@ pub struct Footprint {
 
 impl Footprint {
     /// That of a device.
-    pub const fn of(settings: &Settings) -> Self {
+    pub fn of(settings: &Settings) -> Self {
         let (keys, geometry) = (&settings.keys, &settings.geometry);
+        let units_per_block = u64::from(geometry.units_per_block());
         let extent = Extent {
-            logical: settings.exported_units as u64,
+            logical: settings.exported_units.into(),
             physical: geometry.units(),
-            pages_per_block: geometry.units_per_block() as u64,
-            log_pages: 0,
-            map_pages: settings.map_pages as u64,
+            pages_per_block: units_per_block,
+            log_pages: log_blocks(settings) * units_per_block,
+            map_pages: settings.map_pages.into(),
             entry_align: keys.memory.entry_align_bytes,
         };
-        let tables = match keys.map.store {
-            MapStore::Resident => Tables::Page,
-            MapStore::LineCache | MapStore::Cmt => Tables::Demand(keys.memory.demand_table),
+        let tables = match (keys.ftl.scheme, keys.map.store) {
+            (SchemeName::Page, MapStore::Resident) => Tables::Page,
+            (SchemeName::Page, MapStore::LineCache | MapStore::Cmt) => {
+                Tables::Demand(keys.memory.demand_table)
+            }
+            (SchemeName::Block, _) => Tables::Block,
+            (SchemeName::Bast, _) => Tables::Bast,
+            (SchemeName::Fast | SchemeName::Last, _) => Tables::SharedLog(keys.memory.log_table),
+            (SchemeName::Own(_), _) => Tables::Unknown,
         };
         let line = match keys.map.store {
             MapStore::Cmt => keys.map.cached_entry_bytes,
@@ -155,10 +167,27 @@ impl Footprint {
         };
         Self {
             tables: extent.bytes(tables),
-            cache: settings.map_lines as u64 * line,
-            buffer: settings.buffer_units as u64 * geometry.unit_bytes() as u64,
+            cache: u64::from(settings.map_lines) * line,
+            buffer: u64::from(settings.buffer_units) * u64::from(geometry.unit_bytes()),
         }
     }
+}
+
+/// Log blocks of a device.
+fn log_blocks(settings: &Settings) -> u64 {
+    let (keys, geometry) = (&settings.keys, &settings.geometry);
+    let asked = match keys.ftl.scheme {
+        SchemeName::Page | SchemeName::Block | SchemeName::Own(_) => return 0,
+        SchemeName::Bast => keys.schemes.bast.log_blocks,
+        SchemeName::Fast => keys.schemes.fast.log_blocks,
+        SchemeName::Last => keys.schemes.last.log_blocks,
+    };
+    let of_plane = |stripe| {
+        let order = keys.nand.program_order;
+        let shape = plane_shape(geometry, order, settings.exported_units, stripe);
+        u64::from(log::log_blocks(asked, &shape))
+    };
+    (0..geometry.all_planes()).map(of_plane).sum()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ const fn spare(shape: &Shape) -> u32 {
 }
 
 /// Log blocks of a plane; `asked` is what the key says.
-fn log_blocks(asked: u64, shape: &Shape) -> u32 {
+pub(crate) fn log_blocks(asked: u64, shape: &Shape) -> u32 {
     match asked {
         0 => spare(shape).saturating_sub(2),
         asked => u32::try_from(asked).expect("the key's range fits 32 bits"),

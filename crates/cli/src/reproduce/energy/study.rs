@@ -1,0 +1,286 @@
+//! The experiment file and its workloads.
+
+use super::super::study::{Loaded, Published, all_of, find, settings_of};
+use crate::args::ReproduceArgs;
+use crate::inputs::{Inputs, wrong};
+use crate::presets::DEFAULT_WORKLOAD;
+use anyhow::{Context, Result};
+use flashyard_core::request::{RequestOp, SECTOR_BYTES};
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::own::OwnParts;
+use flashyard_workload::RequestSource;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// What the experiment file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Study {
+    pub(super) title: String,
+    pub(super) source: String,
+    pub(super) notes: String,
+    pub(super) device: String,
+    pub(super) seed: u64,
+    pub(super) ftl: Vec<Ftl>,
+    pub(super) case: Vec<Case>,
+    pub(super) window: Window,
+    pub(super) tables: TableSizes,
+    traces: TraceRuns,
+    trace: Vec<Trace>,
+    pub(super) published: Vec<Published>,
+    pub(super) erratum: Vec<Erratum>,
+}
+
+/// A translation layer on the study's device.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ftl {
+    pub(super) name: String,
+    pub(super) title: String,
+    settings: Vec<String>,
+    /// What makes it search a window, where it is not garbage collection.
+    #[serde(default)]
+    window: Vec<String>,
+    /// What makes it look at one candidate, drawn at random.
+    #[serde(default)]
+    drawn: Vec<String>,
+}
+
+/// A workload, and what the device holds when it starts.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) workload: String,
+    pub(super) footprint_percent: u64,
+    pub(super) initial: String,
+    pub(super) ftls: Vec<String>,
+}
+
+/// The sweep of the window of victim searches.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Window {
+    pub(super) case: String,
+    pub(super) ftls: Vec<String>,
+    pub(super) share_percent: Vec<f64>,
+    /// Of every share.
+    settings: Vec<String>,
+}
+
+/// The table of sizes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TableSizes {
+    pub(super) capacity_mib: Vec<u64>,
+    pub(super) cache_bytes: u64,
+    pub(super) chip_mib: u64,
+    pub(super) sdram_mw: u64,
+    pub(super) low_power_mw: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TraceRuns {
+    settings: Vec<String>,
+    ftls: Vec<String>,
+    states: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trace {
+    name: String,
+    file: String,
+    #[serde(default)]
+    settings: Vec<String>,
+}
+
+/// Where the paper cannot be right.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Erratum {
+    pub(super) text: String,
+    pub(super) problem: String,
+    pub(super) here: String,
+}
+
+impl Study {
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        toml::from_str(text).context("the experiment file")
+    }
+
+    /// The study's device with the settings of the command line.
+    pub(super) fn device(
+        &self,
+        args: &ReproduceArgs,
+        own: OwnParts,
+    ) -> Result<(String, DeviceKeys)> {
+        let name = args.device.clone().unwrap_or_else(|| self.device.clone());
+        let layers = self.ftl.iter();
+        let swept = layers.flat_map(|ftl| ftl.settings.iter().chain(&ftl.window).chain(&ftl.drawn));
+        let swept = swept.chain(&self.window.settings).chain(&self.traces.settings);
+        let swept: Vec<&str> = swept.map(|setting| key_of(setting)).collect();
+        for setting in &args.set {
+            let key = key_of(setting);
+            let workload = ["mix.", "trace."].iter().any(|section| key.starts_with(section));
+            if workload || key == "state.initial" || swept.contains(&key) {
+                return Err(wrong(&format!("--set {setting}: the study itself sets {key}")));
+            }
+        }
+        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        let inputs = Inputs::load(own, &name, &self.case[0].workload, &set)?;
+        inputs.settings()?;
+        Ok((name, inputs.sections.device))
+    }
+
+    /// The device with a layer in an initial state, and further settings.
+    pub(super) fn settings(
+        &self,
+        keys: &DeviceKeys,
+        ftl: &str,
+        initial: &str,
+        further: &[String],
+    ) -> Result<Settings> {
+        let mut settings = self.layer(ftl).settings.clone();
+        settings.push(format!("state.initial={initial}"));
+        settings.extend_from_slice(further);
+        settings_of(*keys, &settings)
+    }
+
+    /// The layer of this name.
+    pub(super) fn layer(&self, name: &str) -> &Ftl {
+        self.ftl.iter().find(|ftl| ftl.name == name).expect("the study names its layers")
+    }
+
+    /// The case that the window is swept on.
+    pub(super) fn window_case(&self) -> &Case {
+        let found = self.case.iter().find(|case| case.name == self.window.case);
+        found.expect("the window has one of the cases")
+    }
+
+    /// Layer by layer, the settings of each share.
+    pub(super) fn window_settings(&self) -> Vec<(String, Vec<String>)> {
+        let mut all = Vec::new();
+        for name in &self.window.ftls {
+            let own = self.layer(name);
+            for share in &self.window.share_percent {
+                let settings = match (own.window.is_empty(), *share > 0.0) {
+                    (true, _) => &self.window.settings,
+                    (false, true) => &own.window,
+                    (false, false) => &own.drawn,
+                };
+                let of_share = |setting: &String| setting.replace("SHARE", &share.to_string());
+                all.push((name.clone(), settings.iter().map(of_share).collect()));
+            }
+        }
+        all
+    }
+
+    /// A generated workload; `keys` say how large the device is.
+    pub(super) fn generate(&self, device: &str, case: &Case, keys: &DeviceKeys) -> Result<Loaded> {
+        let footprint = format!("mix.footprint_percent={}", case.footprint_percent);
+        let mut inputs =
+            Inputs::load(OwnParts::default(), device, &case.workload, &[("study", footprint)])?;
+        inputs.set_seed(self.seed);
+        let capacity = Settings::new(*keys)?.capacity_sectors();
+        let requests = all_of(&mut inputs.open(Some(capacity))?)?;
+        Ok(Loaded { name: case.workload.clone(), requests })
+    }
+
+    /// The traces of a directory, or of the directories in it, and what was changed in each.
+    pub(super) fn load(
+        &self,
+        device: &str,
+        dir: &Path,
+        keys: &DeviceKeys,
+    ) -> Result<Vec<(Loaded, Vec<String>)>> {
+        let mut places = vec![dir.to_path_buf()];
+        places.extend(directories(dir)?);
+        let place = |trace: &Trace| places.iter().find_map(|dir| find(dir, &trace.file));
+        let missing: Vec<&str> = self
+            .trace
+            .iter()
+            .filter(|trace| place(trace).is_none())
+            .map(|trace| trace.file.as_str())
+            .collect();
+        if !missing.is_empty() {
+            return Err(wrong(&format!(
+                "{}: neither it nor a directory in it has {} (plain, .gz or .zst)",
+                dir.display(),
+                missing.join(", ")
+            )));
+        }
+        let capacity = Settings::new(*keys)?.capacity_sectors();
+        let load = |trace: &Trace| {
+            let mut inputs = Inputs::load(OwnParts::default(), device, DEFAULT_WORKLOAD, &[])?;
+            let mut problems = Vec::new();
+            for setting in self.traces.settings.iter().chain(&trace.settings) {
+                apply_setting("settings", setting, &mut inputs.sections, &mut problems);
+            }
+            anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
+            inputs.set_trace(place(trace).expect("none is missing"));
+            let mut source = inputs.open(Some(capacity))?;
+            let requests = all_of(&mut source)?;
+            Ok((Loaded { name: trace.name.clone(), requests }, source.notes()))
+        };
+        self.trace.iter().map(load).collect()
+    }
+
+    /// The initial state and the layer of each run of a trace.
+    pub(super) fn trace_runs(&self) -> impl Iterator<Item = (String, String)> {
+        let TraceRuns { states, ftls, .. } = &self.traces;
+        states
+            .iter()
+            .flat_map(move |state| ftls.iter().map(move |ftl| (state.clone(), ftl.clone())))
+    }
+}
+
+/// The key that a setting sets.
+fn key_of(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
+}
+
+/// The directories in a directory, by name.
+fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
+    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
+    let entries = std::fs::read_dir(dir).map_err(say)?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// What a workload is like, as the paper describes its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mix {
+    pub(super) requests: usize,
+    pub(super) kib: f64,
+    pub(super) write_percent: f64,
+    pub(super) random_percent: f64,
+    pub(super) interarrival_ms: f64,
+    pub(super) hours: f64,
+}
+
+impl Mix {
+    pub(super) fn of(loaded: &Loaded) -> Self {
+        let requests = &loaded.requests;
+        let count = requests.len().max(1) as f64;
+        let sectors: u64 = requests.iter().map(|request| u64::from(request.sectors)).sum();
+        let writes = requests.iter().filter(|request| request.op == RequestOp::Write).count();
+        let follows = requests.windows(2).filter(|pair| {
+            pair[0].first_sector + u64::from(pair[0].sectors) == pair[1].first_sector
+        });
+        let last = requests.last().map_or(0.0, |request| request.arrival.as_ns() as f64);
+        Self {
+            requests: requests.len(),
+            kib: sectors as f64 * f64::from(SECTOR_BYTES) / 1024.0 / count,
+            write_percent: 100.0 * writes as f64 / count,
+            random_percent: 100.0 - 100.0 * follows.count() as f64 / count,
+            interarrival_ms: last / 1e6 / count,
+            hours: last / 3.6e12,
+        }
+    }
+}
