@@ -191,8 +191,6 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
-    /// Array time of the operation of each die that the time series knows already.
-    recorded_ns: Vec<u64>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
@@ -298,7 +296,6 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
-            recorded_ns: vec![0; dies],
             budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),

@@ -91,7 +91,6 @@ impl Device {
             Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
-        self.totals.energy.translations += 1;
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
