@@ -7,7 +7,7 @@ use common::{Random, record, request, settings, try_record, try_settings};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings};
+use flashyard_sim::config::{MapReserve, MovedEntries, RewriteOrder, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
@@ -52,6 +52,8 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("map.moved_entries", MovedEntries::WORDS),
     ("map.rewrite_order", RewriteOrder::WORDS),
     ("map.unwritten_read", &["array", "zero"]),
+    ("map.share_fetches", &["false", "true"]),
+    ("map.fetch_bytes", &["0", "0", "512"]),
     ("map.cache_bytes", &["32", "64", "256"]),
     ("queue.depth", &["1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
@@ -82,7 +84,7 @@ const BUFFER_DRAWS: &[(&str, &[&str])] = &[
 
 /// A device; `buffered` is whether it shall have a write buffer.
 /// How blocks are chosen and cared for.
-const CARE_DRAWS: [(&str, &[&str]); 10] = [
+const CARE_DRAWS: &[(&str, &[&str])] = &[
     ("gc.policy", VictimName::WORDS),
     ("gc.d_choices.choices", &["1", "4", "100"]),
     ("gc.rga.choices", &["0", "1", "100"]),
@@ -90,6 +92,12 @@ const CARE_DRAWS: [(&str, &[&str]); 10] = [
     ("gc.background_free_blocks", &["1", "8", "15"]),
     ("gc.idle_us", &["0", "100", "5000"]),
     ("gc.preemptible", &["true", "false"]),
+    ("gc.start", &["early", "early", "needed"]),
+    ("gc.window.share_percent", &["0", "30", "100"]),
+    ("gc.search_us", &["0", "0", "3"]),
+    ("gc.emergency", &["false", "true"]),
+    ("gc.restore", &["false", "false", "false", "true"]),
+    ("ftl.map_generations", &["1", "0"]),
     ("wear.dynamic", &["false", "true"]),
     ("wear.static_gap", &["0", "1", "5"]),
     ("nand.factory_bad_percent", &["0", "0", "3", "12"]),
@@ -127,12 +135,31 @@ const LOG_DRAWS: &[(&str, &[&str])] = &[
     ("ftl.last.window_percent", &["1", "50", "100"]),
 ];
 
+/// The same for devices with a map on flash that collect only when they need to, or write map pages
+/// before they erase.
+const CACHED_DRAWS: &[(&str, &[&str])] = &[
+    ("map.store", &["line_cache", "cmt", "cmt"]),
+    ("map.lazy_copying", &["true", "false"]),
+    ("map.unwritten_read", &["zero", "array"]),
+    ("gc.start", &["early", "needed"]),
+    ("gc.erase_after_map", &["false", "true", "true"]),
+    ("gc.map_reserve", &["half", "as_data"]),
+    ("gc.emergency", &["false", "true"]),
+    ("gc.search_us", &["0", "3"]),
+    ("gc.restore", &["false", "false", "true"]),
+    ("ftl.map_generations", &["0", "1"]),
+    ("ftl.finish", &["false", "true"]),
+    ("wear.static_gap", &["0"]),
+    ("geometry.pages_per_block", &["8", "16", "64"]),
+];
+
 /// What a device chooses its pages by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
     Buffered,
     LogBlocks,
+    Cached,
 }
 
 fn random_settings(random: &mut Random, kind: Kind) -> Settings {
@@ -143,6 +170,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
         Kind::Plain => &[],
         Kind::Buffered => BUFFER_DRAWS,
         Kind::LogBlocks => LOG_DRAWS,
+        Kind::Cached => CACHED_DRAWS,
     };
     draws.extend(own.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
     // No steady state is known of a map on flash.
@@ -162,7 +190,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     draws.insert("gc.soft_free_blocks", (hard + random.below(4)).to_string());
     let keys: Vec<String> = draws.iter().map(|(key, value)| format!("{key}={value}")).collect();
     // The smallest spare space that the settings accept, or a little more.
-    let spare = random.pick(&[1.0, 1.3]);
+    let spare = random.pick(if kind == Kind::Cached { &[1.5, 2.5] } else { &[1.0, 1.3] });
     let mut why = String::new();
     for percent in 10..900 {
         let percent = (f64::from(percent) * spare).round();
@@ -175,9 +203,21 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     }
     // Parts that do not go together are drawn again, and so are blocks that hold one program only:
     // no spare space is enough for them.
-    let known = ["gc.copyback", "queue.slots_scope", "leave no room", "planes without any"];
+    let known =
+        ["gc.copyback", "queue.slots_scope", "leave no room", "log blocks", "no steady state"];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
     random_settings(random, kind)
+}
+
+/// The device with another power budget, time series and energies.
+fn with_power(random: &mut Random, settings: &Settings) -> Settings {
+    let mut keys = settings.keys;
+    keys.energy.controller_idle_mw = random.pick(&[0, 7]);
+    keys.energy.erase_pj = random.pick(&[0, 1_000_000_007]);
+    keys.energy.max_active_dies = random.pick(&[0, 0, 0, 1, 2]);
+    keys.energy.budget_mw = random.pick(&[0, 0, 0, 352, 700]);
+    keys.metrics.bin_ms = random.pick(&[0, 1_000_000]);
+    Settings::new(keys).expect("no operation takes more than 352 mW")
 }
 
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
@@ -225,12 +265,13 @@ fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
 /// The checker inside proves the rules; here every request must be answered and its energy count.
 #[test]
 fn random_devices_keep_every_rule() {
-    let mut collected = 0;
+    let (mut collected, mut waits) = (0, 0);
     for seed in 0..300 {
         let mut random = Random(seed);
         let kind = if seed % 3 == 0 { Kind::Buffered } else { Kind::Plain };
         let settings = random_settings(&mut random, kind);
         let requests = random_requests(&mut random, &settings);
+        let settings = with_power(&mut random, &settings);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {
             panic!("seed {seed}: {:#?}", settings.keys);
@@ -241,12 +282,55 @@ fn random_devices_keep_every_rule() {
         let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
         assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
         assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
+        if let Some(series) = &report.series {
+            let bins: u64 = series.bins.iter().map(|bin| bin.energy_pj).sum();
+            assert_eq!(bins, report.energy_pj.total, "seed {seed}: over time");
+        }
+        waits += report.power.waits;
         let buffer = &report.buffer;
         let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
         assert_eq!(buffer.dirtied_units, gone, "seed {seed}: what is dirtied");
         collected += report.gc.jobs;
     }
+    assert!(waits > 10_000, "dies waited {waits} times for power");
     assert!(collected > 3_000, "garbage collection ran {collected} times");
+}
+
+/// The same with maps on flash, under all rules of when to collect, and what to write before an
+/// erase. A reserve that is too small for map pages is an error of its own.
+#[test]
+fn random_devices_with_cached_maps_keep_every_rule() {
+    let (mut jobs, mut short, mut dirty) = (0, 0, 0);
+    for seed in 3_000..3_150 {
+        let mut random = Random(seed);
+        let settings = random_settings(&mut random, Kind::Cached);
+        let requests = random_requests(&mut random, &settings);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((report, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                jobs += report.gc.jobs;
+                dirty += report.map.dirty_evictions;
+            }
+            Err(error) => {
+                // No room is kept for map pages beside the reserve where that is theirs.
+                let gc = &settings.keys.gc;
+                let theirs = gc.erase_after_map || gc.map_reserve == MapReserve::AsData;
+                let known = match error {
+                    SimError::NoReserve { .. } => true,
+                    SimError::NoRoom { .. } => theirs,
+                    _ => false,
+                };
+                assert!(
+                    known,
+                    "seed {seed}: {error} {:?} {:?}",
+                    settings.keys.gc, settings.keys.map
+                );
+                short += 1;
+            }
+        }
+    }
+    assert!(jobs > 3_000 && dirty > 3_000 && short < 20, "{jobs} jobs, {dirty}, {short} errors");
 }
 
 /// The same with schemes of log blocks.

@@ -358,9 +358,12 @@ fn check_spare(
         MapReserve::Half => (maps * u64::from(geometry.program_units())).div_ceil(block),
         MapReserve::AsData => 0,
     };
-    // Where a job starts only when a program needs a block, that program's own one is full.
-    let filled = u64::from(keys.gc.start == GcStart::Needed);
-    let open = u64::from(frontiers.count()) - filled;
+    // Where a job starts only when a program needs a block, that program's own one is full. Map
+    // pages that get by with half of the reserve may be held up by copies in theirs.
+    let held_up = keys.gc.map_reserve == MapReserve::Half && frontiers.maps;
+    let filled = u64::from(keys.gc.start == GcStart::Needed && !held_up);
+    let shared = u64::from(held_up && !frontiers.copied_maps);
+    let open = u64::from(frontiers.count()) + shared - filled;
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
     // Where any plane may take a write, one that is as full as it may be takes those under way.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);

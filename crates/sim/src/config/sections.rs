@@ -402,6 +402,19 @@ keys! {
             source: "assumed",
             flip: "moved", with: &["@full"],
         },
+        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has begun,
+        /// instead of fetching it again.
+        share_fetches: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): true",
+            flip: "true", with: &["map.store=cmt"],
+        },
+        /// Bytes of a fetched map page that leave the die; 0: the whole of it.
+        fetch_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1 << 20),
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): a sector",
+            flip: "512", with: &["channel.ps_per_byte=2500"],
+        },
         /// What reading a map page costs that was never written.
         unwritten_read: UnmappedRead = UnmappedRead::Array => {
             kind: Kind::Choice(UnmappedRead::WORDS),
@@ -543,7 +556,8 @@ keys! {
             source: "assumed; Park et al. 2011 count merges into the response that triggers them",
             flip: "true", with: &["@log"],
         },
-        /// Whether every log block is merged after the last request.
+        /// Whether every log block is merged, and every dirty map entry written back, after the last
+        /// request.
         finish: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges after finishing workloads too",

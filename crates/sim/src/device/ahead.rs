@@ -36,8 +36,7 @@ impl Device {
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && keys.nand.spread_percent == 0
-            && keys.energy.max_active_dies == 0
-            && keys.energy.budget_mw == 0
+            && self.budget.is_none()
             && keys.nand.multi_plane == MultiPlane::None
             && matches!(self.host_policy, AnyHostPolicy::Fifo(_))
     }

@@ -18,7 +18,7 @@ use flashyard_core::units::{BlockId, PlaneId, Span, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
-pub(super) const FRUITLESS_ROUNDS: u64 = 8;
+const FRUITLESS_ROUNDS: u64 = 8;
 
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]

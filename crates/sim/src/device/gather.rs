@@ -50,6 +50,8 @@ impl Device {
             return true;
         }
         let page = match stage.op() {
+            // Layers are refused on dies that need the same page on every plane.
+            Op::Program if self.layered.is_some() => return true,
             Op::Program => self.map.blocks.next_page(plane, self.frontier(set)),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),

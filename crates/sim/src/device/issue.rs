@@ -288,14 +288,13 @@ impl Device {
     fn untouchable(&self, set: u32, frontier: Frontier) -> u64 {
         let gc = &self.settings.keys.gc;
         match (frontier, gc.map_reserve) {
-            (Frontier::CopiedData(_) | Frontier::CopiedMap, _) => 0,
             (Frontier::HostData(_), _) => gc.reserve_blocks,
             (Frontier::HostMap, _) if self.rewrites_for_erase(set) => 0,
             (Frontier::HostMap, MapReserve::Half) => gc.reserve_blocks / 2,
             (Frontier::HostMap, MapReserve::AsData) if self.stage(set) == Stage::Writeback => {
                 gc.reserve_blocks
             }
-            (Frontier::HostMap, MapReserve::AsData) => 0,
+            _ => 0,
         }
     }
 
@@ -305,16 +304,21 @@ impl Device {
     }
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
-    /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
-    /// while one is under way; but not what a job rewrites on top of its copies.
+    /// copies share it, they need what is left of it unless a free block remains for them or what a
+    /// job rewrites on top of its copies comes. Host data leaves it alone in any case, unless jobs
+    /// start only when they are needed and none is under way.
     fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
         let gc = &self.settings.keys.gc;
-        let of_job = self.stage(set) == Stage::RewriteProgram
-            && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
-        let busy =
-            (gc.start == GcStart::Early || self.planes[plane.index()].job.is_some()) && !of_job;
+        let theirs = match frontier {
+            Frontier::HostMap => {
+                let of_job = self.stage(set) == Stage::RewriteProgram
+                    && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
+                self.map.blocks.free_blocks(plane) == 0 && !of_job
+            }
+            _ => gc.start == GcStart::Early || self.planes[plane.index()].job.is_some(),
+        };
         self.map.blocks.has_open_block(plane, frontier)
-            && !(busy && self.map.blocks.copies_share(frontier))
+            && !(theirs && self.map.blocks.copies_share(frontier))
     }
 
     /// A program without room waits for the erase that garbage collection of its plane works

@@ -6,6 +6,7 @@ use crate::ftl::layer::TranslationLayer;
 use crate::ftl::page_map::Owner;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Span};
+use std::ops::Range;
 
 impl Device {
     /// Whether a set is a chunk of a chain.
@@ -42,7 +43,7 @@ impl Device {
             waits = true;
         }
         if program_order {
-            waits |= self.wait_for_programs(set, self.settings.geometry.block_of(step.to()));
+            waits |= self.wait_for_programs(set, self.settings.geometry.block_of(step.to()), false);
         }
         if waits {
             self.hand_on_ranks(&[set], None);
@@ -76,7 +77,7 @@ impl Device {
 
     /// An erase waits for the changes that empty its block, and for programs into it.
     fn wait_until_empty(&mut self, set: u32, block: BlockId) {
-        let mut waits = self.wait_for_programs(set, block);
+        let mut waits = self.wait_for_programs(set, block, true);
         if self.map.blocks.valid_units(block) > 0 {
             waits = true;
             let number = self.graph.node(set).number;
@@ -84,7 +85,7 @@ impl Device {
             while let Some((unit, _, owner)) = self.map.next_valid(block, from) {
                 from = unit + 1;
                 let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
-                let change = self.change_under_way(lpn, number);
+                let change = self.change_under_way(lpn, 0..number);
                 let change = change.expect("a layer erases only what has been changed or copied");
                 self.wait_for_change(set, change);
             }
@@ -94,15 +95,15 @@ impl Device {
         }
     }
 
-    /// A change of a page below `number` that has not been committed.
-    fn change_under_way(&self, lpn: Lpn, number: u64) -> Option<u32> {
+    /// A change of a page with one of these numbers that has not been committed.
+    fn change_under_way(&self, lpn: Lpn, numbers: Range<u64>) -> Option<u32> {
         let mut at = self.lpn_index[self.bucket_of(lpn)];
         while at != NIL {
             let state = &self.sets[at as usize];
             let node = self.graph.node(at);
             if state.lpn == lpn
                 && state.changes
-                && node.number < number
+                && numbers.contains(&node.number)
                 && node.stage <= self.commit_stage(at)
             {
                 return Some(at);
@@ -112,9 +113,9 @@ impl Device {
         None
     }
 
-    /// A chunk waits for all programs of the host into a block that were planned before it. Returns
-    /// whether there are any.
-    fn wait_for_programs(&mut self, set: u32, block: BlockId) -> bool {
+    /// A chunk waits for all programs of the host into a block that were planned before it and, if
+    /// it erases the block, for a change behind each of them. Returns whether there are any.
+    fn wait_for_programs(&mut self, set: u32, block: BlockId, erases: bool) -> bool {
         let layered = self.layered.as_ref().expect("only layers have chunks");
         if layered.programs[block.index()] == 0 {
             return false;
@@ -129,8 +130,15 @@ impl Device {
             if into.is_some_and(|page| self.settings.geometry.block_of(page) == block)
                 && self.graph.node(change).stage <= self.commit_stage(change)
             {
+                let (lpn, superseded) = (state.lpn, state.superseded);
                 self.wait_for_change(set, change);
                 waits = true;
+                if erases && !superseded {
+                    let behind = self.graph.node(change).number + 1..number;
+                    let behind = self.change_under_way(lpn, behind);
+                    let behind = behind.expect("a layer erases only what is changed or copied");
+                    self.wait_for_change(set, behind);
+                }
             }
             change = later;
         }

@@ -191,8 +191,6 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
-    /// Array time of the operation of each die that the time series knows already.
-    recorded_ns: Vec<u64>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
@@ -298,7 +296,6 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
-            recorded_ns: vec![0; dies],
             budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
@@ -496,7 +493,11 @@ impl Device {
         if matches!(stage, Stage::Barrier | Stage::Buffer) {
             return Span::ZERO;
         }
-        let channel = self.settings.keys.channel.command_ns + self.data_ns(stage.op(), 1);
+        let data = match stage {
+            Stage::Fetch => self.channel_ns(stage, 1),
+            _ => self.data_ns(stage.op(), 1),
+        };
+        let channel = self.settings.keys.channel.command_ns + data;
         self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 

@@ -26,12 +26,17 @@ impl Device {
         self.exhausted = true;
         let start = self.now;
         self.totals.begin_upkeep();
+        self.totals.energy.quiet_until = start;
+        if let Some(series) = &mut self.series {
+            series.begin(start);
+        }
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
+        self.see_accesses();
         self.totals.end_upkeep(self.now.since(start));
         Ok(())
     }
@@ -64,20 +69,31 @@ impl Device {
         Ok(self.totals.gc_jobs > jobs)
     }
 
-    /// Where map pages that copies rewrite take more than erases free, it ends all the same.
+    /// Map pages that copies rewrite may take more than erases free. So it ends where as many rounds
+    /// as a block has programs win no block, and planes keep half of the reserve.
     fn restore_free(&mut self) -> Result<(), SimError> {
         let start = std::mem::take(&mut self.free_at_start);
+        let keeps = self.settings.keys.gc.reserve_blocks / 2;
         let short = |device: &Self, plane: PlaneId| {
             let before = start.get(plane.index()).copied().unwrap_or(0);
-            device.map.blocks.free_blocks(plane) < before
+            let free = device.map.blocks.free_blocks(plane);
+            free < before && u64::from(free) > keeps
         };
-        let mut rounds = super::collect::FRUITLESS_ROUNDS;
-        rounds *= self.settings.keys.geometry.blocks_per_plane;
-        while rounds > 0 && self.collect_once(short)? {
-            rounds -= 1;
+        let geometry = self.settings.geometry;
+        let patience = geometry.units_per_block() / geometry.program_units();
+        let (mut most, mut fruitless) = (self.all_free(), 0);
+        while fruitless <= patience && self.collect_once(short)? {
+            fruitless = if self.all_free() > most { 0 } else { fruitless + 1 };
+            most = most.max(self.all_free());
         }
         self.free_at_start = start;
         Ok(())
+    }
+
+    /// Free blocks of all planes.
+    fn all_free(&self) -> u64 {
+        let planes = (0..self.planes.len()).map(PlaneId::from_index);
+        planes.map(|plane| u64::from(self.map.blocks.free_blocks(plane))).sum()
     }
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.

@@ -51,7 +51,7 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
         ));
     }
     if Recipe::needs_miniature(&pool, pools.cleaning, writes) {
-        let fits = miniature::check(&pool);
+        let fits = miniature::check(&pool.dense());
         return fits.or_else(|Refusal(why)| refuse(why));
     }
     Ok(())

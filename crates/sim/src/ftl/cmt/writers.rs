@@ -115,6 +115,12 @@ impl Writers {
         self.of_page(page).find(writes).map(|place| self.writers[place].set)
     }
 
+    /// The most writers at one time.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.writers.len()
+    }
+
     /// The writers of a page, the latest first.
     fn of_page(&self, page: MapPage) -> impl Iterator<Item = usize> {
         let place = |link: u32| link.checked_sub(1).map(|place| place as usize);
