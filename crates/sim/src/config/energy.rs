@@ -21,20 +21,17 @@ choice! {
     }
 }
 
-/// Energies of a part in picojoules: of a page read, a page programmed, a block erased.
-struct PartEnergy([u64; 3]);
-
 impl EnergyPart {
-    /// Park et al. 2011 state energies. The data sheet of NAND01G-B2B (Numonyx, rev. 5, 2008) states
-    /// currents: 10 mA at 3 V and 8 mA at 1.8 V (typical) for 25 us (maximum), 200 us and 2 ms
-    /// (typical).
-    const fn energy(self) -> PartEnergy {
-        PartEnergy(match self {
+    /// Picojoules of a page read, a page programmed, a block erased. Park et al. 2011 state
+    /// energies. The data sheet of NAND01G-B2B (Numonyx, rev. 5, 2008) states currents: 10 mA at
+    /// 3 V and 8 mA at 1.8 V (typical) for 25 us (maximum), 200 us and 2 ms (typical).
+    const fn energy(self) -> [u64; 3] {
+        match self {
             Self::None => [0; 3],
             Self::Park2011 => [4_720_000, 38_040_000, 527_680_000],
             Self::Nand01g3v => [750_000, 6_000_000, 60_000_000],
             Self::Nand01g1v8 => [360_000, 2_880_000, 28_800_000],
-        })
+        }
     }
 }
 
@@ -79,8 +76,9 @@ const LOW_POWER_MW: u64 = 100;
 const DRAM_ACCESS_PJ: u64 = 30 * 50;
 
 impl BufferMemory {
-    /// Femtojoules of a byte read and written, array and row buffer, without the interface: Lee et
-    /// al., ISCA 2009: DRAM 1.17 + 0.93 and 0.39 + 1.02 pJ a bit, PRAM 2.47 + 0.93 and 16.82 + 1.02.
+    /// Femtojoules of a byte read and written, array and row buffer, without the interface: Lee
+    /// et al., ISCA 2009: DRAM 1.17 + 0.93 and 0.39 + 1.02 pJ a bit, PRAM 2.47 + 0.93 and
+    /// 16.82 + 1.02.
     const fn fj_per_byte(self) -> (u64, u64) {
         match self {
             Self::None => (0, 0),
@@ -169,11 +167,10 @@ keys! {
             source: "assumed: NAND alone, as Lee et al., IEEE Access 2021",
             flip: "sdram", with: &[],
         },
-        /// Size of the DRAM. 0: what the mapping tables need, or the map cache and the write
-        /// buffer.
+        /// Size of the DRAM. 0: what the tables, the map cache and the write buffer need.
         dram_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1 << 44),
-            source: "Park et al. 2011, section on memory: DRAM for the tables",
+            source: "Park et al. 2011: DRAM for the tables",
             flip: "134217728", with: &["energy.dram=sdram"],
         },
         /// Size of a DRAM chip.
@@ -194,8 +191,8 @@ keys! {
             source: "Park et al. 2011: whole chips",
             flip: "bytes", with: &["energy.dram=sdram"],
         },
-        /// Energy of an access to the mapping tables, one a page access that is translated. 0: as
-        /// `dram`.
+        /// Energy of an access to a table or the map cache: an entry that is looked up or changed.
+        /// 0: as `dram`.
         dram_access_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000),
             source: "Park et al. 2011: some 30 mW; for 50 ns, assumed",
@@ -221,6 +218,12 @@ keys! {
             source: "Lee et al., ISCA 2009: array and row buffer",
             flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
+        /// Energy of a look at one candidate in a search for a victim.
+        search_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000),
+            source: "assumed: none; Park et al. 2011 count searches and give no number",
+            flip: "50", with: &["@full"],
+        },
         /// The most dies whose arrays are at work at once. 0: all.
         max_active_dies: u64 = 0 => {
             kind: Kind::count("dies", 0, 1 << 32),
@@ -245,7 +248,7 @@ impl EnergyKeys {
     /// The keys with numbers of the named part and memories where they are 0.
     #[must_use]
     pub const fn resolved(mut self) -> Self {
-        let PartEnergy([read, program, erase]) = self.part.energy();
+        let [read, program, erase] = self.part.energy();
         self.read_pj = or(self.read_pj, read);
         self.program_pj = or(self.program_pj, program);
         self.erase_pj = or(self.erase_pj, erase);
@@ -348,8 +351,8 @@ pub(super) fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
         let (name, power) = (op.name(), operation_mw(keys, op));
         if budget > 0 && power > budget {
             fail(format!(
-                "energy.budget_mw: {budget} is less than the {power} mW that one {name} takes, which would never start; \
-                 raise it, or lower the power"
+                "energy.budget_mw: {budget} is less than the {power} mW that one {name} takes, which \
+                 would never start; raise it, or lower the power"
             ));
         }
     }
@@ -373,7 +376,7 @@ mod tests {
         {
             // uA x mV = nW; nW x us = fJ.
             let expected = [25, 200, 2_000].map(|us| microamperes * millivolts * us / 1_000);
-            assert_eq!(part.energy().0, expected);
+            assert_eq!(part.energy(), expected);
         }
     }
 
@@ -382,7 +385,7 @@ mod tests {
     fn the_part_of_the_study_agrees_with_the_default_powers() {
         let energy = EnergyKeys::default();
         let times = [130_900, 405_900, 1_500_000u64];
-        for ((op, pj), ns) in Op::ALL.into_iter().zip(EnergyPart::Park2011.energy().0).zip(times) {
+        for ((op, pj), ns) in Op::ALL.into_iter().zip(EnergyPart::Park2011.energy()).zip(times) {
             assert_eq!((pj + ns / 2) / ns, energy.array_mw(op), "{op:?}");
         }
     }

@@ -400,7 +400,20 @@ keys! {
         rewrite_order: RewriteOrder = RewriteOrder::Page => {
             kind: Kind::Choice(RewriteOrder::WORDS),
             source: "assumed",
-            flip: "moved", with: &["@full"],
+            flip: "moved", with: &["@full", "map.entries_per_page=8"],
+        },
+        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has begun,
+        /// instead of fetching it again.
+        share_fetches: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): true",
+            flip: "true", with: &["map.store=cmt"],
+        },
+        /// Bytes of a fetched map page that leave the die; 0: the whole of it.
+        fetch_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1 << 20),
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): a sector",
+            flip: "512", with: &["channel.ps_per_byte=2500"],
         },
         /// What reading a map page costs that was never written.
         unwritten_read: UnmappedRead = UnmappedRead::Array => {

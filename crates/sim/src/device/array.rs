@@ -89,9 +89,14 @@ impl Device {
     }
 
     /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
-    /// its die.
+    /// its die, a part of a fetched map page.
     pub(super) const fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
         let on_die = self.settings.keys.gc.copyback && stage.is_copy();
+        let fetched = self.settings.keys.map.fetch_bytes;
+        if fetched > 0 && matches!(stage, Stage::Fetch) {
+            let unit = self.settings.geometry.unit_bytes() as u64;
+            return self.settings.transfer_ns(if fetched < unit { fetched } else { unit });
+        }
         if on_die { 0 } else { self.data_ns(stage.op(), page_units) }
     }
 

@@ -1,9 +1,9 @@
 //! Energy of a run: by what took it, by what for, by phase; its mean and its highest power.
 //!
-//! Operations are counted where they end (`metrics::counters`). What is there at all times (standby,
-//! controller, DRAM) is power x time from the first arrival of a phase to the end of its work, and
-//! accesses to memory are counts x energy. All sums are exact; the one division, of the power of
-//! DRAM in microwatts, is rounded down once.
+//! Operations are counted where they end (`metrics::counters`). What is there at all times
+//! (standby, controller, DRAM) is power x time from the first arrival of a phase to the end of its
+//! work, and accesses to memory are counts x energy. All sums are exact; the one division, of the
+//! power of DRAM in microwatts, is rounded down once.
 
 use super::Device;
 use super::state::Operation;
@@ -18,18 +18,30 @@ use std::collections::BTreeMap;
 /// What energy is made of besides operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EnergyTotals {
-    /// Page accesses that were translated.
-    pub(super) translations: u64,
     /// Units that flushes got from the write buffer, by phase.
     pub(super) flushed: [u64; 3],
     /// Time without outstanding requests by phase, without and with work of the device's own.
     quiet_ns: [[u64; 2]; 3],
+    /// Until when there was no outstanding request.
+    pub(super) quiet_until: Time,
+    /// Accesses of tables and searches without outstanding requests, by phase, and all of them when
+    /// they were last looked at.
+    quiet: [Accesses; 3],
+    seen: Accesses,
     /// Dies that waited for power, and how long in all.
     pub(super) power_waits: u64,
     pub(super) power_waited_ns: u64,
 }
 
-saved!(EnergyTotals { translations, flushed, quiet_ns, power_waits, power_waited_ns });
+/// Accesses of tables, and looks at candidates in searches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Accesses {
+    tables: u64,
+    searches: u64,
+}
+
+saved!(Accesses { tables, searches });
+saved!(EnergyTotals { flushed, quiet_ns, quiet_until, quiet, seen, power_waits, power_waited_ns });
 
 /// Energy of a phase besides operations, in picojoules.
 #[derive(Clone, Copy, Default)]
@@ -38,11 +50,12 @@ struct Background {
     controller: u128,
     dram: u128,
     buffer: u128,
+    search: u128,
 }
 
 impl Background {
     fn total(&self) -> u128 {
-        self.standby + self.controller + self.dram + self.buffer
+        self.standby + self.controller + self.dram + self.buffer + self.search
     }
 }
 
@@ -53,7 +66,35 @@ impl Device {
             let ns = now.since(self.now).as_ns();
             let (phase, busy) = (self.phase(), self.graph.live() > 0);
             self.totals.energy.quiet_ns[phase as usize][usize::from(busy)] += ns;
+            self.see_accesses();
+            self.totals.energy.quiet_until = now;
         }
+    }
+
+    /// Accesses since the last look, made when nothing was outstanding and nothing is now, belong
+    /// to the current phase; all others are of the foreground.
+    pub(super) fn see_accesses(&mut self) {
+        let keys = &self.settings.keys.energy;
+        if keys.dram_access_pj == 0 && keys.search_pj == 0 {
+            return;
+        }
+        let (all, phase) = (self.accesses(), self.phase());
+        let quiet = self.totals.energy.quiet_until == self.now;
+        let totals = &mut self.totals.energy;
+        let seen = std::mem::replace(&mut totals.seen, all);
+        if quiet {
+            let sum = &mut totals.quiet[phase as usize];
+            sum.tables += all.tables - seen.tables;
+            sum.searches += all.searches - seen.searches;
+        }
+    }
+
+    /// All accesses until now.
+    fn accesses(&self) -> Accesses {
+        let mut work = self.totals.attributed;
+        work.merge(&self.totals.unattributed);
+        let searches = self.totals.gc_searches + self.merges().searches;
+        Accesses { tables: self.table_accesses(&work), searches }
     }
 
     /// Power of standby, controller and DRAM at this moment, in microwatts.
@@ -68,8 +109,9 @@ impl Device {
         ((standby + controller) * 1_000).saturating_add(self.settings.dram_uw())
     }
 
-    /// Energy of accesses to the mapping tables and to the write buffer by phase.
-    fn accesses_of(&self, phase: Phase) -> (u128, u128) {
+    /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
+    /// accesses until now.
+    fn accesses_of(&self, phase: Phase, all: Accesses) -> [u128; 3] {
         let keys = &self.settings.keys.energy;
         let unit = u64::from(self.settings.geometry.unit_bytes());
         let (get, put) = keys.buffer_pj(unit);
@@ -77,14 +119,23 @@ impl Device {
         let host = |count: u64| if phase == Phase::Foreground { u128::from(count) } else { 0 };
         let gets = host(buffer.read_hits) + u128::from(totals.flushed[phase as usize]);
         let puts = host(buffer.write_hits + buffer.write_misses);
-        let tables = host(totals.translations) * u128::from(keys.dram_access_pj);
-        (tables, gets * u128::from(get) + puts * u128::from(put))
+        let mut own = totals.quiet[phase as usize];
+        if phase == Phase::Foreground {
+            let sum = |count: fn(&Accesses) -> u64| totals.quiet.iter().map(count).sum::<u64>();
+            own.tables += all.tables - sum(|quiet| quiet.tables);
+            own.searches += all.searches - sum(|quiet| quiet.searches);
+        }
+        [
+            u128::from(own.tables) * u128::from(keys.dram_access_pj),
+            gets * u128::from(get) + puts * u128::from(put),
+            u128::from(own.searches) * u128::from(keys.search_pj),
+        ]
     }
 
     /// Energy of all accesses to memory until now.
     pub(super) fn accesses_pj(&self) -> u128 {
-        let phases = Phase::ALL.map(|phase| self.accesses_of(phase));
-        phases.iter().map(|(tables, buffer)| tables + buffer).sum()
+        let all = self.accesses();
+        Phase::ALL.iter().flat_map(|phase| self.accesses_of(*phase, all)).sum()
     }
 
     /// Energy besides operations by phase.
@@ -92,6 +143,7 @@ impl Device {
         let keys = &self.settings.keys.energy;
         let quiet = &self.totals.energy.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
+        let accesses = self.accesses();
         let mut fj = 0;
         Phase::ALL.map(|phase| {
             let [still, mut active] = quiet[phase as usize];
@@ -99,7 +151,7 @@ impl Device {
                 active = foreground;
             }
             let time = u128::from(still + active);
-            let (tables, buffer) = self.accesses_of(phase);
+            let [tables, buffer, search] = self.accesses_of(phase, accesses);
             let before = fj / 1_000;
             fj += time * u128::from(self.settings.dram_uw());
             Background {
@@ -108,6 +160,7 @@ impl Device {
                     + u128::from(still) * u128::from(keys.controller_idle_mw),
                 dram: fj / 1_000 - before + tables,
                 buffer,
+                search,
             }
         })
     }
@@ -122,6 +175,7 @@ impl Device {
             ("controller", sum(|phase| phase.controller)),
             ("dram", sum(|phase| phase.dram)),
             ("buffer", sum(|phase| phase.buffer)),
+            ("search", sum(|phase| phase.search)),
         ];
         let array = |op: Op| -> u128 {
             Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
@@ -187,8 +241,7 @@ impl Device {
     /// Puts the energy of an operation that is over into the time series; it worked on this many
     /// planes.
     pub(super) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
-        self.record_array(die, operation, planes, operation.array_end, operation.array);
-        self.recorded_ns[die.index()] = 0;
+        self.record_array(die, operation, planes, operation.array_end, None);
         let transfer_mw = u128::from(self.settings.keys.energy.transfer_mw);
         let Some(series) = &mut self.series else { return };
         for (from, ns) in
@@ -200,17 +253,19 @@ impl Device {
         }
     }
 
-    /// The array of a die has worked until an instant, and done so much of its operation by then.
+    /// The array of a die has worked on its operation until an instant: to the end, or for `done`
+    /// nanoseconds in all until it was suspended.
     fn record_array(
         &mut self,
         die: DieId,
         operation: &Operation,
         planes: u64,
         until: Time,
-        done: Span,
+        done: Option<u64>,
     ) {
         let keys = &self.settings.keys.energy;
         let (op, all) = (operation.op, u128::from(operation.array.as_ns()));
+        let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
         let pages = match op {
             Op::Program => planes * u64::from(self.settings.geometry.program_pages),
             Op::Read | Op::Erase => planes,
@@ -219,14 +274,18 @@ impl Device {
             0 => u128::from(planes) * all * u128::from(keys.array_mw(op)),
             pj => u128::from(pages) * u128::from(pj),
         };
-        let before = &mut self.recorded_ns[die.index()];
-        let done = done.as_ns().max(*before);
-        let (span, last) = (Span::from_ns(done - *before), std::mem::replace(before, done));
-        let share = |ns: u64| if all == 0 { 0 } else { energy * u128::from(ns) / all };
-        if let Some(series) = &mut self.series {
-            let from = Time::from_ns(until.as_ns() - span.as_ns());
-            series.took(from, until, share(done) - share(last));
+        let Some(series) = &mut self.series else { return };
+        // Reads that run while another operation is suspended were not suspended themselves.
+        let known = series.suspended(die.index());
+        let before = if operation.suspensions > 0 { *known } else { 0 };
+        let done = done.max(before);
+        if suspends {
+            *known = done;
         }
+        let share = |ns: u64| (energy * u128::from(ns)).checked_div(all).unwrap_or(energy);
+        let earlier = if before == 0 { 0 } else { share(before) };
+        let from = Time::from_ns(until.as_ns() - (done - before));
+        series.took(from, until, share(done) - earlier);
     }
 
     /// The operation of a die is suspended: what it has done counts.
@@ -239,7 +298,7 @@ impl Device {
             planes += u64::from(device.sets[set as usize].page_units > 0);
         });
         let left = operation.array_end.since(self.now).min(operation.array);
-        let done = Span::from_ns(operation.array.as_ns() - left.as_ns());
-        self.record_array(die, operation, planes, self.now, done);
+        let done = operation.array.as_ns() - left.as_ns();
+        self.record_array(die, operation, planes, self.now, Some(done));
     }
 }

@@ -304,16 +304,17 @@ impl Device {
     }
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
-    /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
-    /// while one is under way. What a job rewrites on top of its copies goes on all the same; and
-    /// map pages that leave half of the reserve alone do while the copies could take a free block.
+    /// copies share it, they need what is left of it unless a free block remains for them or what a
+    /// job rewrites on top of its copies comes. Host data leaves it alone in any case, unless jobs
+    /// start only when they are needed and none is under way.
     fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
         let gc = &self.settings.keys.gc;
-        let half = gc.map_reserve == MapReserve::Half;
-        let of_job = self.stage(set) == Stage::RewriteProgram && (gc.erase_after_map || !half);
         let theirs = match frontier {
-            Frontier::HostMap if of_job => false,
-            Frontier::HostMap if half => self.map.blocks.free_blocks(plane) == 0,
+            Frontier::HostMap => {
+                let of_job = self.stage(set) == Stage::RewriteProgram
+                    && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
+                self.map.blocks.free_blocks(plane) == 0 && !of_job
+            }
             _ => gc.start == GcStart::Early || self.planes[plane.index()].job.is_some(),
         };
         self.map.blocks.has_open_block(plane, frontier)

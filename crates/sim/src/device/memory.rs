@@ -34,7 +34,7 @@ impl Device {
     }
 
     /// Entries that were looked up or changed.
-    fn table_accesses(&self, all: &Tally) -> u64 {
+    pub(super) fn table_accesses(&self, all: &Tally) -> u64 {
         let table = &self.totals.tables;
         let entries = table.changes + table.copies;
         match (self.settings.keys.ftl.scheme, self.settings.keys.map.store) {

@@ -191,8 +191,6 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
-    /// Array time of the operation of each die that the time series knows already.
-    recorded_ns: Vec<u64>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
@@ -236,11 +234,21 @@ impl Device {
         policy: Policy,
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
     ) -> Self {
+        let mut device = Self::fresh(settings, policy, Layered::new(settings, make));
+        match &mut device.layered {
+            Some(layered) => layered.make_initial(settings, &mut device.map),
+            None => device.made = initial::device::make(settings, &mut device.map),
+        }
+        device
+    }
+
+    /// A device that nothing was ever written to.
+    fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
         let counts_fot = policy.reads_fot();
-        let mut device = Self {
+        Self {
             settings: *settings,
             policy,
             host_policy: keys.host_policies.policy(keys.host.policy),
@@ -250,10 +258,8 @@ impl Device {
             map: PageMap::new(settings),
             cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
-            layered: Layered::new(settings, make),
-            dies: (0..dies)
-                .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
-                .collect(),
+            layered,
+            dies: Die::all(&geometry),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
@@ -298,18 +304,12 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
-            recorded_ns: vec![0; dies],
             budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
             made: initial::device::Made::default(),
-        };
-        match &mut device.layered {
-            Some(layered) => layered.make_initial(settings, &mut device.map),
-            None => device.made = initial::device::make(settings, &mut device.map),
         }
-        device
     }
 
     /// Calls `observer` for every event of the run.
@@ -496,7 +496,11 @@ impl Device {
         if matches!(stage, Stage::Barrier | Stage::Buffer) {
             return Span::ZERO;
         }
-        let channel = self.settings.keys.channel.command_ns + self.data_ns(stage.op(), 1);
+        let data = match stage {
+            Stage::Fetch => self.channel_ns(stage, 1),
+            _ => self.data_ns(stage.op(), 1),
+        };
+        let channel = self.settings.keys.channel.command_ns + data;
         self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 
@@ -556,6 +560,10 @@ impl Device {
 }
 
 impl Die {
+    fn all(geometry: &Geometry) -> Vec<Self> {
+        (0..geometry.dies()).map(|die| Self::new(geometry.channel_of(DieId::new(die)))).collect()
+    }
+
     fn new(channel: ChannelId) -> Self {
         Self {
             channel,

@@ -376,6 +376,7 @@ impl Device {
             self.planes.iter().all(|plane| plane.job.is_none()),
             "a block is left half collected"
         );
+        self.see_accesses();
         let written = self.totals.written_bytes() - run.before.written;
         let programmed = self.programmed_bytes() - run.before.programmed;
         let index = self.phases.len() as u64;

@@ -5,8 +5,8 @@
 //! still wait for the channel then. A suspended operation keeps its share, which its reads use. A
 //! die whose next command finds too little power stands in line; whoever is first in line goes
 //! first, and takes what its policy puts first when its turn comes. So nobody starves: everybody
-//! ahead needs power that is given back, and no one passes. Further planes ride along only as far as
-//! the power reaches.
+//! ahead needs power that is given back, and no one passes. Further planes ride along only as far
+//! as the power reaches.
 
 use super::Device;
 use crate::config::Settings;

@@ -20,7 +20,8 @@ pub(super) struct Plan {
     wait_count: usize,
     map_page: MapPage,
     line: u32,
-    /// Whether its line is fetched.
+    /// The set that fetches the line where another one does; whether this one does.
+    shared_fetch: u32,
     fetches: bool,
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
@@ -36,6 +37,7 @@ impl Plan {
             wait_count: 0,
             map_page: MapPage::new(0),
             line: NIL,
+            shared_fetch: NIL,
             fetches: false,
             target: None,
         }
@@ -89,7 +91,6 @@ impl Device {
             Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
-        self.totals.energy.translations += 1;
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
@@ -132,6 +133,8 @@ impl Device {
         let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
         let (writer_of_line, writer_of_page) =
             (cache.writer_of_line(lpn), cache.writer_of_page(page));
+        let shares = self.settings.keys.map.share_fetches;
+        let shared = if shares { cache.fetch_of_page(lpn) } else { None };
         let mut evicts = None;
         let order = self.settings.keys.map.hazards == MapHazards::Order;
         self.totals.map.misses += 1;
@@ -153,6 +156,11 @@ impl Device {
                 plan.push(Stage::Writeback, plane);
                 evicts = Some(dirty);
             }
+        }
+        if let Some(fetch) = shared {
+            plan.shared_fetch = fetch;
+            let stage = self.stage_index(fetch, Stage::Fetch);
+            return plan.wait(fetch, stage, EdgeKind::MapFetch);
         }
         // A page that this set itself is the first to write is read behind that.
         let unwritten = evicts != Some(page) && !self.is_map_readable(page, writer_of_page);
@@ -328,7 +336,7 @@ impl Device {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
                 Some(Lookup::Miss { victim }) => {
                     let batch = self.settings.keys.map.batch_update;
-                    let fetch = if plan.fetches { set } else { NIL };
+                    let fetch = if plan.fetches { set } else { plan.shared_fetch };
                     cache.replace(victim, lpn, (set, fetch), changes, batch);
                 }
                 Some(Lookup::Stall) | None => unreachable!("nothing was translated"),

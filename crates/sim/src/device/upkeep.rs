@@ -26,12 +26,17 @@ impl Device {
         self.exhausted = true;
         let start = self.now;
         self.totals.begin_upkeep();
+        self.totals.energy.quiet_until = start;
+        if let Some(series) = &mut self.series {
+            series.begin(start);
+        }
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }
+        self.see_accesses();
         self.totals.end_upkeep(self.now.since(start));
         Ok(())
     }

@@ -30,6 +30,8 @@ struct Entry {
     /// Its neighbours among the dirty entries of its map page.
     next_dirty: u32,
     prev_dirty: u32,
+    /// The next entry that the same fetch fills.
+    next_fetched: u32,
     dirty: bool,
     protected: bool,
 }
@@ -42,6 +44,7 @@ impl Entry {
         older: NONE,
         next_dirty: NONE,
         prev_dirty: NONE,
+        next_fetched: NONE,
         dirty: false,
         protected: false,
     };
@@ -67,6 +70,9 @@ pub struct EntryCache {
     /// The first dirty entry + 1 of each map page.
     dirty: Vec<u32>,
     segments: [Segment; 2],
+    /// The entry + 1 for which the latest unfinished fetch of each map page was begun, as long as
+    /// what it brings is good for others too.
+    fetches: Vec<u32>,
     /// Entries that are being fetched.
     pinned: u32,
     writers: Writers,
@@ -74,7 +80,17 @@ pub struct EntryCache {
     pub batch_cleaned: u64,
 }
 
-crate::saved::saved!(Entry { lpn, fetch, newer, older, next_dirty, prev_dirty, dirty, protected });
+crate::saved::saved!(Entry {
+    lpn,
+    fetch,
+    newer,
+    older,
+    next_dirty,
+    prev_dirty,
+    next_fetched,
+    dirty,
+    protected
+});
 crate::saved::saved!(Segment { newest, oldest, len });
 
 impl crate::saved::Saved for EntryCache {
@@ -116,6 +132,7 @@ impl EntryCache {
             index: vec![0; settings.exported_units as usize],
             dirty: vec![0; settings.map_pages as usize],
             segments: [empty; 2],
+            fetches: vec![0; settings.map_pages as usize],
             pinned: 0,
             writers: Writers::new(settings.map_pages, settings.entries_per_map_page),
             batch_cleaned: 0,
@@ -192,8 +209,8 @@ impl EntryCache {
         }
     }
 
-    /// Replaces `victim` by the entry of `lpn`, which `fetch` is to bring ([`NONE`] where there is
-    /// nothing to fetch). A dirty victim is written back by `set`, with `batch` together with every
+    /// Replaces `victim` by the entry of `lpn`, which the set `fetch` is to bring: `set` itself, the
+    /// one that [`Self::fetch_of_page`] gives, or [`NONE`] where there is nothing to fetch. A dirty victim is written back by `set`, with `batch` together with every
     /// other dirty entry of its map page.
     pub fn replace(
         &mut self,
@@ -217,22 +234,49 @@ impl EntryCache {
             self.index[old.lpn as usize] = 0;
         }
         self.insert(victim, lpn, fetch);
+        if fetch != NONE {
+            let first = &mut self.fetches[lpn.get() as usize / self.entries_per_page as usize];
+            if fetch == set {
+                *first = victim + 1;
+            } else {
+                let first = *first as usize - 1;
+                let next = std::mem::replace(&mut self.entries[first].next_fetched, victim);
+                self.entries[victim as usize].next_fetched = next;
+            }
+        }
         if write {
             self.mark(victim);
         }
     }
 
-    /// The map fetch of `set` is over: its entry is ready.
+    /// The set whose unfinished fetch of the map page of `lpn` brings its entry as it is.
+    pub fn fetch_of_page(&self, lpn: Lpn) -> Option<u32> {
+        let first = self.fetches[self.map_page(lpn).index()].checked_sub(1)?;
+        self.writer_of_line(lpn).is_none().then(|| self.entries[first as usize].fetch)
+    }
+
+    /// The map fetch of `set` is over: its entry is ready, and so are those that waited for it too.
     pub fn fetched(&mut self, line: u32, set: u32) {
-        let entry = &mut self.entries[line as usize];
-        assert_eq!(entry.fetch, set, "the entry is fetched by another set");
-        entry.fetch = NONE;
-        self.pinned -= 1;
+        let page = self.map_page(Lpn::new(self.entries[line as usize].lpn));
+        let first = &mut self.fetches[page.index()];
+        if *first == line + 1 {
+            *first = 0;
+        }
+        let mut line = line;
+        while line != NONE {
+            let entry = &mut self.entries[line as usize];
+            assert_eq!(entry.fetch, set, "the entry is fetched by another set");
+            entry.fetch = NONE;
+            self.pinned -= 1;
+            line = std::mem::replace(&mut entry.next_fetched, NONE);
+        }
     }
 
     /// The map program of `set` is over: what it wrote is safe again.
     pub fn written(&mut self, page: MapPage, set: u32) {
         self.writers.end(page, set);
+        // What has been read before is old.
+        self.fetches[page.index()] = 0;
     }
 
     /// The latest unfinished set that writes `page`.

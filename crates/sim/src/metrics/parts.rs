@@ -28,7 +28,7 @@ pub enum Part {
     DieErase,
     /// ... or with garbage collection.
     DieGc,
-    /// On the die, waiting for the channel.
+    /// On the die, waiting for the channel; or ready, while the die waited for power.
     Bus,
     /// The own data command in the array.
     Array,

@@ -75,6 +75,8 @@ pub struct Series {
     before: u64,
     /// Counts when the open bin began.
     base: Counts,
+    /// Array time of the suspended operation of each die that is in the bins already.
+    suspended: Vec<u64>,
 }
 
 /// The phase is over; the next one sets `start` and `before`.
@@ -105,6 +107,7 @@ impl Series {
             start: Time::ZERO,
             before: 0,
             base: Counts::default(),
+            suspended: Vec::new(),
         }
     }
 
@@ -165,6 +168,14 @@ impl Series {
             }
             (at, given) = (end, given + share);
         }
+    }
+
+    /// Array time of the suspended operation of a die that is in the bins already.
+    pub fn suspended(&mut self, die: usize) -> &mut u64 {
+        if self.suspended.len() <= die {
+            self.suspended.resize(die + 1, 0);
+        }
+        &mut self.suspended[die]
     }
 
     /// A request is answered.
@@ -336,7 +347,7 @@ mod tests {
                 series.advance(Time::from_ns(arrival + 4), 1, 1_500, || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
             }
-            // Two operations of 1,000,003 and 7 pJ over parts of it, one of 5 pJ that takes no time.
+            // Operations of 1,000,003 and 7 pJ over parts of it, and of 5 pJ that takes no time.
             series.took(Time::from_ns(513), Time::from_ns(90_001), 1_000_003);
             series.took(Time::from_ns(100_000), Time::from_ns(100_001), 7);
             series.took(Time::from_ns(600), Time::from_ns(600), 5);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::{DeviceKeys, MapStore};
 use crate::random::{STEP, mix};
+use std::collections::BTreeMap;
 
 /// Entries of a map page, and logical units of the device.
 const PER_PAGE: u32 = 8;
@@ -43,6 +44,10 @@ struct Plain {
     segments: [Vec<PlainEntry>; 2],
     writers: Vec<(u32, u32, Vec<u32>)>,
     cleaned: u64,
+    /// The latest good fetch of each map page.
+    fetches: BTreeMap<u32, u32>,
+    /// The unit that each fetch was begun for.
+    first_of: BTreeMap<u32, u32>,
 }
 
 impl Plain {
@@ -57,6 +62,14 @@ impl Plain {
     fn writer(&self, lpn: u32) -> Option<u32> {
         let mut of = self.writers.iter().filter(|writer| writer.2.contains(&lpn));
         of.next().map(|writer| writer.1)
+    }
+
+    /// A miss is served by the set `fetch`, its own one if `own`.
+    fn begin(&mut self, lpn: u32, fetch: u32, own: bool) {
+        if own && fetch != NONE {
+            self.fetches.insert(lpn / PER_PAGE, fetch);
+            self.first_of.insert(fetch, lpn);
+        }
     }
 
     /// The oldest entry that is not being fetched.
@@ -102,6 +115,9 @@ fn compare(cache: &EntryCache, plain: &Plain, entries: u32) {
         assert_eq!(cache.fetch_of(unit), known.map(|entry| entry.fetch), "{lpn}");
         assert_eq!(cache.is_dirty(unit), known.is_some_and(|entry| entry.dirty), "{lpn}");
         assert_eq!(cache.writer_of_line(unit), plain.writer(lpn), "{lpn}");
+        let fetch = plain.fetches.get(&(lpn / PER_PAGE)).copied();
+        let good = fetch.filter(|_| plain.writer(lpn).is_none());
+        assert_eq!(cache.fetch_of_page(unit), good, "{lpn}");
     }
     let dirty = plain.segments.iter().flatten().filter(|entry| entry.dirty);
     let pages: Vec<_> = dirty.map(|entry| entry.lpn / PER_PAGE).collect();
@@ -161,11 +177,35 @@ fn access(cache: &mut EntryCache, plain: &mut Plain, lpn: u32, set: u32, random:
                 }
                 plain.segments.iter_mut().for_each(|s| s.retain(|entry| entry.lpn != old.lpn));
             }
-            let fetch = if fetches { set } else { NONE };
+            let own = if fetches { set } else { NONE };
+            let shared = cache.fetch_of_page(unit).filter(|_| random.below(2) == 0);
+            let fetch = shared.unwrap_or(own);
+            plain.begin(lpn, fetch, shared.is_none());
             cache.replace(victim, unit, (set, fetch), write, batch);
             plain.segments[0].insert(0, PlainEntry { lpn, dirty: write, fetch });
         }
     }
+}
+
+/// A fetch is over: of the entry that it was begun for, which is the one that came first.
+fn fetch_over(cache: &mut EntryCache, plain: &mut Plain) {
+    let fetched = plain.segments.iter().flatten().map(|entry| entry.fetch);
+    let Some(set) = fetched.filter(|fetch| *fetch != NONE).min() else { return };
+    let of_set = |entry: &&mut PlainEntry| entry.fetch == set;
+    let entries: Vec<u32> = plain
+        .segments
+        .iter_mut()
+        .flatten()
+        .filter(of_set)
+        .map(|entry| {
+            entry.fetch = NONE;
+            entry.lpn
+        })
+        .collect();
+    plain.fetches.retain(|_, fetch| *fetch != set);
+    let first = plain.first_of[&set];
+    assert!(entries.contains(&first));
+    cache.fetched(cache.find(Lpn::new(first)).unwrap(), set);
 }
 
 #[test]
@@ -204,14 +244,9 @@ fn the_table_does_what_plain_lists_do() {
                     let place = random.below(plain.writers.len() as u64);
                     let (page, set, _) = plain.writers.remove(usize::try_from(place).unwrap());
                     cache.written(MapPage::new(page), set);
+                    plain.fetches.remove(&page);
                 }
-                6 => {
-                    let fetched = plain.segments.iter_mut().flatten().find(|e| e.fetch != NONE);
-                    if let Some(entry) = fetched {
-                        let line = cache.find(Lpn::new(entry.lpn)).unwrap();
-                        cache.fetched(line, std::mem::replace(&mut entry.fetch, NONE));
-                    }
-                }
+                6 => fetch_over(&mut cache, &mut plain),
                 _ => access(&mut cache, &mut plain, lpn, set, &mut random),
             }
             compare(&cache, &plain, entries);
