@@ -400,7 +400,7 @@ keys! {
         rewrite_order: RewriteOrder = RewriteOrder::Page => {
             kind: Kind::Choice(RewriteOrder::WORDS),
             source: "assumed",
-            flip: "moved", with: &["@full"],
+            flip: "moved", with: &["@full", "map.entries_per_page=8"],
         },
         /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has begun,
         /// instead of fetching it again.

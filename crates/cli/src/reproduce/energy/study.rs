@@ -315,7 +315,7 @@ mod tests {
     /// Two requests of 4 and 8 KiB, the second behind the first.
     #[test]
     fn a_mix_is_counted_as_the_paper_does() {
-        let request = |ms, first_sector, sectors, op| flashyard_core::request::Request {
+        let request = |ms: u64, first_sector, sectors, op| flashyard_core::request::Request {
             arrival: flashyard_core::units::Time::from_us(ms * 1_000),
             first_sector,
             sectors,
