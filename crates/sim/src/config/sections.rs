@@ -402,8 +402,8 @@ keys! {
             source: "assumed",
             flip: "moved", with: &["@full", "map.entries_per_page=8"],
         },
-        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has begun,
-        /// instead of fetching it again.
+        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has
+        /// begun, instead of fetching it again.
         share_fetches: bool = false => {
             kind: Kind::Bool,
             source: "assumed; MQSim (Tavakkol et al., FAST 2018): true",
@@ -556,8 +556,8 @@ keys! {
             source: "assumed; Park et al. 2011 count merges into the response that triggers them",
             flip: "true", with: &["@log"],
         },
-        /// Whether every log block is merged, and every dirty map entry written back, after the last
-        /// request.
+        /// Whether every log block is merged, and every dirty map entry written back, after the
+        /// last request.
         finish: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges after finishing workloads too",
