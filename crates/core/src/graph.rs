@@ -32,6 +32,8 @@ pub enum EdgeKind {
     MapWriteback,
     /// For a block that garbage collection is about to erase.
     Room,
+    /// For merges that were planned before it, or with it.
+    Merge,
     /// A step of garbage collection for the step before it.
     Gc,
     /// A flush for the writes before it.
@@ -310,6 +312,11 @@ where
             at = edge.next_out;
         }
         nodes[id as usize].first_out = kept;
+    }
+
+    /// Changes the nominal duration of a command that has not completed.
+    pub fn set_span(&mut self, id: u32, stage: u8, span: Span) {
+        self.nodes.as_mut()[id as usize].spans[stage as usize] = span;
     }
 
     /// What the current command of a set waits for: the oldest of its edges.

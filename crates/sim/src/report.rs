@@ -246,6 +246,23 @@ pub struct GcReport {
     pub cached_entries_updated: u64,
     /// Programs that had to wait for an erase.
     pub programs_that_waited_for_room: u64,
+    /// Merges of log blocks.
+    pub merges: MergeReport,
+    /// Blocks that a search for a victim looked at.
+    pub searches: u64,
+}
+
+/// Merges of log blocks; zeros where there are none.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergeReport {
+    /// Log blocks that became data blocks as they were.
+    pub switch: u64,
+    /// Log blocks that were completed by copies.
+    pub partial: u64,
+    /// Data blocks that were gathered into a free block.
+    pub full: u64,
+    /// Log blocks that were erased without a valid page.
+    pub dead: u64,
 }
 
 /// Energy in picojoules; attributed + unattributed = total = the sum over either axis.

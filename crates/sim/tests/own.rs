@@ -9,6 +9,7 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, apply_setting, show_value};
 use flashyard_sim::device::Device;
+use flashyard_sim::ftl::log::{self, SchemeName};
 use flashyard_sim::ftl::victim::{self, VictimName};
 use flashyard_sim::own::{Family, MAX_KEYS, OwnParts, Parts};
 use std::panic::catch_unwind;
@@ -34,6 +35,15 @@ fn rules() -> OwnParts {
         .victim_rule("own-random", "", |keys: victim::random::RandomKeys| keys)
         .victim_rule("own-fifo", "", |keys: victim::fifo::FifoKeys| keys)
         .victim_rule("own-rga", "", |keys: victim::rga::RgaKeys| keys)
+        .keep()
+}
+
+fn schemes() -> OwnParts {
+    Parts::new()
+        .scheme("own-block", "", |keys: log::block::BlockKeys| keys)
+        .scheme("own-bast", "", |keys: log::bast::BastKeys| keys)
+        .scheme("own-fast", "", |keys: log::fast::FastKeys| keys)
+        .scheme("own-last", "", |keys: log::last::LastKeys| keys)
         .keep()
 }
 
@@ -81,28 +91,36 @@ fn flips(section: &str) -> Vec<(String, String)> {
     keys.iter().map(|key| (key.name.to_string(), key.flip.to_string())).collect()
 }
 
-/// Runs a built-in part and itself as an own one, its keys at their defaults and all at other
-/// values; returns what the run at defaults told.
+/// Runs a built-in part and itself as an own one, its keys at their defaults and one after the other
+/// at another value; returns what the run at defaults told.
 #[track_caller]
 fn check_same(own: OwnParts, family: Family, name: &str) -> String {
     let (section, key) = family.chooser();
-    let told = |name: &str, changed: bool| {
+    let told = |name: &str, flip: Option<&(String, String)>| {
         let mut set = base();
-        set.push(format!("{section}.{key}={name}"));
-        let built_in = format!("{section}.{}", name.trim_start_matches("own-"));
-        for (key, value) in flips(&built_in).into_iter().filter(|_| changed) {
-            set.push(format!("{section}.{name}.{key}={value}"));
+        if family == Family::Scheme {
+            set.extend(["map.store=resident", "nand.program_order=any"].map(String::from));
         }
-        let settings = Settings::new(keys(own, &set)).unwrap();
+        set.push(format!("{section}.{key}={name}"));
+        set.extend(flip.map(|(key, value)| format!("{section}.{name}.{key}={value}")));
+        let settings = match Settings::new(keys(own, &set)) {
+            Ok(settings) => settings,
+            // A scheme cannot be on every device.
+            Err(why) => return why.to_string(),
+        };
         let (report, recorded) = record(&settings, &[], &requests(&settings));
-        assert!(report.gc.jobs > 10, "{name}: only {} jobs", report.gc.jobs);
+        let erases = report.flash.phases["foreground"]["erase"];
+        assert!(erases > 10, "{name}: only {erases} erases");
         format!("{report:?} {recorded:?}")
     };
-    for changed in [false, true] {
-        let same = told(name, changed) == told(&format!("own-{name}"), changed);
-        assert!(same, "{section}.{key}={name}, other values: {changed}");
+    let own_name = format!("own-{name}");
+    let at_defaults = told(name, None);
+    assert!(at_defaults.contains("latency_ns"), "{name}: {at_defaults}");
+    assert!(at_defaults == told(&own_name, None), "{section}.{key}={name}");
+    for flip in flips(&format!("{section}.{name}")) {
+        assert!(told(name, Some(&flip)) == told(&own_name, Some(&flip)), "{name}: {flip:?}");
     }
-    told(name, false)
+    at_defaults
 }
 
 #[test]
@@ -119,6 +137,14 @@ fn built_in_rules_do_the_same_as_own_ones() {
     let told: Vec<_> =
         VictimName::WORDS.iter().map(|name| check_same(own, Family::VictimRule, name)).collect();
     assert!(told.iter().skip(1).any(|other| *other != told[0]), "rules differ here");
+}
+
+#[test]
+fn built_in_schemes_do_the_same_as_own_ones() {
+    let own = schemes();
+    let planned: Vec<_> = SchemeName::WORDS.iter().filter(|name| **name != "page").collect();
+    let told: Vec<_> = planned.iter().map(|name| check_same(own, Family::Scheme, name)).collect();
+    assert!(told.len() == 4 && told.iter().skip(1).all(|other| *other != told[0]));
 }
 
 #[test]

@@ -7,17 +7,17 @@ use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::ftl::memory::Footprint;
-use flashyard_sim::own::OwnParts;
+use flashyard_sim::own::{Family, OwnParts};
 
 /// A translation layer.
-struct Row {
+struct Row<'a> {
     name: &'static str,
     maps: &'static str,
     /// What selects it.
-    settings: &'static [&'static str],
+    settings: &'a [&'a str],
 }
 
-const FTLS: &[Row] = &[
+const FTLS: &[Row<'_>] = &[
     Row { name: "page", maps: "each page, in memory", settings: &["map.store=resident"] },
     Row {
         name: "line cache",
@@ -37,24 +37,32 @@ pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
             column.set_cell_alignment(comfy_table::CellAlignment::Left);
         }
     }
+    let unknown = || "-".to_string();
     for row in FTLS {
         let (tables, cache, here) = match settings(keys, row.settings) {
             Ok(settings) => {
                 let footprint = Footprint::of(&settings);
                 (footprint.tables.to_string(), footprint.cache.to_string(), "runs".to_string())
             }
-            Err(why) => ("-".to_string(), "-".to_string(), why),
+            Err(why) => (unknown(), unknown(), why),
         };
-        rows.add_row(vec![
-            row.name.to_string(),
-            row.maps.to_string(),
-            tables,
-            cache,
-            row.settings.join(" "),
-            here,
-        ]);
+        rows.add_row(row.cells([tables, cache, here]));
+    }
+    // What tables a scheme of the user's own has is its own business.
+    for (name, maps) in own.names(Family::Scheme) {
+        let scheme = format!("ftl.scheme={name}");
+        let row = Row { name, maps, settings: &["map.store=resident", &scheme] };
+        let here = settings(keys, row.settings).map_or_else(|why| why, |_| "runs".to_string());
+        rows.add_row(row.cells([unknown(), unknown(), here]));
     }
     Ok(format!("device {device}\n{}", table::render(&rows)))
+}
+
+impl Row<'_> {
+    fn cells(&self, [tables, cache, here]: [String; 3]) -> Vec<String> {
+        let [name, maps] = [self.name, self.maps].map(String::from);
+        vec![name, maps, tables, cache, self.settings.join(" "), here]
+    }
 }
 
 /// The device with another translation layer, or why there is none.

@@ -6,7 +6,7 @@
 
 mod buffer;
 
-use crate::config::Settings;
+use crate::config::{ProgramOrder, Settings};
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
@@ -60,6 +60,10 @@ pub struct Checker {
     register: Vec<bool>,
     suspended: Vec<Option<Op>>,
     cache_read: bool,
+    /// In which order pages of a block are programmed, and a bit a page that has been, where that
+    /// is not one after the other.
+    order: ProgramOrder,
+    programmed: Vec<u64>,
     /// When each channel has carried all that it was given.
     channel_end: Vec<Time>,
     /// Host reads on their way, by request and page.
@@ -88,6 +92,11 @@ impl Checker {
             register: vec![false; geometry.dies() as usize],
             suspended: vec![None; geometry.dies() as usize],
             cache_read: settings.keys.nand.cache_read,
+            order: settings.keys.nand.program_order,
+            programmed: match settings.keys.nand.program_order {
+                ProgramOrder::Sequential => Vec::new(),
+                _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
+            },
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -105,8 +114,33 @@ impl Checker {
             }
         }
         for (index, next) in self.next_unit.iter_mut().enumerate() {
-            *next = map.blocks.written_units(BlockId::from_index(index));
+            let block = BlockId::from_index(index);
+            *next = map.blocks.written_units(block);
+            for unit in 0..*next {
+                let unit = self.geometry.unit_of(block, unit).index();
+                if let Some(word) = self.programmed.get_mut(unit / 64) {
+                    *word |= 1 << (unit % 64);
+                }
+            }
         }
+    }
+
+    /// Takes over which pages have been programmed, where that is not what comes first in a block.
+    pub fn adopt_pages(&mut self, written: &[u64]) {
+        let words = self.programmed.len();
+        self.programmed.copy_from_slice(&written[..words]);
+        for unit in 0..self.contents.len() {
+            if written[unit / 64] & (1 << (unit % 64)) == 0 {
+                continue;
+            }
+            let ppn = Ppn::from_index(unit);
+            let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+            *next = self.geometry.unit_in_block(ppn) + 1;
+        }
+    }
+
+    fn is_programmed(&self, unit: usize) -> bool {
+        self.programmed[unit / 64] & (1 << (unit % 64)) != 0
     }
 
     /// Takes over which blocks are bad from the start or worn out.
@@ -201,6 +235,17 @@ impl Checker {
 
     fn program(&mut self, ppn: Ppn) {
         let unit = self.geometry.unit_in_block(ppn);
+        if self.order != ProgramOrder::Sequential {
+            let index = ppn.index();
+            assert!(!self.is_programmed(index), "{ppn:?} is programmed twice");
+            self.programmed[index / 64] |= 1 << (index % 64);
+            let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
+            assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
+            let upwards = self.order == ProgramOrder::Ascending;
+            assert!(!upwards || unit >= *next, "programmed downwards: {ppn:?}");
+            *next = (*next).max(unit + 1);
+            return;
+        }
         let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
         assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
         if unit.is_multiple_of(self.geometry.program_units()) {
@@ -217,7 +262,9 @@ impl Checker {
         let version = match ppn.zip(block) {
             Some((ppn, block)) => {
                 let written = self.next_unit[block.index()];
-                let holds = written != WORN_OUT && self.geometry.unit_in_block(ppn) < written;
+                let holds = written != WORN_OUT
+                    && self.geometry.unit_in_block(ppn) < written
+                    && (self.programmed.is_empty() || self.is_programmed(ppn.index()));
                 assert!(holds, "{ppn:?} is read but erased");
                 self.contents[ppn.index()]
             }
@@ -327,8 +374,15 @@ impl Checker {
     pub fn erased(&mut self, block: BlockId) {
         let units = self.geometry.units_per_block();
         let written = self.next_unit[block.index()].next_multiple_of(self.geometry.program_units());
-        assert_eq!(written, units, "{block:?} was erased before it was full");
+        if self.order == ProgramOrder::Sequential {
+            assert_eq!(written, units, "{block:?} was erased before it was full");
+        }
         for unit in 0..units {
+            if let Some(word) =
+                self.programmed.get_mut(self.geometry.unit_of(block, unit).index() / 64)
+            {
+                *word &= !(1 << (self.geometry.unit_of(block, unit).index() % 64));
+            }
             self.contents[self.geometry.unit_of(block, unit).index()] = 0;
         }
         self.next_unit[block.index()] = 0;

@@ -10,6 +10,7 @@ mod interface;
 mod memory;
 mod metrics;
 mod onfi;
+mod planned;
 mod sections;
 
 pub use buffer::*;
@@ -83,7 +84,10 @@ impl Settings {
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let bad = factory_bad(keys);
-        check_gc(&keys.gc, g.blocks_per_plane - bad, &mut fail);
+        let plans = planned::plans(keys);
+        if !plans {
+            check_gc(&keys.gc, g.blocks_per_plane - bad, &mut fail);
+        }
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -127,7 +131,12 @@ impl Settings {
             generations: small(keys.ftl.generations).to_le_bytes()[0],
             maps: !resident,
         };
-        let most = check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail);
+        let most = if plans {
+            planned::check_scheme(keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else {
+            check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail)
+        };
         let settings = Self {
             keys: *keys,
             geometry,
@@ -141,7 +150,7 @@ impl Settings {
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
         };
-        if let Err(why) = crate::initial::device::check(&settings) {
+        if !plans && let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
         }
         Some(settings)

@@ -40,7 +40,7 @@ pub(super) struct Job {
 #[derive(Debug)]
 pub(super) struct Idle {
     /// Planes that may want it, a bit each; none where it works on demand only.
-    wanting: Vec<u64>,
+    pub(super) wanting: Vec<u64>,
     /// Since when no request has been outstanding; [`Time::MAX`] while one is.
     since: Time,
     /// When that will have been long enough and a plane may want it.
@@ -120,11 +120,20 @@ impl Device {
             for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
                 let plane = word * 64 + bit;
                 if plane < self.planes.len() {
-                    self.collect(PlaneId::from_index(plane), NIL);
+                    self.work_idle(PlaneId::from_index(plane));
                 }
             }
             // Whoever has a job or takes a block will ask again.
             self.idle.wanting[word] = 0;
+        }
+    }
+
+    /// A piece of work of a plane while no request is outstanding.
+    fn work_idle(&mut self, plane: PlaneId) {
+        if self.layered.is_some() {
+            self.merge_idle(plane);
+        } else {
+            self.collect(plane, NIL);
         }
     }
 

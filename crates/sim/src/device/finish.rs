@@ -44,11 +44,18 @@ impl Device {
         self.close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set as usize].ppn.expect("a program has a page");
-            self.map.blocks.programmed(ppn);
+            if self.layered.is_some() {
+                self.page_programmed(ppn);
+            } else {
+                self.map.blocks.programmed(ppn);
+            }
         }
     }
 
     fn stage_over(&mut self, set: u32) {
+        if self.is_chunk(set) && self.chunk_goes_on(set) {
+            return;
+        }
         let mut woken = std::mem::take(&mut self.woken);
         self.graph.complete_stage(set, |other| woken.push(other));
         let node = self.graph.node(set);
@@ -155,6 +162,9 @@ impl Device {
                     let plane = self.current_plane(set);
                     self.planes[plane.index()].writes -= 1;
                 }
+                if self.layered.is_some() {
+                    self.host_page_over(state.ppn.expect("a program has a page"));
+                }
                 self.commit_write(set);
             }
             Stage::Read => {
@@ -163,11 +173,19 @@ impl Device {
                     checker.read_over(order, state.page);
                 }
             }
-            Stage::CopyProgram => self.copy_over(set),
-            Stage::Erase => self.erase_over(set),
+            Stage::CopyProgram | Stage::Erase if self.layered.is_none() => {
+                if self.stage(set) == Stage::Erase {
+                    self.erase_over(set);
+                } else {
+                    self.copy_over(set);
+                }
+            }
+            Stage::CopyProgram | Stage::MergeProgram => self.planned_copy_over(set),
+            Stage::Erase | Stage::MergeErase => self.planned_erase_over(set),
             Stage::EvictRead
             | Stage::OldRead
             | Stage::CopyRead
+            | Stage::MergeRead
             | Stage::RewriteRead
             | Stage::Buffer
             | Stage::Barrier => {}

@@ -223,7 +223,7 @@ impl Device {
                 let cache = self.cache.as_ref().expect("only a cache fetches");
                 self.map.lookup_map(cache.map_page(state.lpn))
             }
-            Stage::CopyRead => state.source,
+            Stage::CopyRead | Stage::MergeRead => state.source,
             _ => None,
         }
     }
@@ -250,6 +250,11 @@ impl Device {
 
     fn bind_program(&mut self, set: u32) -> Bound {
         let plane = self.current_plane(set);
+        if let Some(layered) = &self.layered {
+            let state = &self.sets[set as usize];
+            let chunk = state.request == NIL;
+            return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
+        }
         let frontier = self.frontier(set);
         let reserve = self.settings.keys.gc.reserve_blocks;
         let untouchable = match frontier {

@@ -22,7 +22,9 @@ mod finish;
 mod gather;
 mod host;
 mod issue;
+mod layered;
 mod memory;
+mod merge;
 mod phase;
 mod results;
 mod save;
@@ -34,7 +36,9 @@ mod usage;
 
 use crate::check::Checker;
 use crate::config::{Acknowledge, InitialState, MapStore, Settings};
+use crate::ftl::layer::Shape;
 use crate::ftl::line_cache::LineCache;
+use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -54,6 +58,8 @@ use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{ChannelId, DieId, Lpn, MapPage, PlaneId, Span, Time};
 use host::Host;
+use layered::Layered;
+pub(crate) use layered::shape as plane_shape;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
 use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
@@ -118,6 +124,8 @@ pub struct Device {
     map: PageMap,
     cache: Option<LineCache>,
     buffer: Option<Box<buffer::Staging>>,
+    /// Where pages are chosen by translation layers.
+    layered: Option<Box<Layered>>,
     dies: Vec<Die>,
     planes: Vec<Plane>,
     /// Whether one operation may serve several commands.
@@ -207,6 +215,16 @@ impl Device {
 
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
+        Self::with_parts(settings, policy, &mut |shape| settings.keys.layer(shape))
+    }
+
+    /// A device in its initial state, with this command policy; `make` makes the translation layer
+    /// of a plane, where there are any.
+    fn with_parts(
+        settings: &Settings,
+        policy: Policy,
+        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+    ) -> Self {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
@@ -221,6 +239,7 @@ impl Device {
             map: PageMap::new(settings),
             cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
             buffer: buffer::Staging::new(settings),
+            layered: Layered::new(settings, make),
             dies: (0..dies)
                 .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
                 .collect(),
@@ -272,7 +291,10 @@ impl Device {
             restored: false,
             made: initial::device::Made::default(),
         };
-        device.made = initial::device::make(settings, &mut device.map);
+        match &mut device.layered {
+            Some(layered) => layered.make_initial(settings, &mut device.map),
+            None => device.made = initial::device::make(settings, &mut device.map),
+        }
         device
     }
 
@@ -288,6 +310,9 @@ impl Device {
         let mut checker = Box::new(Checker::new(&self.settings));
         if self.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.map);
+            if let Some(layered) = &self.layered {
+                checker.adopt_pages(&layered.written);
+            }
             checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
         checker.adopt_bad_blocks(&self.map);
@@ -466,7 +491,9 @@ impl Device {
     fn is_urgent(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
         u64::from(self.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
-            || (!gc.preemptible && self.planes[plane.index()].job.is_some())
+            || (!gc.preemptible
+                && (self.planes[plane.index()].job.is_some()
+                    || self.layered.as_ref().is_some_and(|layered| layered.is_busy(plane))))
     }
 
     /// Doubles the memory for sets. Happens until the deepest queue of a run has been seen.

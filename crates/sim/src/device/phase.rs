@@ -4,6 +4,7 @@
 use super::results::Totals;
 use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -125,6 +126,7 @@ struct Before {
     programmed: u128,
     written: u64,
     cleaned: u64,
+    merges: MergeCounts,
 }
 
 /// Finds out when write amplification has settled.
@@ -192,14 +194,7 @@ impl Device {
             assert!(now >= self.now, "time runs backwards");
             self.record_until(now);
             self.now = now;
-            let dies = self.settings.geometry.dies();
-            loop {
-                let (at, number) = self.events.first();
-                if at != now || number >= dies {
-                    break;
-                }
-                self.die_event(DieId::new(number));
-            }
+            self.dies_go_on();
             self.timers_go_off();
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
@@ -216,6 +211,18 @@ impl Device {
             }
         }
         self.end(run).map_err(RunError::Sim)
+    }
+
+    /// All dies that are due.
+    pub(super) fn dies_go_on(&mut self) {
+        let dies = self.settings.geometry.dies();
+        loop {
+            let (at, number) = self.events.first();
+            if at != self.now || number >= dies {
+                break;
+            }
+            self.die_event(DieId::new(number));
+        }
     }
 
     fn begin<'a, E>(
@@ -249,6 +256,7 @@ impl Device {
                 programmed: self.programmed_bytes(),
                 written: self.totals.written_bytes(),
                 cleaned,
+                merges: self.layer_counts(),
             },
             kept,
             usage: self.usage(),
@@ -374,6 +382,10 @@ impl Device {
             (self.totals, self.series) = (totals, series);
             let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+            let merges = self.layer_counts().since(&run.before.merges);
+            if let Some(layered) = &mut self.layered {
+                layered.unmeasured = layered.unmeasured.plus(&merges);
+            }
         } else if let Some(until) = &run.usage_until {
             self.measured.add(&run.usage, until);
         }

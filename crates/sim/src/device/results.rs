@@ -3,15 +3,16 @@
 use super::finish::queue_wait;
 use super::memory::TableTotals;
 use super::state::Pending;
-use super::{Device, SimError};
+use super::{Device, SimError, Upkeep};
 use crate::config::MultiPlane;
+use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, Report, Tails,
-    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport,
+    Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
@@ -184,6 +185,11 @@ impl Totals {
         }
     }
 
+    /// Work between phases, or after the last one, took this long.
+    pub(super) const fn worked(&mut self, ns: u64) {
+        self.spans.work += ns;
+    }
+
     /// A phase is over, and all its work is by `now`. Returns its makespan in nanoseconds.
     pub(super) fn end_phase(&mut self, now: Time) -> u64 {
         let Some(first) = self.phase_first.take() else { return 0 };
@@ -231,6 +237,9 @@ impl Totals {
 impl Device {
     /// The report over all measured phases.
     pub fn finish(mut self) -> Result<Report, SimError> {
+        if self.settings.keys.ftl.finish {
+            self.upkeep(Upkeep::Merge)?;
+        }
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
         let mut phases = Tally::default();
@@ -255,6 +264,7 @@ impl Device {
             .collect();
         latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
+        let merges = self.merges();
         Some(Report {
             workload: WorkloadReport {
                 requests: totals.requests,
@@ -286,6 +296,13 @@ impl Device {
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
                 programs_that_waited_for_room: totals.room_waits,
+                merges: MergeReport {
+                    switch: merges.switch,
+                    partial: merges.partial,
+                    full: merges.full,
+                    dead: merges.dead,
+                },
+                searches: merges.searches,
             },
             energy_pj,
             wear: self.wear(),
@@ -296,6 +313,14 @@ impl Device {
             series: self.series.clone().map(|series| {
                 series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
             }),
+        })
+    }
+
+    /// What translation layers did in measured phases.
+    fn merges(&self) -> MergeCounts {
+        let layered = self.layered.as_ref();
+        layered.map_or_else(MergeCounts::default, |layered| {
+            layered.counts().since(&layered.unmeasured)
         })
     }
 
@@ -519,7 +544,7 @@ impl Device {
             initial_state: keys.state.initial.word(),
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
-            gc_ran: self.totals.gc_jobs > 0,
+            gc_ran: self.totals.gc_jobs > 0 || self.merges().any(),
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),

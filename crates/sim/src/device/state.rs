@@ -29,6 +29,12 @@ pub(super) enum Stage {
     CopyProgram,
     /// Erase the victim.
     Erase,
+    /// Read a page that a merge copies.
+    MergeRead,
+    /// Program it elsewhere on the plane.
+    MergeProgram,
+    /// Erase a block that a merge has emptied.
+    MergeErase,
     /// Read a map page whose data has moved.
     RewriteRead,
     /// Program it.
@@ -52,11 +58,14 @@ impl Stage {
             | Self::OldRead
             | Self::Read
             | Self::CopyRead
+            | Self::MergeRead
             | Self::RewriteRead => Op::Read,
-            Self::Writeback | Self::Program | Self::CopyProgram | Self::RewriteProgram => {
-                Op::Program
-            }
-            Self::Erase => Op::Erase,
+            Self::Writeback
+            | Self::Program
+            | Self::CopyProgram
+            | Self::MergeProgram
+            | Self::RewriteProgram => Op::Program,
+            Self::Erase | Self::MergeErase => Op::Erase,
             Self::Buffer | Self::Barrier => unreachable!(),
         }
     }
@@ -73,6 +82,7 @@ impl Stage {
             }
             Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
+            Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
             Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
         }
     }
@@ -89,6 +99,9 @@ impl Stage {
             Self::CopyRead => "GR",
             Self::CopyProgram => "GP",
             Self::Erase => "GE",
+            Self::MergeRead => "LR",
+            Self::MergeProgram => "LP",
+            Self::MergeErase => "LE",
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
             Self::Buffer => "B",
@@ -96,9 +109,9 @@ impl Stage {
         }
     }
 
-    /// Whether it copies a unit for garbage collection.
+    /// Whether it copies a unit for garbage collection or a merge.
     pub(super) const fn is_copy(self) -> bool {
-        matches!(self, Self::CopyRead | Self::CopyProgram)
+        matches!(self, Self::CopyRead | Self::CopyProgram | Self::MergeRead | Self::MergeProgram)
     }
 
     /// Whether it moves the data of the host request itself.
@@ -207,7 +220,8 @@ pub(super) struct Set {
     pub(super) map_page: MapPage,
     /// The cache line that it fetches.
     pub(super) line: u32,
-    /// The page being programmed or read; the source of a copy.
+    /// The page being programmed or read; the source of a copy, or the page that a translation
+    /// layer has given to a write.
     pub(super) ppn: Option<Ppn>,
     pub(super) source: Option<Ppn>,
     /// Whether it changes the contents of `lpn`: a write or a trim; whether it is a trim.

@@ -23,6 +23,9 @@ pub(super) struct Plan {
     wait_count: usize,
     map_page: MapPage,
     line: u32,
+    /// The page that a translation layer has given to the program, and the first of the steps that
+    /// it has planned behind it.
+    pub(super) target: Option<(Ppn, usize)>,
 }
 
 impl Plan {
@@ -34,6 +37,7 @@ impl Plan {
             wait_count: 0,
             map_page: MapPage::new(0),
             line: NIL,
+            target: None,
         }
     }
 
@@ -87,8 +91,9 @@ impl Device {
         self.totals.map.lookups += u64::from(lookup.is_some());
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
-        if plan.count == 0 && plan.wait_count > 0 {
-            // Nothing to do, but not before the map entry is known.
+        let trims = op == RequestOp::Trim;
+        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.layered.is_some())) {
+            // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
         let parts = self.parts_until_now(handle);
@@ -105,13 +110,18 @@ impl Device {
             map_page: plan.map_page,
             line: plan.line,
             changes,
-            trims: op == RequestOp::Trim,
+            trims,
             stream,
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
         let set = self.new_set(state, &plan.stages[..plan.count as usize]);
         self.enlist(set, &plan, lookup);
+        if let Some((target, behind)) = plan.target {
+            let last = plan.count - 1;
+            let ends = plan.stages[last as usize].0 == Stage::Barrier;
+            self.plan_behind(set, target, behind, ends.then_some(last));
+        }
         Some(set)
     }
 
@@ -181,7 +191,13 @@ impl Device {
             }
             RequestOp::Read => self.plan_read(plan, lpn),
             RequestOp::Write => self.plan_write(plan, handle, lpn),
-            RequestOp::Trim => self.totals.tables.lookups += 1,
+            RequestOp::Trim => {
+                self.totals.tables.lookups += 1;
+                if let Some(layered) = &mut self.layered {
+                    let plane = self.settings.geometry.plane_of_lpn(lpn);
+                    layered.trim(plane, lpn);
+                }
+            }
             RequestOp::Flush => {}
         }
     }
@@ -223,7 +239,13 @@ impl Device {
         }
         self.plan_order(plan, earlier);
         let plane = self.plane_for_write(lpn);
+        if self.layered.is_some() {
+            self.plan_layered(plan, handle, lpn, plane);
+        }
         plan.push(Stage::Program, plane);
+        if plan.target.is_some_and(|(_, behind)| self.ends_behind(behind)) {
+            plan.push(Stage::Barrier, plane);
+        }
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.

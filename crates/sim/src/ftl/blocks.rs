@@ -7,6 +7,7 @@
 mod full;
 mod index;
 mod lay;
+mod planned;
 mod wear;
 
 pub use full::FullBlocks;

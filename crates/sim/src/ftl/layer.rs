@@ -7,6 +7,7 @@
 //! is committed, lets a copy wait for the program that it copies, and an erase for everything that
 //! the block still holds.
 
+use crate::config::ProgramOrder;
 use flashyard_core::command::Purpose;
 use std::fmt;
 
@@ -56,6 +57,48 @@ pub struct MergeCounts {
     pub searches: u64,
 }
 
+impl MergeCounts {
+    /// Whether there was a merge.
+    pub const fn any(&self) -> bool {
+        self.switch + self.partial + self.full + self.dead > 0
+    }
+
+    /// The sum with others.
+    #[must_use]
+    pub const fn plus(&self, other: &Self) -> Self {
+        Self {
+            switch: self.switch + other.switch,
+            partial: self.partial + other.partial,
+            full: self.full + other.full,
+            dead: self.dead + other.dead,
+            searches: self.searches + other.searches,
+        }
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            switch: self.switch - earlier.switch,
+            partial: self.partial - earlier.partial,
+            full: self.full - earlier.full,
+            dead: self.dead - earlier.dead,
+            searches: self.searches - earlier.searches,
+        }
+    }
+}
+
+/// A page that the host writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageWrite {
+    /// The logical page.
+    pub lpn: u32,
+    /// How many pages its request touches, on all planes.
+    pub request_pages: u32,
+    /// How many more pages its request writes on this plane: the ones that follow it, next.
+    pub more: u32,
+}
+
 /// The part of a device that a layer manages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -65,6 +108,10 @@ pub struct Shape {
     pub pages: u32,
     /// Physical blocks; more than `pages` fill.
     pub blocks: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// In which order the pages of a block may be programmed.
+    pub order: ProgramOrder,
 }
 
 impl Shape {
@@ -77,11 +124,12 @@ impl Shape {
 /// A translation layer that plans. Its tables are in memory.
 ///
 /// Every answer MUST depend on the earlier calls alone, and after the start calls SHOULD allocate
-/// nothing. A page of a block may be programmed once between two erases, in any order.
+/// nothing. A page of a block may be programmed once between two erases, in the order of
+/// [`Shape::order`].
 pub trait TranslationLayer: fmt::Debug + Send {
-    /// Plans a write of one page; `request_pages` is how many pages its request writes. Pages of a
-    /// request come in ascending order.
-    fn write(&mut self, lpn: u32, request_pages: u32, plan: &mut Plan);
+    /// Plans a write of one page. Pages of a request come in ascending order, with none of another
+    /// request between them.
+    fn write(&mut self, page: PageWrite, plan: &mut Plan);
 
     /// Forgets a page.
     fn trim(&mut self, lpn: u32);
@@ -102,7 +150,8 @@ pub trait TranslationLayer: fmt::Debug + Send {
     /// anybody counting it.
     fn fill(&mut self, pages: u32);
 
-    /// What its copies and erases are done for.
+    /// What its copies and erases are done for: [`Purpose::Gc`], [`Purpose::Wear`] or
+    /// [`Purpose::Merge`].
     fn purpose(&self) -> Purpose {
         Purpose::Gc
     }

@@ -10,6 +10,7 @@ pub mod device;
 pub mod miniature;
 pub mod place;
 pub mod plan;
+pub(crate) mod planned;
 pub mod random;
 pub mod rules;
 

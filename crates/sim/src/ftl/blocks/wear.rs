@@ -91,7 +91,7 @@ impl Blocks {
         u32::try_from(nominal - tenth + more).unwrap_or(u32::MAX)
     }
 
-    fn count_erase(&mut self, block: BlockId) {
+    pub(super) fn count_erase(&mut self, block: BlockId) {
         assert_eq!(self.valid[block.index()], 0, "{block:?} was erased with valid units");
         let erases = &mut self.erases[block.index()];
         *erases += 1;

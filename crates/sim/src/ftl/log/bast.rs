@@ -1,5 +1,13 @@
-//! BAST.
+//! BAST: every log block belongs to one data block (Kim et al., 2002).
+//!
+//! A victim costs O(1): log blocks are linked in the order of their last append, or of their
+//! allocation; a merge costs O(pages of a block).
 
+use super::engine::Engine;
+use super::list::BlockList;
+use super::{NONE, Scheme, check_log, log_blocks};
+use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
+use flashyard_core::command::Purpose;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -28,5 +36,108 @@ keys! {
             source: "assumed: the least recently appended one",
             flip: "fifo", with: &["@log", "ftl.scheme=bast"],
         },
+    }
+}
+
+impl Scheme for BastKeys {
+    type Layer = Bast;
+
+    fn check(&self, shape: &Shape) -> Result<(), String> {
+        check_log("bast", self.log_blocks, 1, shape)
+    }
+
+    fn layer(&self, shape: &Shape) -> Bast {
+        let engine = Engine::new(shape);
+        let (logical, physical) = engine.blocks();
+        Bast {
+            engine,
+            log_blocks: log_blocks(self.log_blocks, shape),
+            victim: self.victim,
+            log: vec![NONE; logical as usize],
+            log_owner: vec![NONE; physical as usize],
+            order: BlockList::new(physical),
+        }
+    }
+}
+
+/// BAST of a plane.
+#[derive(Clone, Debug)]
+pub struct Bast {
+    engine: Engine,
+    log_blocks: u32,
+    victim: BastVictim,
+    /// Logical block to its log block, and back.
+    log: Vec<u32>,
+    log_owner: Vec<u32>,
+    /// Log blocks, the next victim first.
+    order: BlockList,
+}
+
+impl Bast {
+    /// Merges one log block.
+    fn merge(&mut self, block: u32, plan: &mut Plan) {
+        let lbn = std::mem::replace(&mut self.log_owner[block as usize], NONE);
+        self.order.remove(block);
+        self.log[lbn as usize] = NONE;
+        self.engine.merge_owned(lbn, block, plan);
+    }
+
+    /// The log block of `lbn` with room, after whatever merge that needs.
+    fn open_log(&mut self, lbn: u32, plan: &mut Plan) -> u32 {
+        let own = self.log[lbn as usize];
+        if own != NONE && !self.engine.is_full(own) {
+            return own;
+        }
+        if own != NONE {
+            self.merge(own, plan);
+        } else if self.order.len() == self.log_blocks {
+            self.engine.counts.searches += 1;
+            let oldest = self.order.first().expect("log blocks are in use");
+            self.merge(oldest, plan);
+        }
+        let block = self.engine.take_free();
+        self.log[lbn as usize] = block;
+        self.log_owner[block as usize] = lbn;
+        self.order.push(block);
+        block
+    }
+}
+
+impl TranslationLayer for Bast {
+    fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        if self.engine.write_in_place(page.lpn, plan) {
+            return;
+        }
+        let block = self.open_log(self.engine.block_of(page.lpn), plan);
+        self.engine.append(page.lpn, block, plan);
+        if self.victim == BastVictim::Lru {
+            self.order.touch(block);
+        }
+    }
+
+    fn idle(&mut self, plan: &mut Plan) -> bool {
+        let Some(block) = self.order.first() else { return false };
+        self.merge(block, plan);
+        true
+    }
+
+    fn trim(&mut self, lpn: u32) {
+        self.engine.forget(lpn);
+    }
+
+    fn place(&self, lpn: u32) -> Option<u32> {
+        self.engine.place(lpn)
+    }
+
+    fn counts(&self) -> MergeCounts {
+        self.engine.counts
+    }
+
+    fn fill(&mut self, pages: u32) {
+        self.engine.fill(pages);
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Merge
     }
 }

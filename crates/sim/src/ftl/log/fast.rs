@@ -1,7 +1,16 @@
-//! FAST.
+//! FAST: one sequential log block and others that all data blocks share, in a ring
+//! (Lee et al., 2007).
+//!
+//! A victim is the oldest shared block, O(1); its merge gathers every logical block with a valid
+//! page in it.
 
+use super::engine::Engine;
+use super::{Scheme, check_log, log_blocks};
+use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
+use flashyard_core::command::Purpose;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
+use std::collections::VecDeque;
 
 choice! {
     /// What a write does that does not continue the run of its block's sequential log block.
@@ -30,5 +39,149 @@ keys! {
             source: "assumed: later implementations of Lee et al. 2007; reopen is nearer to its own text",
             flip: "keep", with: &["@log", "ftl.scheme=fast"],
         },
+    }
+}
+
+impl Scheme for FastKeys {
+    type Layer = Fast;
+
+    fn check(&self, shape: &Shape) -> Result<(), String> {
+        check_log("fast", self.log_blocks, 2, shape)
+    }
+
+    fn layer(&self, shape: &Shape) -> Fast {
+        let shared = log_blocks(self.log_blocks, shape) as usize - 1;
+        Fast {
+            engine: Engine::new(shape),
+            broken_run: self.broken_run,
+            most: shared,
+            sequential: None,
+            shared: VecDeque::with_capacity(shared + 1),
+        }
+    }
+}
+
+/// The sequential log block: pages at their own offset, `next` is the first not yet passed.
+#[derive(Clone, Copy, Debug)]
+struct Sequential {
+    lbn: u32,
+    block: u32,
+    next: u32,
+}
+
+/// FAST of a plane.
+#[derive(Clone, Debug)]
+pub struct Fast {
+    engine: Engine,
+    broken_run: BrokenRun,
+    /// The most shared log blocks.
+    most: usize,
+    sequential: Option<Sequential>,
+    /// Shared log blocks, oldest first; the last one takes the writes.
+    shared: VecDeque<u32>,
+}
+
+impl Fast {
+    /// Merges the sequential block if there is one.
+    fn merge_sequential(&mut self, plan: &mut Plan) {
+        if let Some(open) = self.sequential.take() {
+            self.engine.merge_owned(open.lbn, open.block, plan);
+        }
+    }
+
+    /// Opens a sequential block with the page at `offset`.
+    fn open_sequential(&mut self, lbn: u32, offset: u32, plan: &mut Plan) {
+        self.merge_sequential(plan);
+        let block = self.engine.take_free();
+        self.append_sequential(Sequential { lbn, block, next: offset }, plan);
+    }
+
+    /// Programs the next page of the sequential block.
+    fn append_sequential(&mut self, open: Sequential, plan: &mut Plan) {
+        let (lpn, ppn) =
+            (self.engine.page(open.lbn, open.next), self.engine.page(open.block, open.next));
+        self.sequential = Some(Sequential { next: open.next + 1, ..open });
+        self.engine.program(lpn, ppn, plan);
+    }
+
+    /// Merges the data blocks with pages in the oldest shared block and erases it.
+    fn reclaim(&mut self, plan: &mut Plan) {
+        let victim = self.shared.pop_front().expect("shared log blocks are in use");
+        self.engine.counts.searches += 1;
+        let sequential = &mut self.sequential;
+        self.engine.merge_shared(victim, plan, |engine, lbn, plan| {
+            if let Some(open) = sequential.take_if(|open| open.lbn == lbn) {
+                engine.erase(open.block, plan);
+            }
+        });
+    }
+
+    /// Logs a page in the shared blocks.
+    fn append_shared(&mut self, lpn: u32, plan: &mut Plan) {
+        let open = self.shared.back().copied().filter(|&block| !self.engine.is_full(block));
+        let block = open.unwrap_or_else(|| {
+            if self.shared.len() == self.most {
+                self.reclaim(plan);
+            }
+            let block = self.engine.take_free();
+            self.shared.push_back(block);
+            block
+        });
+        self.engine.append(lpn, block, plan);
+    }
+}
+
+impl TranslationLayer for Fast {
+    fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+        if self.engine.write_in_place(page.lpn, plan) {
+            return;
+        }
+        let (lbn, offset) = self.engine.split(page.lpn);
+        if offset == 0 {
+            return self.open_sequential(lbn, 0, plan);
+        }
+        if let Some(open) = self.sequential.filter(|open| open.lbn == lbn) {
+            if open.next == offset {
+                return self.append_sequential(open, plan);
+            }
+            match self.broken_run {
+                BrokenRun::Merge => self.merge_sequential(plan),
+                BrokenRun::Keep => {}
+                BrokenRun::Reopen => return self.open_sequential(lbn, offset, plan),
+            }
+        }
+        self.append_shared(page.lpn, plan);
+    }
+
+    fn idle(&mut self, plan: &mut Plan) -> bool {
+        if self.sequential.is_some() {
+            self.merge_sequential(plan);
+            return true;
+        }
+        let work = !self.shared.is_empty();
+        if work {
+            self.reclaim(plan);
+        }
+        work
+    }
+
+    fn trim(&mut self, lpn: u32) {
+        self.engine.forget(lpn);
+    }
+
+    fn place(&self, lpn: u32) -> Option<u32> {
+        self.engine.place(lpn)
+    }
+
+    fn counts(&self) -> MergeCounts {
+        self.engine.counts
+    }
+
+    fn fill(&mut self, pages: u32) {
+        self.engine.fill(pages);
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose::Merge
     }
 }

@@ -3,6 +3,61 @@
 //!
 //! To add a scheme, write a file beside these and name it in the `registry!` below.
 
+mod engine;
+mod last_shared;
+mod list;
+
+use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
+use flashyard_core::command::Purpose;
+
+/// No page or no block.
+const NONE: u32 = u32::MAX;
+
+/// A scheme that plans, by its keys.
+pub trait Scheme {
+    /// What manages a plane.
+    type Layer: TranslationLayer;
+
+    /// Why it cannot manage a plane of this shape.
+    fn check(&self, shape: &Shape) -> Result<(), String>;
+
+    /// What manages a plane of this shape.
+    fn layer(&self, shape: &Shape) -> Self::Layer;
+}
+
+/// Blocks of a plane that no logical pages fill.
+const fn spare(shape: &Shape) -> u32 {
+    shape.blocks.saturating_sub(shape.logical_blocks())
+}
+
+/// Log blocks of a plane; `asked` is what the key says.
+fn log_blocks(asked: u64, shape: &Shape) -> u32 {
+    match asked {
+        0 => spare(shape).saturating_sub(2),
+        asked => u32::try_from(asked).expect("the key's range fits 32 bits"),
+    }
+}
+
+/// A scheme needs this many log blocks at least, and two more spare ones to merge into.
+fn check_log(scheme: &str, asked: u64, least: u32, shape: &Shape) -> Result<(), String> {
+    let (blocks, spare) = (log_blocks(asked, shape), spare(shape));
+    if blocks < least {
+        let key = if asked == 0 { "geometry.blocks_per_plane" } else { "ftl.log_blocks" };
+        let key = key.replace("ftl.", &format!("ftl.{scheme}."));
+        return Err(format!(
+            "{key}: {scheme} needs {least} log blocks a plane and 2 spare ones, and {blocks} of {spare} \
+             spare blocks are log blocks; raise ftl.over_provisioning_percent"
+        ));
+    }
+    if blocks > spare.saturating_sub(2) {
+        return Err(format!(
+            "ftl.{scheme}.log_blocks: {blocks} and 2 to merge into are more than the {spare} spare \
+             blocks of a plane; raise ftl.over_provisioning_percent"
+        ));
+    }
+    Ok(())
+}
+
 /// The registry: one line a scheme. Whatever lists schemes or their keys is derived from it.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
@@ -14,6 +69,77 @@ macro_rules! registry {
                 /// One map of pages; full blocks are cleaned by garbage collection.
                 Page(page::PageKeys) = "page",
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
+            }
+        }
+
+        impl AnyScheme {
+            /// Why it cannot manage a plane of this shape.
+            pub fn check(&self, shape: &Shape) -> Result<(), String> {
+                match self {
+                    Self::Page(_) => Ok(()),
+                    $(Self::$variant(keys) => keys.check(shape),)+
+                }
+            }
+
+            /// What manages a plane of this shape; none of a page map.
+            pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
+                match self {
+                    Self::Page(_) => None,
+                    $(Self::$variant(keys) => Some(AnyLayer::$variant(keys.layer(shape))),)+
+                }
+            }
+        }
+
+        /// What manages a plane: a built-in layer, dispatched statically, or a user's own.
+        #[derive(Debug)]
+        pub enum AnyLayer {
+            $($(#[doc = $doc])+ $variant(<$module::$keys as Scheme>::Layer),)+
+            /// Any other.
+            Own(Box<dyn TranslationLayer>),
+        }
+
+        impl TranslationLayer for AnyLayer {
+            fn write(&mut self, page: PageWrite, plan: &mut Plan) {
+                match self {
+                    $(Self::$variant(layer) => layer.write(page, plan),)+
+                    Self::Own(layer) => layer.write(page, plan),
+                }
+            }
+            fn trim(&mut self, lpn: u32) {
+                match self {
+                    $(Self::$variant(layer) => layer.trim(lpn),)+
+                    Self::Own(layer) => layer.trim(lpn),
+                }
+            }
+            fn idle(&mut self, plan: &mut Plan) -> bool {
+                match self {
+                    $(Self::$variant(layer) => layer.idle(plan),)+
+                    Self::Own(layer) => layer.idle(plan),
+                }
+            }
+            fn place(&self, lpn: u32) -> Option<u32> {
+                match self {
+                    $(Self::$variant(layer) => layer.place(lpn),)+
+                    Self::Own(layer) => layer.place(lpn),
+                }
+            }
+            fn counts(&self) -> MergeCounts {
+                match self {
+                    $(Self::$variant(layer) => layer.counts(),)+
+                    Self::Own(layer) => layer.counts(),
+                }
+            }
+            fn fill(&mut self, pages: u32) {
+                match self {
+                    $(Self::$variant(layer) => layer.fill(pages),)+
+                    Self::Own(layer) => layer.fill(pages),
+                }
+            }
+            fn purpose(&self) -> Purpose {
+                match self {
+                    $(Self::$variant(layer) => layer.purpose(),)+
+                    Self::Own(layer) => layer.purpose(),
+                }
             }
         }
     };

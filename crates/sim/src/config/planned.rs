@@ -1,0 +1,139 @@
+//! What devices need whose pages are chosen by translation layers (`ftl.scheme`).
+
+use super::{Allocation, ConfigError, DeviceKeys, InitialState, MapStore, Problem, Settings};
+use super::{MultiPlane, ProgramOrder};
+use crate::device::plane_shape;
+use crate::ftl::layer::Shape;
+use crate::ftl::log::{AnyLayer, SchemeName};
+use crate::own::Family;
+use flashyard_core::geometry::Geometry;
+
+impl Settings {
+    /// Whether translation layers can manage the planes of this device.
+    pub fn check_layers(&self) -> Result<(), ConfigError> {
+        let mut problems = Vec::new();
+        check_parts(&self.keys, &self.geometry, "a translation layer", &mut |what| {
+            problems.push(Problem { place: String::new(), what });
+        });
+        if problems.is_empty() { Ok(()) } else { Err(ConfigError(problems)) }
+    }
+}
+
+impl DeviceKeys {
+    fn scheme_name(&self) -> &'static str {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
+            name => {
+                let place = SchemeName::ALL.iter().position(|known| *known == name);
+                SchemeName::WORDS[place.expect("every other scheme is built in")]
+            }
+        }
+    }
+
+    /// Why the chosen scheme cannot manage a plane of this shape.
+    fn check_layer(&self, shape: &Shape) -> Result<(), String> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => self.own.scheme(number).check(shape),
+            name => self.schemes.policy(name).check(shape),
+        }
+    }
+
+    /// What manages a plane of this shape; none of a page map.
+    pub(crate) fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
+            name => self.schemes.policy(name).layer(shape),
+        }
+    }
+}
+
+/// Whether the chosen scheme can manage the planes of a device.
+pub(super) fn check_scheme(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    exported: u64,
+    fail: &mut impl FnMut(String),
+) {
+    let name = keys.scheme_name();
+    check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
+    // A scheme of the user's own has its own say.
+    let is_own = matches!(keys.ftl.scheme, SchemeName::Own(_));
+    if keys.nand.program_order == ProgramOrder::Sequential && !is_own {
+        fail(format!(
+            "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \"sequential\" \
+             forbids; set nand.program_order = \"any\" or \"ascending\""
+        ));
+    }
+    let exported = u32::try_from(exported).unwrap_or(u32::MAX);
+    if exported < geometry.all_planes() {
+        return fail(format!("geometry: {exported} exported pages leave planes without any"));
+    }
+    // The first stripe has the most logical pages.
+    let shape = plane_shape(geometry, keys.nand.program_order, exported, 0);
+    if let Err(why) = keys.check_layer(&shape) {
+        fail(why);
+    }
+}
+
+/// Parts that planned pages do not go with; `what` plans them.
+fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut impl FnMut(String)) {
+    let mut refuse = |wrong: bool, key: &str, why: &str, fix: &str| {
+        if wrong {
+            fail(format!("{key}: {what} {why}; {fix}"));
+        }
+    };
+    refuse(
+        keys.map.store != MapStore::Resident,
+        "map.store",
+        "keeps its own map in memory",
+        "set map.store = \"resident\"",
+    );
+    refuse(
+        keys.ftl.allocation == Allocation::Dynamic,
+        "ftl.allocation",
+        "manages the pages of a plane, so striping must say which they are",
+        "set ftl.allocation = \"static\"",
+    );
+    refuse(
+        geometry.program_units() > 1,
+        "ftl.mapping_unit_bytes",
+        "plans one page a program",
+        "set ftl.mapping_unit_bytes = 0 and nand.one_shot = false",
+    );
+    refuse(
+        keys.nand.multi_plane == MultiPlane::SamePage,
+        "nand.multi_plane",
+        "chooses pages plane by plane, not the same one on each",
+        "set nand.multi_plane = \"none\" or \"any\"",
+    );
+    refuse(
+        keys.buffer.bytes > 0,
+        "buffer.bytes",
+        "chooses pages when a write is translated, not when a buffer is flushed",
+        "set buffer.bytes = 0",
+    );
+    refuse(keys.ftl.streams > 1, "ftl.streams", "knows no streams", "set ftl.streams = 1");
+    refuse(
+        keys.nand.factory_bad_percent > 0 || keys.nand.endurance_cycles > 0,
+        "nand.endurance_cycles",
+        "knows no bad blocks",
+        "set nand.endurance_cycles = 0 and nand.factory_bad_percent = 0",
+    );
+    refuse(
+        keys.wear.dynamic || keys.wear.static_gap > 0,
+        "wear.static_gap",
+        "takes blocks in the order of their erases and levels no wear",
+        "set wear.static_gap = 0 and wear.dynamic = false",
+    );
+    refuse(
+        keys.state.initial == InitialState::Steady,
+        "state.initial",
+        "has no steady state that is known",
+        "set state.initial = \"aged\"",
+    );
+}
+
+/// Whether the pages of a device are chosen by a scheme that plans.
+pub(super) fn plans(keys: &DeviceKeys) -> bool {
+    keys.ftl.scheme != SchemeName::Page
+}

@@ -1,0 +1,233 @@
+//! The work of translation layers: chunks of a chain step by step, what they wait for, their effects.
+
+use super::Device;
+use super::state::Stage;
+use crate::ftl::layer::TranslationLayer;
+use crate::ftl::page_map::Owner;
+use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Span};
+
+impl Device {
+    /// Whether a set is a chunk of a chain.
+    pub(super) fn is_chunk(&self, set: u32) -> bool {
+        self.layered.is_some() && self.sets[set as usize].request == NIL
+    }
+
+    /// A chunk has come to a step: its command, and what that waits for.
+    pub(super) fn prepare(&mut self, set: u32, plane: PlaneId) {
+        let layered = self.layered.as_ref().expect("only layers have chunks");
+        let step = layered.front(plane);
+        let (stage, program_order) = if step.erases() {
+            (layered.erase, false)
+        } else {
+            (
+                layered.read,
+                self.settings.keys.nand.program_order != crate::config::ProgramOrder::Any,
+            )
+        };
+        let state = &mut self.sets[set as usize];
+        state.stages[0].0 = stage;
+        if step.erases() {
+            let block = step.block();
+            state.ppn = Some(self.settings.geometry.unit_of(block, 0));
+            return self.wait_until_empty(set, block);
+        }
+        state.lpn = step.lpn();
+        state.source = Some(step.from());
+        let mut waits = false;
+        if !self.map.is_valid(step.from())
+            && let Some(writer) = self.program_under_way(set, step.lpn(), step.from())
+        {
+            self.wait_for_change(set, writer);
+            waits = true;
+        }
+        if program_order {
+            waits |= self.wait_for_programs(set, self.settings.geometry.block_of(step.to()));
+        }
+        if waits {
+            self.hand_on_ranks(&[set], None);
+        }
+    }
+
+    /// The write planned before a chunk that is going to program a page.
+    fn program_under_way(&self, chunk: u32, lpn: Lpn, page: Ppn) -> Option<u32> {
+        let number = self.graph.node(chunk).number;
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            if state.lpn == lpn
+                && state.changes
+                && state.source == Some(page)
+                && self.graph.node(at).number < number
+                && self.graph.node(at).stage <= self.commit_stage(at)
+            {
+                return Some(at);
+            }
+            at = state.next_of_lpn;
+        }
+        None
+    }
+
+    /// The current stage of a chunk starts only when a change has been committed.
+    fn wait_for_change(&mut self, chunk: u32, change: u32) {
+        let stage = self.commit_stage(change);
+        self.connect(Wait { source: change, stage, kind: EdgeKind::Order }, chunk, 0);
+    }
+
+    /// An erase waits for the changes that empty its block, and for programs into it.
+    fn wait_until_empty(&mut self, set: u32, block: BlockId) {
+        let mut waits = self.wait_for_programs(set, block);
+        if self.map.blocks.valid_units(block) > 0 {
+            waits = true;
+            let number = self.graph.node(set).number;
+            let mut from = 0;
+            while let Some((unit, _, owner)) = self.map.next_valid(block, from) {
+                from = unit + 1;
+                let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
+                let change = self.change_under_way(lpn, number);
+                let change = change.expect("a layer erases only what has been changed or copied");
+                self.wait_for_change(set, change);
+            }
+        }
+        if waits {
+            self.hand_on_ranks(&[set], None);
+        }
+    }
+
+    /// A change of a page below `number` that has not been committed.
+    fn change_under_way(&self, lpn: Lpn, number: u64) -> Option<u32> {
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            let node = self.graph.node(at);
+            if state.lpn == lpn
+                && state.changes
+                && node.number < number
+                && node.stage <= self.commit_stage(at)
+            {
+                return Some(at);
+            }
+            at = state.next_of_lpn;
+        }
+        None
+    }
+
+    /// A chunk waits for all programs of the host into a block that were planned before it. Returns
+    /// whether there are any.
+    fn wait_for_programs(&mut self, set: u32, block: BlockId) -> bool {
+        let layered = self.layered.as_ref().expect("only layers have chunks");
+        if layered.programs[block.index()] == 0 {
+            return false;
+        }
+        let number = self.graph.node(set).number;
+        let mut waits = false;
+        let mut change = self.oldest_change;
+        while change != NIL && self.graph.node(change).number < number {
+            let state = &self.sets[change as usize];
+            let later = state.later_change;
+            let into = state.source.filter(|_| !state.trims);
+            if into.is_some_and(|page| self.settings.geometry.block_of(page) == block)
+                && self.graph.node(change).stage <= self.commit_stage(change)
+            {
+                self.wait_for_change(set, change);
+                waits = true;
+            }
+            change = later;
+        }
+        waits
+    }
+
+    /// A command of a chunk is over; returns whether the chunk goes on with another one.
+    pub(super) fn chunk_goes_on(&mut self, set: u32) -> bool {
+        let plane = self.current_plane(set);
+        let stage = self.stage(set);
+        let span = self.graph.node(set).spans[0];
+        let left = span.as_ns() - self.span_of(stage).as_ns();
+        self.graph.set_span(set, 0, Span::from_ns(left));
+        let layered = self.layered.as_mut().expect("only layers have chunks");
+        if stage == layered.read {
+            self.sets[set as usize].stages[0].0 = layered.program;
+            self.activate(set);
+            return true;
+        }
+        let chain = &mut layered.chains[plane.index()];
+        chain.steps.pop_front();
+        let (chunk, left) = chain.chunks.front_mut().expect("a chunk is under way");
+        debug_assert_eq!(*chunk, set, "chunks of a plane are done in order");
+        *left -= 1;
+        if *left > 0 {
+            self.prepare(set, plane);
+            self.activate(set);
+            return true;
+        }
+        chain.chunks.pop_front();
+        match chain.chunks.front() {
+            Some(&(next, _)) => self.prepare(next, plane),
+            None if !self.idle.wanting.is_empty() => {
+                self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
+            }
+            None => {}
+        }
+        false
+    }
+
+    /// A page has been programmed on a device whose layers plan.
+    pub(super) fn page_programmed(&mut self, ppn: Ppn) {
+        let layered = self.layered.as_mut().expect("only layers have chunks");
+        layered.note_page(ppn, &mut self.map);
+    }
+
+    /// The program of a write is over: its page is no longer under way.
+    pub(super) fn host_page_over(&mut self, ppn: Ppn) {
+        let block = self.settings.geometry.block_of(ppn);
+        let layered = self.layered.as_mut().expect("only layers have chunks");
+        layered.programs[block.index()] -= 1;
+    }
+
+    /// A copy of a chunk has been programmed: it counts if its source is still the newest.
+    pub(super) fn planned_copy_over(&mut self, set: u32) {
+        let plane = self.current_plane(set);
+        let step = self.layered.as_ref().expect("only layers have chunks").front(plane);
+        let (lpn, from, to) = (step.lpn(), step.from(), step.to());
+        if let Some(checker) = &mut self.checker {
+            checker.copied(from, to, Some(lpn));
+        }
+        if self.map.is_valid(from) {
+            debug_assert_eq!(self.map.owner(from), Some(Owner::Data(lpn)), "a page changed hands");
+            self.map.commit(Owner::Data(lpn), to);
+        } else {
+            self.totals.gc_superseded += 1;
+        }
+    }
+
+    /// A chunk has erased its block.
+    pub(super) fn planned_erase_over(&mut self, set: u32) {
+        let plane = self.current_plane(set);
+        let layered = self.layered.as_mut().expect("only layers have chunks");
+        let block = layered.front(plane).block();
+        let was_used = layered.forget_pages(block, &self.settings.geometry);
+        self.totals.gc_jobs += u64::from(layered.erase == Stage::Erase);
+        self.map.blocks.erased_planned(block, was_used);
+        if let Some(checker) = &mut self.checker {
+            checker.erased(block);
+        }
+    }
+
+    /// Plans a piece of work that nobody waits for; returns whether there was any.
+    pub(super) fn merge_idle(&mut self, plane: PlaneId) -> bool {
+        let layered = self.layered.as_mut().expect("only layers plan");
+        if layered.is_busy(plane) {
+            return false;
+        }
+        layered.plan.steps.clear();
+        let work = layered.layers[plane.index()].idle(&mut layered.plan);
+        let steps = layered.plan.steps.len();
+        if steps > 0 {
+            self.chain_up(plane, 0..steps, NIL);
+        } else if work {
+            // What costs nothing may be followed by more.
+            return self.merge_idle(plane);
+        }
+        work
+    }
+}
