@@ -4,6 +4,7 @@
 pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("drs", include_str!("../../../devices/drs.toml")),
     ("drs-k16", include_str!("../../../devices/drs-k16.toml")),
+    ("ftl-study", include_str!("../../../devices/ftl-study.toml")),
     ("embedded-2x2", include_str!("../../../devices/embedded-2x2.toml")),
     ("small-full", include_str!("../../../devices/small-full.toml")),
     ("mqsim-default", include_str!("../../../devices/mqsim-default.toml")),

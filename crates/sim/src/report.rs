@@ -38,6 +38,8 @@ pub struct Report {
     pub gc: GcReport,
     /// Energy.
     pub energy_pj: EnergyReport,
+    /// Power.
+    pub power: PowerReport,
     /// Erases a block.
     pub wear: Wear,
     /// What a reader must know before trusting the rest.
@@ -238,6 +240,8 @@ pub struct BufferReport {
 pub struct GcReport {
     /// Victims.
     pub jobs: u64,
+    /// Looks at candidates for them.
+    pub searches: u64,
     /// Their valid pages when they were chosen.
     pub valid_pages_copied: u64,
     /// Copies whose source was superseded meanwhile.
@@ -248,8 +252,6 @@ pub struct GcReport {
     pub programs_that_waited_for_room: u64,
     /// Merges of log blocks.
     pub merges: MergeReport,
-    /// Blocks that a search for a victim looked at.
-    pub searches: u64,
 }
 
 /// Merges of log blocks; zeros where there are none.
@@ -265,19 +267,36 @@ pub struct MergeReport {
     pub dead: u64,
 }
 
-/// Energy in picojoules; attributed + unattributed = total = the sum over either axis.
+/// Energy in picojoules; attributed + unattributed = total = the sum over each axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnergyReport {
     /// All of it.
     pub total: u64,
     /// Of requests: their own commands and the garbage collection that they triggered.
     pub attributed: u64,
-    /// Background work and standby.
+    /// Background work, standby, controller and memory.
     pub unattributed: u64,
     /// By what took it.
     pub by_resource: Counts,
     /// By what for.
     pub by_purpose: Counts,
+    /// By when: while requests were outstanding, between them, after the last one.
+    pub by_phase: Counts,
+}
+
+/// Power in milliwatts.
+#[derive(Clone, Debug, Serialize)]
+pub struct PowerReport {
+    /// From the first arrival to the end of all work, over measured phases.
+    pub span_ns: u64,
+    /// All energy over that time.
+    pub mean_mw: Option<f64>,
+    /// The highest mean of a bin of the time series.
+    pub peak_mw: Option<f64>,
+    /// How often a die waited for power ...
+    pub waits: u64,
+    /// ... and how long all of them did.
+    pub waited_ns: u64,
 }
 
 /// Erases a block.

@@ -141,6 +141,49 @@ fn drawn_victims_amplify_writes_as_published() {
     check("rga", 15, |alpha| best_of(4, alpha));
 }
 
+/// Collection only when a program needs a block, copies in the block of host data, victims by
+/// window: all places but those of the last free block are in use.
+#[track_caller]
+fn check_window(share: &str, spare_percent: u32, formula: impl Fn(f64) -> f64) {
+    let share = format!("gc.window.share_percent={share}");
+    let keys = ["gc.policy=window", &share, "gc.start=needed", "gc.reserve_blocks=1"];
+    let keys = [&keys[..], &["ftl.generations=0"]].concat();
+    let settings = one_full_die(BLOCKS, PAGES, spare_percent, &keys);
+    let places = (BLOCKS - 1) * PAGES;
+    let expected = formula(f64::from(places) / f64::from(settings.exported_units));
+    let error = measured(&settings) / expected - 1.0;
+    assert!(error.abs() < 0.02, "{share} at {spare_percent} %: {} x {expected}", 1.0 + error);
+}
+
+/// Mean field of greedy cleaning with B pages a block: victims have m or m - 1 valid pages, and
+/// A = B c with c = (1 / m - alpha / B) / ((B - m) / m - (H(B) - H(m))), H harmonic numbers, for
+/// the m with 1 / (B - m + 1) <= c <= 1 / (B - m).
+fn greedy(alpha: f64) -> f64 {
+    let pages = f64::from(PAGES);
+    let solutions = (1..PAGES).filter_map(|m| {
+        let least = f64::from(m);
+        let harmonic: f64 = (m + 1..=PAGES).map(|i| 1.0 / f64::from(i)).sum();
+        let c = (1.0 / least - alpha / pages) / ((pages - least) / least - harmonic);
+        let fits = 1.0 / (pages - least + 1.0) <= c && c <= 1.0 / (pages - least);
+        fits.then_some(pages * c)
+    });
+    let solutions: Vec<_> = solutions.collect();
+    assert_eq!(solutions.len(), 1, "one level of victims at {alpha}");
+    solutions[0]
+}
+
+#[test]
+fn windows_of_one_and_of_all_amplify_writes_as_published() {
+    // Tabulated values of the solution above.
+    for (alpha, value) in [(1.05, 9.1962), (1.1, 5.2471), (1.28, 2.4028), (2.0, 1.2389)] {
+        assert!((greedy(alpha) - value).abs() < 1e-4, "{alpha}: {}", greedy(alpha));
+    }
+    check_window("0", 15, random);
+    check_window("0", 28, random);
+    check_window("100", 10, greedy);
+    check_window("100", 28, greedy);
+}
+
 /// No closed form is known. The pool without timing, which has its own code, must agree.
 #[test]
 fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {

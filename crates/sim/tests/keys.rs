@@ -26,6 +26,17 @@ const FULL: &[&str] = &[
     "map.entries_per_page=64",
 ];
 
+/// What `@log` stands for: the same for a scheme with log blocks.
+const LOG: &[&str] = &[
+    "state.initial=full",
+    "geometry.blocks_per_plane=64",
+    "geometry.pages_per_block=8",
+    "ftl.over_provisioning_percent=30",
+    "map.store=resident",
+    "nand.program_order=any",
+    "ftl.scheme=fast",
+];
+
 /// Pages that the requests to a full device touch: fewer than any flip leaves.
 const FULL_PAGES: u64 = 200;
 
@@ -33,7 +44,7 @@ const FULL_PAGES: u64 = 200;
 const FRESH_PAGES: u64 = 65_536;
 
 fn is_full(with: &[&str]) -> bool {
-    with.contains(&"@full")
+    with.contains(&"@full") || with.contains(&"@log")
 }
 
 /// What `@streams` in the `with` of a key stands for: the requests come as two streams by turns, as
@@ -44,7 +55,11 @@ fn has_streams(with: &[&str]) -> bool {
 
 /// Settings from a key's `with` and, for the flipped run, one assignment more.
 fn settings(with: &[&str], flip: Option<&str>) -> Result<Settings, String> {
-    let full = if is_full(with) { FULL } else { &[] };
+    let full = match () {
+        () if with.contains(&"@log") => LOG,
+        () if is_full(with) => FULL,
+        () => &[],
+    };
     let named = with.iter().filter(|setting| !setting.starts_with('@'));
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();

@@ -7,6 +7,7 @@ use common::Random;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
+use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};
 use std::convert::Infallible;
@@ -547,5 +548,70 @@ fn examples_take_what_they_take_by_hand() {
         let after: u64 =
             ["read", "program", "erase"].iter().zip(TIME_NS).map(|(op, ns)| post[op] * ns).sum();
         assert_eq!(makespan + after, case.busy_ns, "{id}: time");
+    }
+}
+
+/// An observer that looks away: it makes every command an event of its own.
+struct Blind;
+
+impl Observer for Blind {}
+
+/// Merges that nobody watches are done without an event for each command; that moves nothing.
+#[test]
+fn watching_moves_no_result() {
+    let base = [
+        "geometry.blocks_per_plane=60",
+        "geometry.pages_per_block=8",
+        "ftl.over_provisioning_percent=30",
+        "nand.program_order=any",
+        "map.store=resident",
+        "gc.timing=background",
+        "gc.idle_us=4000",
+        "ftl.finish=true",
+    ];
+    for seed in 0..120 {
+        let mut random = Random(seed);
+        let drawn = [
+            format!("ftl.scheme={}", random.pick(&["block", "bast", "fast", "last"])),
+            format!("geometry.channels={}", random.pick(&[1, 1, 2])),
+            format!("geometry.ways={}", random.pick(&[1, 2])),
+            format!("geometry.planes={}", random.pick(&[1, 1, 2])),
+            format!("nand.bits_per_cell={}", random.pick(&[1, 2])),
+            format!("nand.cache_read={}", random.pick(&[false, true])),
+            "nand.program_2_us=1100".to_string(),
+            format!("queue.depth={}", random.pick(&[1, 4, 64])),
+            format!("queue.admission={}", random.pick(&["request", "page", "atomic"])),
+            format!("policy.command={}", random.pick(&["fifo", "rcf", "drs", "deadline"])),
+            format!("state.initial={}", random.pick(&["fresh", "full", "aged"])),
+            format!("ftl.merge_first={}", random.pick(&[false, true])),
+            format!("gc.preemptible={}", random.pick(&[false, true])),
+            format!("gc.hard_free_blocks={}", random.pick(&[1, 8])),
+        ];
+        let drawn = drawn.each_ref().map(String::as_str);
+        let settings = common::settings(&[&base[..], &drawn].concat());
+        let pages = u64::from(settings.exported_units) - 4;
+        let gap = random.pick(&[100, 3_000, 20_000]);
+        let mut now = 0;
+        let requests: Vec<Request> = (0..400)
+            .map(|_| {
+                now += random.below(gap);
+                let write = random.below(4) > 0;
+                let op = if write { RequestOp::Write } else { RequestOp::Read };
+                let op = if random.below(30) == 0 { RequestOp::Trim } else { op };
+                let length = 1 + u32::try_from(random.below(4)).unwrap();
+                common::request(now, op, random.below(pages), length)
+            })
+            .collect();
+        let run = |watched: bool| {
+            let mut device = Device::new(&settings);
+            if watched {
+                device.observe(Box::new(Blind));
+            }
+            let mut requests = requests.iter().copied();
+            let report = device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();
+            format!("{report:?}")
+        };
+        let (plain, watched) = (run(false), run(true));
+        assert!(plain == watched, "seed {seed}: {drawn:?}\n{plain}\n{watched}");
     }
 }

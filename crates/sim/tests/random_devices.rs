@@ -7,7 +7,7 @@ use common::{Random, record, request, settings, try_record, try_settings};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
@@ -41,11 +41,17 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("channel.ps_per_byte", &["0", "0", "2500", "100000"]),
     ("channel.command_ns", &["0", "0", "300"]),
     ("gc.copyback", &["false", "false", "true"]),
-    ("map.store", &["line_cache", "line_cache", "line_cache", "resident"]),
+    ("map.store", &["line_cache", "line_cache", "cmt", "cmt", "resident"]),
     ("map.entries_per_line", &["1", "2", "8"]),
     ("map.entries_per_page", &["16", "64", "0"]),
     ("map.batch_update", &["true", "false"]),
     ("map.hazards", &["order", "order", "ignore"]),
+    ("map.cached_entry_bytes", &["4", "8"]),
+    ("map.protected_percent", &["0", "50", "80", "100"]),
+    ("map.lazy_copying", &["true", "true", "false"]),
+    ("map.moved_entries", MovedEntries::WORDS),
+    ("map.rewrite_order", RewriteOrder::WORDS),
+    ("map.unwritten_read", &["array", "zero"]),
     ("map.cache_bytes", &["32", "64", "256"]),
     ("queue.depth", &["1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
@@ -89,18 +95,65 @@ const CARE_DRAWS: [(&str, &[&str]); 10] = [
     ("nand.factory_bad_percent", &["0", "0", "3", "12"]),
 ];
 
-fn random_settings(random: &mut Random, buffered: bool) -> Settings {
+/// The same for devices whose pages are chosen by schemes with log blocks.
+const LOG_DRAWS: &[(&str, &[&str])] = &[
+    ("ftl.scheme", &["block", "bast", "fast", "last"]),
+    ("nand.program_order", &["any", "any", "ascending"]),
+    ("map.store", &["resident"]),
+    ("geometry.pages_per_block", &["4", "8", "16"]),
+    ("ftl.mapping_unit_bytes", &["0"]),
+    ("ftl.allocation", &["static"]),
+    ("ftl.streams", &["1"]),
+    ("nand.one_shot", &["false"]),
+    ("nand.multi_plane", &["none", "none", "any"]),
+    ("nand.factory_bad_percent", &["0"]),
+    ("wear.dynamic", &["false"]),
+    ("wear.static_gap", &["0"]),
+    ("buffer.bytes", &["0"]),
+    ("state.initial", &["fresh", "full", "random", "aged"]),
+    ("ftl.merge_first", &["false", "false", "true"]),
+    ("ftl.finish", &["false", "true"]),
+    ("ftl.block.coalesce", &["false", "true"]),
+    ("ftl.bast.log_blocks", &["0", "1", "3"]),
+    ("ftl.bast.victim", &["lru", "fifo"]),
+    ("ftl.fast.log_blocks", &["0", "2", "4"]),
+    ("ftl.fast.broken_run", &["merge", "keep", "reopen"]),
+    ("ftl.last.log_blocks", &["0", "3", "5"]),
+    ("ftl.last.sequential_blocks", &["0", "1", "2"]),
+    ("ftl.last.threshold_bytes", &["4096", "8192", "65536"]),
+    ("ftl.last.hot_percent", &["0", "25", "100"]),
+    ("ftl.last.hot_blocks", &["0", "0", "1"]),
+    ("ftl.last.victim", &["all", "window", "drawn"]),
+    ("ftl.last.window_percent", &["1", "50", "100"]),
+];
+
+/// What a device chooses its pages by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Buffered,
+    LogBlocks,
+}
+
+fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     let mut draws: BTreeMap<&str, String> =
         DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())).collect();
     draws.extend(CARE_DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
-    if buffered {
-        draws.extend(
-            BUFFER_DRAWS.iter().map(|(key, values)| (*key, random.pick(values).to_string())),
-        );
-    }
+    let own: &[_] = match kind {
+        Kind::Plain => &[],
+        Kind::Buffered => BUFFER_DRAWS,
+        Kind::LogBlocks => LOG_DRAWS,
+    };
+    draws.extend(own.iter().map(|(key, values)| (*key, random.pick(values).to_string())));
     // No steady state is known of a map on flash.
-    if draws["map.store"] == "line_cache" && draws["state.initial"] == "steady" {
+    if draws["map.store"] != "resident" && draws["state.initial"] == "steady" {
         draws.insert("state.initial", "aged".to_string());
+    }
+    // Where a block holds one program, map pages that are rewritten for levelled ones take what
+    // collection frees, for ever.
+    let bits = if draws["nand.one_shot"] == "true" { &draws["nand.bits_per_cell"] } else { "1" };
+    if draws["map.store"] != "resident" && *bits == *draws["geometry.pages_per_block"] {
+        draws.insert("wear.static_gap", "0".to_string());
     }
     let reserve = random.pick(&[2, 3, 4]);
     let hard = reserve + random.below(3);
@@ -122,9 +175,9 @@ fn random_settings(random: &mut Random, buffered: bool) -> Settings {
     }
     // Parts that do not go together are drawn again, and so are blocks that hold one program only:
     // no spare space is enough for them.
-    let known = ["gc.copyback", "queue.slots_scope", "leave no room"];
+    let known = ["gc.copyback", "queue.slots_scope", "leave no room", "planes without any"];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
-    random_settings(random, buffered)
+    random_settings(random, kind)
 }
 
 fn random_requests(random: &mut Random, settings: &Settings) -> Vec<Request> {
@@ -175,7 +228,8 @@ fn random_devices_keep_every_rule() {
     let mut collected = 0;
     for seed in 0..300 {
         let mut random = Random(seed);
-        let settings = random_settings(&mut random, seed % 3 == 0);
+        let kind = if seed % 3 == 0 { Kind::Buffered } else { Kind::Plain };
+        let settings = random_settings(&mut random, kind);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
         let Ok((report, run)) = result else {
@@ -193,6 +247,31 @@ fn random_devices_keep_every_rule() {
         collected += report.gc.jobs;
     }
     assert!(collected > 3_000, "garbage collection ran {collected} times");
+}
+
+/// The same with schemes of log blocks.
+#[test]
+fn random_devices_with_log_blocks_keep_every_rule() {
+    let mut merged = [0; 4];
+    for seed in 2_000..2_300 {
+        let mut random = Random(seed);
+        let settings = random_settings(&mut random, Kind::LogBlocks);
+        let requests = random_requests(&mut random, &settings);
+        let result = std::panic::catch_unwind(|| record(&settings, &[], &requests));
+        let Ok((report, run)) = result else {
+            panic!("seed {seed}: {:#?}", settings.keys);
+        };
+        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+        let merges = &report.gc.merges;
+        for (sum, count) in
+            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
+        {
+            *sum += count;
+        }
+    }
+    assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
 }
 
 /// A full device with the least spare space that is accepted: writes go on for ever, on one die and
@@ -233,7 +312,7 @@ fn random_devices_wear_out_in_order() {
     let (mut ended, mut grown) = (0, 0);
     for seed in 1_000..1_100 {
         let mut random = Random(seed);
-        let mut settings = random_settings(&mut random, false);
+        let mut settings = random_settings(&mut random, Kind::Plain);
         settings.keys.nand.endurance_cycles = random.pick(&[2, 3, 4, 10, 30]);
         let requests = random_requests(&mut random, &settings);
         let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));

@@ -29,6 +29,7 @@ impl VictimRule for Rested {
     /// Blocks of a bucket are in the order of their last change: the first one has rested longest.
     /// O(units of a block).
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
+        full.examine_all();
         let fewest = full.fewest()?;
         let rest = self.rest_blocks * u64::from(full.block_units());
         let mut first = (full.valid_units(fewest)..full.gain_below())

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 16] = [
     "reads",
     "writes",
     "trims",
@@ -23,6 +23,8 @@ const COLUMNS: [&str; 14] = [
     "write_amplification",
     "erases",
     "free_blocks",
+    "energy_pj",
+    "mean_mw",
 ];
 
 /// Writes the series into a file at `path`, whose name it has yet to get. A figure that is not

@@ -197,6 +197,7 @@ fn figures(report: &Report) -> String {
             energy.total as f64 / 1e9,
             percent(energy.unattributed as f64, energy.total as f64)
         ),
+        power(report),
     ];
     lines.extend(buffer(report));
     if let Some(waits) = &report.waits_ns {
@@ -210,6 +211,27 @@ fn figures(report: &Report) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// Mean and highest power, where energy goes by phase, and waits for power.
+fn power(report: &Report) -> String {
+    let (power, energy) = (&report.power, &report.energy_pj);
+    let milliwatts = |value: Option<f64>| {
+        value.map_or_else(|| "-".to_string(), |value| format!("{value:.3} mW"))
+    };
+    let mut line = format!("power        {} on average", milliwatts(power.mean_mw));
+    if power.peak_mw.is_some() {
+        line += &format!(", {} in the highest bin", milliwatts(power.peak_mw));
+    }
+    for phase in ["idle", "post"] {
+        let share = percent(energy.by_phase[phase] as f64, energy.total as f64);
+        line += &format!(", {share} {phase}");
+    }
+    if power.waits > 0 {
+        let mean = power.waited_ns as f64 / power.waits as f64;
+        line += &format!(", dies waited {} times for power, {} us each", power.waits, us(mean));
+    }
+    line
 }
 
 /// What the write buffer did, if there is one.

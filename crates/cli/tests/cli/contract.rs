@@ -17,8 +17,11 @@ const SCHEMA_VERSION: u64 = 1;
 const FIELDS: &str = "\
 buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
 buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
+energy_pj.by_phase.{foreground,idle,post} integer
+energy_pj.by_purpose.{buffer,controller,dram} integer
 energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,merge,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
+energy_pj.by_resource.{buffer,controller,dram} integer
 energy_pj.{attributed,total,unattributed} integer
 flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
@@ -27,7 +30,8 @@ flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
 flashyard text
 gc.{cached_entries_updated,copies_superseded,jobs} integer
-gc.{programs_that_waited_for_room,valid_pages_copied} integer
+gc.merges.{dead,full,partial,switch} integer
+gc.{programs_that_waited_for_room,searches,valid_pages_copied} integer
 latency_ns.{all,flush,read,trim,write}.count integer
 latency_ns.{all,flush,read,trim,write}.mean number?
 latency_ns.{all,flush,read,trim,write}.{max,min,p50,p90,p95,p99,p999,p9999} integer?
@@ -42,6 +46,8 @@ map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
 memory.{buffer_bytes,cache_bytes,table_accesses,table_bytes} integer
 phases list
+power.{mean_mw,peak_mw} number?
+power.{span_ns,waited_ns,waits} integer
 provenance.command list
 provenance.seed integer?
 provenance.state_sha256 text?
@@ -266,6 +272,9 @@ fn energy_adds_up_over_resources_and_over_purposes() {
         let total = int(energy, "total");
         assert_eq!(total, sum(&energy["by_resource"]));
         assert_eq!(total, sum(&energy["by_purpose"]));
+        assert_eq!(total, sum(&energy["by_phase"]));
+        let span = int(object, "power.span_ns");
+        assert!(is_near(&object["power"]["mean_mw"], total as f64 / span as f64));
         assert_eq!(total, int(energy, "attributed") + int(energy, "unattributed"));
         let standby = int(energy, "by_purpose.standby");
         assert_eq!(standby, int(energy, "by_resource.standby"));

@@ -11,6 +11,7 @@ mod logs;
 mod presets;
 mod right_input;
 mod saved;
+mod study_page;
 mod support;
 mod trace_info;
 mod transforms;

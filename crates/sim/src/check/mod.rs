@@ -5,8 +5,9 @@
 //! translation; version 0 is the initial contents.
 
 mod buffer;
+mod map;
 
-use crate::config::{ProgramOrder, Settings};
+use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
@@ -64,6 +65,9 @@ pub struct Checker {
     /// is not one after the other.
     order: ProgramOrder,
     programmed: Vec<u64>,
+    /// Whether each die's array is at work, suspended or not, and how many may be.
+    drawing: Vec<bool>,
+    most_drawing: usize,
     /// When each channel has carried all that it was given.
     channel_end: Vec<Time>,
     /// Host reads on their way, by request and page.
@@ -71,6 +75,8 @@ pub struct Checker {
     asked: BTreeMap<u64, Asked>,
     /// The write buffer's side of this account.
     buffer: buffer::BufferAccount,
+    /// That of a map on flash.
+    map: map::MapAccount,
     entered: u64,
     last_time: Time,
 }
@@ -97,10 +103,19 @@ impl Checker {
                 ProgramOrder::Sequential => Vec::new(),
                 _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
             },
+            drawing: vec![false; geometry.dies() as usize],
+            most_drawing: match settings.keys.energy.max_active_dies {
+                0 => usize::MAX,
+                most => usize::try_from(most).unwrap_or(usize::MAX),
+            },
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
             buffer: buffer::BufferAccount::default(),
+            map: map::MapAccount::new(
+                if settings.map_pages > 0 { units } else { 0 },
+                settings.keys.map.hazards == MapHazards::Order,
+            ),
             entered: 0,
             last_time: Time::ZERO,
         }
@@ -190,6 +205,7 @@ impl Checker {
         assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
             *latest = entry;
+            self.entry_changed(lpn);
         }
     }
 
@@ -203,6 +219,16 @@ impl Checker {
         if self.suspended[die.index()].is_some() {
             assert_eq!(op, Op::Read, "{die:?} only reads while an operation is suspended");
         }
+        self.drawing[die.index()] = true;
+        if self.most_drawing < self.drawing.len() {
+            let drawing = self.drawing.iter().filter(|drawing| **drawing).count();
+            assert!(drawing <= self.most_drawing, "{drawing} dies are at work at once");
+        }
+    }
+
+    /// The array of a die is done; what it has sensed may still wait for the page register.
+    pub fn array_over(&mut self, die: DieId) {
+        self.drawing[die.index()] = self.suspended[die.index()].is_some();
     }
 
     /// A page or block that an operation works on; `read` is the logical unit and the request and

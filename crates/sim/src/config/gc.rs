@@ -14,6 +14,28 @@ choice! {
     }
 }
 
+choice! {
+    /// What starts garbage collection on a plane.
+    pub enum GcStart {
+        /// A block is opened and at most `soft_free_blocks` are free.
+        Early = "early",
+        /// A program needs a free block and at most `reserve_blocks` are free: it waits for as many
+        /// jobs, one after the other, as it takes until it has room.
+        Needed = "needed",
+    }
+}
+
+choice! {
+    /// What the reserve means to map pages.
+    pub enum MapReserve {
+        /// All of them leave half of `reserve_blocks` alone.
+        Half = "half",
+        /// Those written back from the cache leave `reserve_blocks` alone, as host data does; those
+        /// that garbage collection rewrites take whatever is left.
+        AsData = "as_data",
+    }
+}
+
 keys! {
     /// Keys of `[gc]`: garbage collection, plane by plane.
     pub struct GcKeys {
@@ -28,6 +50,49 @@ keys! {
             kind: Kind::Choice(GcTiming::WORDS),
             source: "assumed",
             flip: "background", with: &["@full"],
+        },
+        /// What starts it on a plane.
+        start: GcStart = GcStart::Early => {
+            kind: Kind::Choice(GcStart::WORDS),
+            source: "assumed",
+            flip: "needed", with: &["@full"],
+        },
+        /// Whether the block with the fewest valid units of all is cleaned while at most half of
+        /// `reserve_blocks` are free, whatever `policy` says.
+        emergency: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed",
+            flip: "true",
+            with: &["@full", "gc.policy=fifo", "gc.soft_free_blocks=2", "gc.hard_free_blocks=1",
+                "gc.reserve_blocks=2"],
+        },
+        /// Whether it goes on after the run until every plane has as many free blocks as when the
+        /// run began, or nothing gains.
+        restore: bool = false => {
+            kind: Kind::Bool,
+            source: "Park et al. 2011 count what follows the workload; what that is is assumed",
+            flip: "true", with: &["@full", "gc.soft_free_blocks=2", "gc.hard_free_blocks=2",
+                "gc.reserve_blocks=2"],
+        },
+        /// Time that a look at one candidate for a victim takes. A job begins as much later as its
+        /// search looks at candidates.
+        search_us: u64 = 0 => {
+            kind: Kind::micros(0, 1_000_000_000),
+            source: "assumed: the table of blocks is in memory",
+            flip: "1", with: &["@full"],
+        },
+        /// Whether a victim is erased only after the map pages with entries of what was moved have
+        /// been written.
+        erase_after_map: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: entries of moved data are kept in memory until then",
+            flip: "true", with: &["@full"],
+        },
+        /// What `reserve_blocks` means to map pages.
+        map_reserve: MapReserve = MapReserve::Half => {
+            kind: Kind::Choice(MapReserve::WORDS),
+            source: "assumed",
+            flip: "as_data", with: &["@full", "gc.hard_free_blocks=1", "gc.reserve_blocks=8"],
         },
         /// With `timing = "background"` it starts when no request has been outstanding for
         /// `idle_us` and a plane has at most this many free blocks.
@@ -49,7 +114,7 @@ keys! {
             source: "assumed",
             flip: "false", with: &["@full"],
         },
-        /// It starts when a die has at most this many free blocks.
+        /// With `start = "early"` it starts when a plane has at most this many free blocks.
         soft_free_blocks: u64 = 16 => {
             kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed",
@@ -67,11 +132,11 @@ keys! {
             source: "ONFI 4.2: optional (copyback)",
             flip: "true", with: &["@full", "channel.ps_per_byte=2500"],
         },
-        /// Host data takes no new block while a die has at most this many free blocks, and map
-        /// pages none at half of it; copies may use what is left. Shows where it is above
+        /// Host data takes no new block while a plane has at most this many free blocks, and map
+        /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is above
         /// `hard_free_blocks`, below which garbage collection goes first anyway.
         reserve_blocks: u64 = 4 => {
-            kind: Kind::count("blocks", 2, 1 << 24),
+            kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",
             flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
         },

@@ -4,6 +4,7 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod buffer;
+mod energy;
 mod file;
 mod gc;
 mod interface;
@@ -14,6 +15,7 @@ mod planned;
 mod sections;
 
 pub use buffer::*;
+pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
@@ -28,6 +30,7 @@ pub use sections::*;
 pub use toml_edit::{Item, Table};
 
 use crate::ftl::blocks::Frontiers;
+use crate::ftl::victim::VictimName;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 
@@ -40,7 +43,7 @@ pub struct Settings {
     pub geometry: Geometry,
     /// Mapping units that the host sees.
     pub exported_units: u32,
-    /// Lines of the map cache; 0 with a resident map.
+    /// Lines or single entries of the map cache; 0 with a resident map.
     pub map_lines: u32,
     /// Entries of a map page.
     pub entries_per_map_page: u32,
@@ -62,6 +65,7 @@ impl Settings {
     pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
         keys.channel = keys.channel.resolved();
+        keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => Ok(settings),
@@ -86,7 +90,7 @@ impl Settings {
         let bad = factory_bad(keys);
         let plans = planned::plans(keys);
         if !plans {
-            check_gc(&keys.gc, g.blocks_per_plane - bad, &mut fail);
+            check_gc(keys, g.blocks_per_plane - bad, &mut fail);
         }
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
@@ -119,17 +123,20 @@ impl Settings {
         };
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
+        energy::check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
         let (entries, map_lines) = lines?;
         let resident = keys.map.store == MapStore::Resident;
         // More lines than the whole map has are never used.
-        let runs = exported.div_ceil(keys.map.entries_per_line).max(1);
+        let line_entries = line_shape(&keys.map).0;
+        let runs = exported.div_ceil(line_entries).max(1);
         let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
         let frontiers = Frontiers {
             streams: small(keys.ftl.streams).to_le_bytes()[0],
             generations: small(keys.ftl.generations).to_le_bytes()[0],
             maps: !resident,
+            copied_maps: keys.ftl.map_generations > 0,
         };
         let most = if plans {
             planned::check_scheme(keys, &geometry, exported, &mut fail);
@@ -192,7 +199,7 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
     }
-    if keys.map.store == MapStore::LineCache {
+    if keys.map.store != MapStore::Resident {
         fail(
             "buffer.bytes: units are flushed by whole program units at once, for which the map must \
              be in memory; set map.store = \"resident\", or buffer.bytes = 0"
@@ -231,7 +238,30 @@ const fn unit_bytes(keys: &DeviceKeys) -> u64 {
     }
 }
 
-fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
+fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
+    let gc = &keys.gc;
+    let window = keys.victims.window.share_percent;
+    if gc.policy == VictimName::Window
+        && !matches!(window, 0 | 1_000_000)
+        && keys.state.initial == InitialState::Steady
+    {
+        fail(
+            "state.initial: no steady state is known for a gc.window.share_percent between 0 and \
+             100; set state.initial = \"aged\""
+                .to_string(),
+        );
+    }
+    let early = gc.start == GcStart::Early;
+    if gc.reserve_blocks < 2
+        && keys.map.store != MapStore::Resident
+        && (early || gc.map_reserve == MapReserve::Half)
+    {
+        fail(
+            "gc.reserve_blocks: 1 leaves map pages every free block and garbage collection none; \
+             set it to 2 or more, or gc.start = \"needed\" and gc.map_reserve = \"as_data\""
+                .to_string(),
+        );
+    }
     if gc.soft_free_blocks >= blocks {
         fail(format!(
             "gc.soft_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
@@ -244,7 +274,7 @@ fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
             gc.hard_free_blocks, gc.soft_free_blocks
         ));
     }
-    if gc.reserve_blocks > gc.soft_free_blocks {
+    if early && gc.reserve_blocks > gc.soft_free_blocks {
         fail(format!(
             "gc.reserve_blocks: {} is above gc.soft_free_blocks = {}; writes would wait for garbage collection that has not started",
             gc.reserve_blocks, gc.soft_free_blocks
@@ -258,6 +288,16 @@ fn check_gc(gc: &GcKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Entries and bytes of what the map cache holds as one.
+const fn line_shape(map: &MapKeys) -> (u64, u64) {
+    match map.store {
+        MapStore::Cmt => (1, map.cached_entry_bytes),
+        MapStore::LineCache | MapStore::Resident => {
+            (map.entries_per_line, map.entry_bytes * map.entries_per_line)
+        }
+    }
+}
+
 /// Entries of a map page and lines of the cache.
 fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u32)> {
     let map = keys.map;
@@ -265,20 +305,23 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
         0 => unit_bytes(keys) / map.entry_bytes,
         entries => entries,
     };
-    if entries == 0 || entries % map.entries_per_line != 0 {
+    let (line_entries, line_bytes) = line_shape(&map);
+    if entries == 0 || entries % line_entries != 0 {
         fail(format!(
-            "map.entries_per_line: {} does not divide the {entries} entries of a map page",
-            map.entries_per_line
+            "map.entries_per_line: {line_entries} does not divide the {entries} entries of a map page"
         ));
         return None;
     }
-    let line_bytes = map.entry_bytes * map.entries_per_line;
     let lines = map.cache_bytes / line_bytes;
     if lines == 0 {
-        fail(format!(
-            "map.cache_bytes: {} is smaller than a line ({} entries of {} bytes = {line_bytes})",
-            map.cache_bytes, map.entries_per_line, map.entry_bytes
-        ));
+        let what = match map.store {
+            MapStore::Cmt => format!("an entry (map.cached_entry_bytes = {line_bytes})"),
+            _ => format!(
+                "a line ({} entries of {} bytes = {line_bytes})",
+                map.entries_per_line, map.entry_bytes
+            ),
+        };
+        fail(format!("map.cache_bytes: {} is smaller than {what}", map.cache_bytes));
         return None;
     }
     match u32::try_from(lines) {
@@ -309,9 +352,15 @@ fn check_spare(
     let dense = block - u64::from(geometry.program_units()) + 1;
     let valid_blocks = (data + maps) / dense;
     // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
-    // so there must be room for one more copy of them, each in a program of its own.
-    let rewrite = (maps * u64::from(geometry.program_units())).div_ceil(block);
-    let open = u64::from(frontiers.count());
+    // so there must be room for one more copy of them, each in a program of its own; unless they
+    // have the reserve for that.
+    let rewrite = match keys.gc.map_reserve {
+        MapReserve::Half => (maps * u64::from(geometry.program_units())).div_ceil(block),
+        MapReserve::AsData => 0,
+    };
+    // Where a job starts only when a program needs a block, that program's own one is full.
+    let filled = u64::from(keys.gc.start == GcStart::Needed);
+    let open = u64::from(frontiers.count()) - filled;
     let spare = rewrite + open + keys.gc.reserve_blocks + 1;
     // Where any plane may take a write, one that is as full as it may be takes those under way.
     let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);

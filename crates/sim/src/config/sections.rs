@@ -1,6 +1,7 @@
 //! The sections of a device file and their keys.
 
 use super::buffer::BufferKeys;
+use super::energy::EnergyKeys;
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
 use super::memory::MemoryKeys;
@@ -278,47 +279,13 @@ keys! {
     }
 }
 
-keys! {
-    /// Keys of `[energy]`. Energy is busy time x power, in integer picojoules.
-    pub struct EnergyKeys {
-        /// Power of a die that reads.
-        read_mw: u64 = 36 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 4.72 uJ / 130.9 us, rounded",
-            flip: "37", with: &[],
-        },
-        /// Power of a die that programs.
-        program_mw: u64 = 94 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 38.04 uJ / 405.9 us, rounded",
-            flip: "95", with: &[],
-        },
-        /// Power of a die that erases.
-        erase_mw: u64 = 352 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
-            flip: "353", with: &["@full"],
-        },
-        /// Power of a channel that transfers.
-        transfer_mw: u64 = 20 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed",
-            flip: "21", with: &["channel.ps_per_byte=2500"],
-        },
-        /// Power of each die at all times, on top of what its operations take.
-        standby_mw: u64 = 0 => {
-            kind: Kind::count("mW", 0, 1_000_000),
-            source: "assumed: a die draws microwatts between operations",
-            flip: "1", with: &[],
-        },
-    }
-}
-
 choice! {
     /// Where the map is.
     pub enum MapStore {
         /// On flash, behind a cache of lines of consecutive entries.
         LineCache = "line_cache",
+        /// On flash, behind a cached mapping table of single entries, as DFTL.
+        Cmt = "cmt",
         /// In memory as a whole: every translation is a hit.
         Resident = "resident",
     }
@@ -334,6 +301,30 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of an entry whose data garbage collection moves.
+    pub enum MovedEntries {
+        /// A cached one is dirty; the map page of another is rewritten, behind its pending writes.
+        Dirty = "dirty",
+        /// It is part of a pending write of its map page whose program has not begun, whatever it
+        /// is; else as `dirty`.
+        Join = "join",
+        /// As `join`; but of a write that waits for the room which this collection makes, only
+        /// what is cached or evicted by it is part, and what it will fetch is not cached yet.
+        JoinCached = "join_cached",
+    }
+}
+
+choice! {
+    /// In which order garbage collection rewrites map pages.
+    pub enum RewriteOrder {
+        /// Of their numbers.
+        Page = "page",
+        /// Of the first unit of each that was moved.
+        Moved = "moved",
+    }
+}
+
 keys! {
     /// Keys of `[map]`.
     pub struct MapKeys {
@@ -343,7 +334,8 @@ keys! {
             source: "Lee et al., IEEE Access 2021",
             flip: "resident", with: &[],
         },
-        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line).
+        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line), of a
+        /// `cmt` entries = cache_bytes / cached_entry_bytes.
         cache_bytes: u64 = 1_024 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "Lee et al., IEEE Access 2021: 1 kB",
@@ -378,6 +370,43 @@ keys! {
             kind: Kind::Choice(MapHazards::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
             flip: "ignore", with: &[],
+        },
+        /// Bytes of an entry in a `cmt`: logical and physical page.
+        cached_entry_bytes: u64 = 8 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Gupta et al., ASPLOS 2009: 4 and 4 bytes",
+            flip: "16", with: &["map.store=cmt"],
+        },
+        /// Share of the entries of a `cmt` that is kept for those that were hit; 0: plain LRU.
+        protected_percent: u64 = 800_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
+            flip: "0", with: &["map.store=cmt"],
+        },
+        /// Whether the entry of moved data is only updated where it is cached; else its map page
+        /// is rewritten all the same.
+        lazy_copying: bool = true => {
+            kind: Kind::Bool,
+            source: "Gupta et al., ASPLOS 2009",
+            flip: "false", with: &["@full"],
+        },
+        /// What becomes of an entry whose data garbage collection moves.
+        moved_entries: MovedEntries = MovedEntries::Dirty => {
+            kind: Kind::Choice(MovedEntries::WORDS),
+            source: "assumed; Gupta et al., ASPLOS 2009, collect during an eviction: join_cached",
+            flip: "join", with: &["@full"],
+        },
+        /// In which order garbage collection rewrites map pages.
+        rewrite_order: RewriteOrder = RewriteOrder::Page => {
+            kind: Kind::Choice(RewriteOrder::WORDS),
+            source: "assumed",
+            flip: "moved", with: &["@full"],
+        },
+        /// What reading a map page costs that was never written.
+        unwritten_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
         },
     }
 }
@@ -552,6 +581,13 @@ keys! {
             kind: Kind::count("blocks", 0, 8),
             source: "assumed: copied data is colder than host data",
             flip: "2", with: &["@full"],
+        },
+        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
+        /// written back.
+        map_generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 1),
+            source: "assumed: as for data",
+            flip: "0", with: &["@full"],
         },
         /// What a write of a part of a mapping unit costs.
         partial_write: PartialWrite = PartialWrite::Ignore => {

@@ -8,7 +8,7 @@
 //! event a phase at which something can be decided; who gets the channel is decided in `channel`.
 
 use super::Device;
-use super::explain::DIE_GC;
+use super::explain::{DIE_GC, DIE_POWER};
 use super::state::{Mode, Operation, Place, Stage};
 use crate::random::{STEP, mix};
 use flashyard_core::command::Op;
@@ -28,6 +28,9 @@ impl Device {
             began: now,
             ..Operation::NONE
         };
+        if self.budget.is_some() {
+            self.take_power(die, op);
+        }
         self.board(set, ppn, true);
         if let Some(checker) = &mut self.checker {
             checker.started(now, die, op);
@@ -183,7 +186,16 @@ impl Device {
             unit.pausing = false;
             self.relabel(die);
             self.stir(die);
-        } else if unit.array.out_ns == 0 {
+            return;
+        }
+        if let Some(checker) = &mut self.checker {
+            checker.array_over(die);
+        }
+        if self.budget.is_some() {
+            self.return_power(die);
+        }
+        let unit = &mut self.dies[die.index()];
+        if unit.array.out_ns == 0 {
             let operation = std::mem::replace(&mut unit.array, Operation::NONE);
             self.operation_over(operation, die);
         } else if unit.output.is_some() {
@@ -247,6 +259,7 @@ impl Device {
         }
         let left = operation.array_end.since(self.now);
         self.totals.suspensions += 1;
+        self.record_suspended(die, &operation);
         if let Some(checker) = &mut self.checker {
             checker.suspended(die, false);
         }
@@ -304,6 +317,9 @@ impl Device {
             unit.output
         };
         let label = match operation.is_some() {
+            false if self.budget.as_ref().is_some_and(|budget| budget.waits(die)) => {
+                Some(DIE_POWER)
+            }
             false => None,
             true if operation.gc => Some(DIE_GC),
             true => Some(operation.op as usize),
@@ -331,6 +347,7 @@ impl Device {
             if let Some(checker) = &mut self.checker {
                 checker.touched(plane, op, ppn, read);
             }
+            self.show_map_write(at);
             at = next;
         }
     }

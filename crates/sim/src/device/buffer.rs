@@ -270,6 +270,7 @@ impl Device {
         let sectors = self.unit_range();
         self.sets[set as usize].buffered = line;
         self.totals.buffer.flushed_units += 1;
+        self.totals.energy.flushed[self.phase() as usize] += 1;
         let buffer = self.staging_mut();
         let state = buffer.lines.line_mut(line);
         // What it lacks is read for the program.

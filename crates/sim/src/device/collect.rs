@@ -7,18 +7,18 @@
 
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
-use super::translate::MAP_WRITE;
+use super::timers::Timer;
 use super::{Device, SimError};
-use crate::config::{GcTiming, Settings};
+use crate::config::{GcStart, GcTiming, Settings};
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Phase;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Span, Time};
+use flashyard_core::units::{BlockId, PlaneId, Span, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
-const FRUITLESS_ROUNDS: u64 = 8;
+pub(super) const FRUITLESS_ROUNDS: u64 = 8;
 
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Job {
     /// The set of the final erase.
     pub(super) eraser: u32,
     /// The request that is charged, [`NIL`] for none.
-    charge: u32,
+    pub(super) charge: u32,
     /// Whether it levels wear.
     levels: bool,
 }
@@ -67,12 +67,17 @@ impl Device {
         if !self.idle.wanting.is_empty() {
             self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
         }
-        if busy || free > self.free_blocks_wanted() {
-            return;
+        if !busy && self.is_short(free) {
+            self.start_job(plane, charge);
         }
-        let Some((victim, levels)) = self.next_victim(plane) else { return };
+    }
+
+    /// Starts a job on a plane without one, where a block gains.
+    pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
+        let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
         self.map.blocks.claim(victim);
         self.totals.gc_jobs += 1;
+        self.totals.gc_searches += searches;
         self.totals.wear_jobs += u64::from(levels);
         self.planes[plane.index()].levelled = levels;
         self.totals.gc_valid += u64::from(self.map.blocks.valid_units(victim));
@@ -81,15 +86,28 @@ impl Device {
             self.own_set(charge, Set { ppn, levels, ..Set::VACANT }, &[(Stage::Erase, plane)]);
         let job = Job { victim, next_unit: 0, copies: 0, eraser, charge, levels };
         self.planes[plane.index()].job = Some(job);
-        self.copy_more(plane);
-        self.activate(eraser);
+        let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
+        if search == Span::ZERO {
+            self.search_over(plane);
+        } else {
+            self.enter(eraser, Mode::Firmware);
+            self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
+        }
     }
 
-    /// With at most this many free blocks a plane collects garbage now.
-    fn free_blocks_wanted(&self) -> u64 {
+    /// The victim of a job has been found: its commands begin.
+    pub(super) fn search_over(&mut self, plane: PlaneId) {
+        self.copy_more(plane);
+        let job = self.planes[plane.index()].job.expect("a search belongs to a job");
+        self.activate(job.eraser);
+    }
+
+    /// Whether a plane with so many free blocks collects garbage without being asked to.
+    fn is_short(&self, free: u64) -> bool {
         let gc = &self.settings.keys.gc;
         let idle = self.idle.since < Time::MAX && self.idle_ends() <= self.now;
-        gc.soft_free_blocks.max(if idle { gc.background_free_blocks } else { 0 })
+        (gc.start == GcStart::Early && free <= gc.soft_free_blocks)
+            || (idle && free <= gc.background_free_blocks)
     }
 
     /// When no request will have been outstanding for long enough.
@@ -137,17 +155,20 @@ impl Device {
         }
     }
 
-    /// What the next job of a plane cleans, and whether to level wear: every other job may, so that
-    /// the ones between bring free blocks. None where no block gains, or where so many blocks are
-    /// worn out that copies would find no room.
-    fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool)> {
+    /// What the next job of a plane cleans, whether to level wear, and at how many blocks it looked
+    /// to find that. Every other job may level wear, so that the ones between bring free blocks.
+    /// None where no block gains, or where so many blocks are worn out that copies would find no
+    /// room.
+    fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
+        let gc = &self.settings.keys.gc;
         let blocks = &mut self.map.blocks;
-        let victim = blocks.victim(plane)?;
+        let few = u64::from(blocks.free_blocks(plane)) <= gc.reserve_blocks / 2;
+        let (victim, searches) = blocks.search(plane, !(gc.emergency && few))?;
         let laggard =
             if self.planes[plane.index()].levelled { None } else { blocks.laggard(plane) };
         let (victim, levels) = laggard.map_or((victim, false), |laggard| (laggard, true));
         let fits = blocks.free_blocks(plane) > 0 || blocks.valid_units(victim) == 0;
-        fits.then_some((victim, levels))
+        fits.then_some((victim, levels, searches))
     }
 
     /// Why writes of a plane find no room.
@@ -164,7 +185,7 @@ impl Device {
     }
 
     /// Makes a set of the device's own work.
-    fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    pub(super) fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if charge != NIL {
             self.pending[charge as usize].charges += 1;
         }
@@ -183,7 +204,7 @@ impl Device {
             }
             let Some((unit, source, owner)) = self.map.next_valid(job.victim, job.next_unit) else {
                 if job.copies == 0 {
-                    self.rewrite_moved_maps(plane, job.charge);
+                    self.rewrite_moved_maps(plane, &job);
                 }
                 return;
             };
@@ -227,62 +248,6 @@ impl Device {
         }
         self.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
         self.copy_more(plane);
-    }
-
-    /// The map entry of a moved page changes: in its cached line, or on flash after the copies.
-    fn moved(&mut self, plane: PlaneId, lpn: Lpn) {
-        let Some(cache) = &mut self.cache else { return };
-        if cache.update(lpn) {
-            self.totals.gc_lines_updated += 1;
-        } else {
-            self.planes[plane.index()].moved.push((cache.map_page(lpn), lpn));
-        }
-    }
-
-    /// Reads and programs each map page with entries of moved data once.
-    fn rewrite_moved_maps(&mut self, plane: PlaneId, charge: u32) {
-        let mut moved = std::mem::take(&mut self.planes[plane.index()].moved);
-        if let Some(cache) = &mut self.cache {
-            // A line that was fetched since the copy holds the old entry: it is updated there.
-            let updated = &mut self.totals.gc_lines_updated;
-            moved.retain(|&(_, lpn)| {
-                let cached = cache.update(lpn);
-                *updated += u64::from(cached);
-                !cached
-            });
-        }
-        moved.sort_unstable();
-        for entries in moved.chunk_by(|a, b| a.0 == b.0) {
-            self.rewrite_map(entries[0].0, charge, entries.iter().map(|entry| entry.1));
-        }
-        moved.clear();
-        self.planes[plane.index()].moved = moved;
-    }
-
-    /// A rewrite of the page that has not begun takes the entries along; else there is a new one.
-    fn rewrite_map(&mut self, page: MapPage, charge: u32, entries: impl Iterator<Item = Lpn>) {
-        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
-        let writer = cache.writer_of_page(page);
-        if let Some(writer) = writer
-            && self.sets[writer as usize].stages[0].0 == Stage::RewriteRead
-            && self.graph.node(writer).stage == 0
-            && self.sets[writer as usize].mode != Mode::Running
-        {
-            entries.for_each(|lpn| cache.rewrite_entry(lpn, writer));
-            return;
-        }
-        let plane = self.plane_of_map(page);
-        let state = Set { map_page: page, ..Set::VACANT };
-        let stages = [(Stage::RewriteRead, plane), (Stage::RewriteProgram, plane)];
-        let set = self.own_set(charge, state, &stages);
-        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
-        cache.rewrite(page, set);
-        entries.for_each(|lpn| cache.rewrite_entry(lpn, set));
-        if let Some(writer) = writer {
-            let wait = Wait { source: writer, stage: MAP_WRITE, kind: EdgeKind::MapWriteback };
-            self.connect(wait, set, 0);
-        }
-        self.activate(set);
     }
 
     /// Whether the blocks of a plane that are not worn out have room for its valid units and for

@@ -41,6 +41,11 @@ pub enum SimError {
         /// The die whose writes wait.
         die: u32,
     },
+    /// Garbage collection itself has used up the reserve.
+    NoReserve {
+        /// The plane.
+        plane: u32,
+    },
     /// So many blocks of a plane are worn out that the others cannot hold its data and collect
     /// garbage.
     WornOut {
@@ -103,6 +108,10 @@ impl fmt::Display for SimError {
             Self::NoRoom { die } => write!(
                 f,
                 "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_plane"
+            ),
+            Self::NoReserve { plane } => write!(
+                f,
+                "plane {plane}: garbage collection has no free block left for what it copies and rewrites; raise gc.reserve_blocks, or set gc.map_reserve = \"half\" and gc.erase_after_map = false"
             ),
             Self::WornOut { plane, worn, blocks } => write!(
                 f,

@@ -12,20 +12,33 @@ use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
-/// programs, erases, collects garbage; for the channel; commands of its own request; of others.
-pub(super) const ACCOUNTS: usize = 8;
+/// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
+/// commands of its own request; of others.
+pub(super) const ACCOUNTS: usize = 9;
 const SLOT: usize = 0;
 const DIE: usize = 1;
 const BUS: usize = 5;
-const OWN: usize = 6;
-const OTHER: usize = 7;
+const FIRMWARE: usize = 6;
+const OWN: usize = 7;
+const OTHER: usize = 8;
 
 /// The parts that the first accounts are charged to.
-const PART_OF: [Part; 6] =
-    [Part::Slot, Part::DieRead, Part::DieProgram, Part::DieErase, Part::DieGc, Part::Bus];
+const PART_OF: [Part; 7] = [
+    Part::Slot,
+    Part::DieRead,
+    Part::DieProgram,
+    Part::DieErase,
+    Part::DieGc,
+    Part::Bus,
+    Part::Firmware,
+];
 
-/// What a die is doing: the place of its running total.
+/// What a die is doing besides operations of requests: the places of its running totals.
 pub(super) const DIE_GC: usize = 3;
+pub(super) const DIE_POWER: usize = BUS - DIE;
+
+/// How many running totals a die has.
+pub(super) const DIE_ACCOUNTS: usize = DIE_POWER + 1;
 
 /// The account of a set.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +78,7 @@ impl Device {
         match mode {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
-                self.sets[set as usize].track.base[DIE..BUS].copy_from_slice(&busy);
+                self.sets[set as usize].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
                 let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
@@ -75,7 +88,7 @@ impl Device {
                 track.reason = wait.kind;
                 track.base = base;
             }
-            Mode::Slotless | Mode::Buffered | Mode::Running => {}
+            Mode::Slotless | Mode::Firmware | Mode::Buffered | Mode::Running => {}
         }
         self.rest(set, mode);
     }
@@ -99,6 +112,12 @@ impl Device {
                 let track = &mut self.sets[set as usize].track;
                 track.spent[SLOT] += elapsed;
                 track.parts.add(Part::Slot, elapsed);
+            }
+            Mode::Firmware => {
+                let elapsed = self.now.since(state.track.since).as_ns();
+                let track = &mut self.sets[set as usize].track;
+                track.spent[FIRMWARE] += elapsed;
+                track.parts.add(Part::Firmware, elapsed);
             }
             Mode::Buffered => {
                 let elapsed = self.now.since(state.track.since).as_ns();
@@ -240,6 +259,7 @@ impl Device {
         let mut spent = [0; ACCOUNTS];
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
+            Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
             Mode::Buffered => spent[OWN] = self.now.since(track.since).as_ns(),
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
@@ -287,7 +307,7 @@ impl Device {
     }
 
     /// The running totals of what a die does, as of now.
-    fn die_busy(&self, die: DieId) -> [u64; BUS - DIE] {
+    fn die_busy(&self, die: DieId) -> [u64; DIE_ACCOUNTS] {
         let die = &self.dies[die.index()];
         let mut busy = die.busy;
         if let Some(doing) = die.doing {

@@ -19,6 +19,11 @@ impl Device {
             done.push(at);
             at = self.sets[at as usize].rider;
         }
+        if self.series.is_some() {
+            let heads = done.iter().filter(|set| self.sets[**set as usize].page_units > 0);
+            let planes = heads.count() as u64;
+            self.record_operation(die, &operation, planes);
+        }
         for &set in &done {
             self.account_for(set, die, &operation);
             self.settle(set, &operation);
@@ -149,6 +154,9 @@ impl Device {
             Stage::Writeback | Stage::RewriteProgram => {
                 let page = state.map_page;
                 self.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
+                if let Some(checker) = &mut self.checker {
+                    checker.map_page_written(set);
+                }
                 if let Some(cache) = &mut self.cache {
                     cache.written(page, set);
                 }

@@ -29,7 +29,10 @@ impl Device {
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let set = self.planes[plane.index()].queued[stage as usize].0;
-            if set == NIL || !self.fits_beside(set, plane, ppn) {
+            if set == NIL
+                || !self.fits_beside(set, plane, ppn)
+                || (self.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
+            {
                 continue;
             }
             let Bound::Page(page) = self.bind(set, die) else { continue };

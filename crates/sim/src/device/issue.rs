@@ -1,8 +1,8 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
-use super::Device;
 use super::state::{Mode, Stage};
-use crate::config::Allocation;
+use super::{Device, SimError};
+use crate::config::{Allocation, GcStart, MapReserve};
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
 use flashyard_core::command::Op;
@@ -149,10 +149,15 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
-        while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-            let bit = self.stirred[word].trailing_zeros();
-            self.stirred[word] &= self.stirred[word] - 1;
-            self.dispatch(DieId::from_index(word * 64 + bit as usize));
+        loop {
+            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.stirred[word].trailing_zeros();
+                self.stirred[word] &= self.stirred[word] - 1;
+                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            }
+            if self.budget.is_none() || !self.serve_line() {
+                break;
+            }
         }
     }
 
@@ -177,7 +182,8 @@ impl Device {
                 return;
             }
             let Some(set) = next else { return };
-            if !self.is_free_for(die, self.stage(set).op()) {
+            let op = self.stage(set).op();
+            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
                 return;
             }
             match self.bind(set, die) {
@@ -256,16 +262,8 @@ impl Device {
             return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
         }
         let frontier = self.frontier(set);
-        let reserve = self.settings.keys.gc.reserve_blocks;
-        let untouchable = match frontier {
-            Frontier::HostData(_) => reserve,
-            Frontier::HostMap => reserve / 2,
-            Frontier::CopiedData(_) | Frontier::CopiedMap => 0,
-        };
-        // Where copies share the block of host data, an open block may be theirs.
-        let shared = self.map.blocks.copies_share() && frontier == Frontier::HostData(0);
         let free = u64::from(self.map.blocks.free_blocks(plane));
-        if free <= untouchable && (shared || !self.map.blocks.has_open_block(plane, frontier)) {
+        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
             return Bound::NoRoom;
         }
         let state = &self.sets[set as usize];
@@ -286,11 +284,51 @@ impl Device {
         Bound::Page(Some(ppn))
     }
 
+    /// With at most so many free blocks a program takes no new one.
+    fn untouchable(&self, set: u32, frontier: Frontier) -> u64 {
+        let gc = &self.settings.keys.gc;
+        match (frontier, gc.map_reserve) {
+            (Frontier::CopiedData(_) | Frontier::CopiedMap, _) => 0,
+            (Frontier::HostData(_), _) => gc.reserve_blocks,
+            (Frontier::HostMap, _) if self.rewrites_for_erase(set) => 0,
+            (Frontier::HostMap, MapReserve::Half) => gc.reserve_blocks / 2,
+            (Frontier::HostMap, MapReserve::AsData) if self.stage(set) == Stage::Writeback => {
+                gc.reserve_blocks
+            }
+            (Frontier::HostMap, MapReserve::AsData) => 0,
+        }
+    }
+
+    /// Whether a set rewrites a map page that the erase of a victim waits for.
+    fn rewrites_for_erase(&self, set: u32) -> bool {
+        self.settings.keys.gc.erase_after_map && self.stage(set) == Stage::RewriteProgram
+    }
+
+    /// Whether the open block of a frontier may be filled while no other one may be opened. Where
+    /// copies share it, it may be theirs: always, or where jobs start only when they are needed,
+    /// while one is under way; but not what a job rewrites on top of its copies.
+    fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
+        let gc = &self.settings.keys.gc;
+        let of_job = self.stage(set) == Stage::RewriteProgram
+            && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
+        let busy =
+            (gc.start == GcStart::Early || self.planes[plane.index()].job.is_some()) && !of_job;
+        self.map.blocks.has_open_block(plane, frontier)
+            && !(busy && self.map.blocks.copies_share(frontier))
+    }
+
     /// A program without room waits for the erase that garbage collection of its plane works
     /// towards, or goes to another plane where this one has more valid data than it can collect.
     fn wait_for_room(&mut self, set: u32) {
-        assert!(self.stage(set) != Stage::CopyProgram, "a copy always has room on its plane");
+        let gc = &self.settings.keys.gc;
+        let gc_starts_early = gc.start == GcStart::Early;
         let plane = self.current_plane(set);
+        if self.stage(set) == Stage::CopyProgram || self.rewrites_for_erase(set) {
+            // Otherwise a job finds room for its copies with one free block.
+            assert!(gc.erase_after_map || gc.map_reserve == MapReserve::AsData, "no room to copy");
+            self.failed = Some(SimError::NoReserve { plane: plane.get() });
+            return;
+        }
         let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
         let full = self.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units;
         if dynamic && full && self.stage(set) == Stage::Program {
@@ -302,7 +340,12 @@ impl Device {
             }
         }
         self.take_from_queue(set);
-        self.collect(plane, self.sets[set as usize].charge);
+        let charge = self.sets[set as usize].charge;
+        if self.planes[plane.index()].job.is_some() || gc_starts_early {
+            self.collect(plane, charge);
+        } else {
+            self.start_job(plane, charge);
+        }
         let Some(job) = &self.planes[plane.index()].job else {
             self.failed = Some(self.no_room(plane));
             return;

@@ -93,7 +93,7 @@ pub(super) struct Layered {
     levels: bool,
     merge_first: bool,
     /// Whether programs of a block keep the order of their planning.
-    ordered: bool,
+    pub(super) ordered: bool,
     pub(super) plan: layer::Plan,
     /// The chunk that erases a block.
     eraser: Vec<Past>,

@@ -38,7 +38,7 @@ impl Device {
         let entries = table.changes + table.copies;
         match self.settings.keys.map.store {
             MapStore::Resident => table.lookups + entries,
-            MapStore::LineCache => {
+            MapStore::LineCache | MapStore::Cmt => {
                 // The directory says where each map page is, and changes when it is programmed.
                 let pages = [Op::Read, Op::Program].map(|op| {
                     let maps = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];

@@ -11,11 +11,13 @@
 //! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
+mod ahead;
 mod array;
 mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod energy;
 mod error;
 mod explain;
 mod finish;
@@ -26,6 +28,8 @@ mod layered;
 mod memory;
 mod merge;
 mod phase;
+mod power;
+mod remap;
 mod results;
 mod save;
 mod state;
@@ -35,10 +39,10 @@ mod upkeep;
 mod usage;
 
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, MapStore, Settings};
+use crate::config::{Acknowledge, InitialState, Settings};
 use crate::ftl::layer::Shape;
-use crate::ftl::line_cache::LineCache;
 use crate::ftl::log::AnyLayer;
+use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
@@ -89,8 +93,8 @@ struct Die {
     /// What time is charged to, and since when.
     doing: Option<usize>,
     since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage.
-    busy: [u64; 4],
+    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    busy: [u64; explain::DIE_ACCOUNTS],
 }
 
 /// A plane: its garbage collection and what waits for it.
@@ -98,7 +102,7 @@ struct Die {
 struct Plane {
     job: Option<Job>,
     /// Moved data whose map entries are not cached.
-    moved: Vec<(MapPage, Lpn)>,
+    moved: Vec<remap::Moved>,
     /// The request whose program last took a free block, and its order.
     drawer: (u32, u64),
     /// Whether programs wait for the erase of the job, and how many erases gave a host write no
@@ -122,7 +126,7 @@ pub struct Device {
     checker: Option<Box<Checker>>,
     now: Time,
     map: PageMap,
-    cache: Option<LineCache>,
+    cache: Option<MapCache>,
     buffer: Option<Box<buffer::Staging>>,
     /// Where pages are chosen by translation layers.
     layered: Option<Box<Layered>>,
@@ -136,6 +140,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// Free blocks of each plane when the first phase began.
+    free_at_start: Vec<u32>,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -185,6 +191,10 @@ pub struct Device {
     host: Host,
     phases: Vec<PhaseReport>,
     series: Option<Box<Series>>,
+    /// Array time of the operation of each die that the time series knows already.
+    recorded_ns: Vec<u64>,
+    /// How much power arrays may take, where it is limited.
+    budget: Option<Box<power::PowerBudget>>,
     /// Time that each channel has been reserved for.
     carried_ns: Vec<u64>,
     /// Work of measured time.
@@ -237,7 +247,7 @@ impl Device {
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
-            cache: (keys.map.store == MapStore::LineCache).then(|| LineCache::new(settings)),
+            cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
             layered: Layered::new(settings, make),
             dies: (0..dies)
@@ -248,6 +258,7 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
+            free_at_start: Vec::new(),
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,
@@ -286,6 +297,8 @@ impl Device {
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
+            recorded_ns: vec![0; dies],
+            budget: power::PowerBudget::new(settings),
             carried_ns: vec![0; settings.geometry.channels as usize],
             measured: Usage::none(&settings.geometry),
             restored: false,
@@ -556,7 +569,7 @@ impl Die {
             pausing: false,
             doing: None,
             since: Time::ZERO,
-            busy: [0; 4],
+            busy: [0; explain::DIE_ACCOUNTS],
         }
     }
 

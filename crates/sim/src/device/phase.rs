@@ -184,18 +184,21 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
+        let ahead = self.may_run_ahead();
         loop {
-            let event = self.events.first().0;
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let now = event.min(self.host.timers.next()).min(run.due).min(again).min(self.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.idle.due);
+            let (mut event, number) = self.events.first();
+            if ahead && event < others {
+                self.run_ahead(number, others);
+                event = self.events.first().0;
+            }
+            let now = event.min(others);
             if now == Time::MAX {
                 break;
             }
             assert!(now >= self.now, "time runs backwards");
-            self.record_until(now);
-            self.now = now;
-            self.dies_go_on();
-            self.timers_go_off();
+            self.advance(now);
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
             }
@@ -213,16 +216,22 @@ impl Device {
         self.end(run).map_err(RunError::Sim)
     }
 
-    /// All dies that are due.
-    pub(super) fn dies_go_on(&mut self) {
+    /// The next instant at which something happens has come: dies, then timers.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.record_until(now);
+        if self.outstanding == 0 {
+            self.rest_until(now);
+        }
+        self.now = now;
         let dies = self.settings.geometry.dies();
         loop {
             let (at, number) = self.events.first();
-            if at != self.now || number >= dies {
+            if at != now || number >= dies {
                 break;
             }
             self.die_event(DieId::new(number));
         }
+        self.timers_go_off();
     }
 
     fn begin<'a, E>(
@@ -231,7 +240,8 @@ impl Device {
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+        self.note_free();
+        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -380,7 +390,7 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned);
+            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
             let merges = self.layer_counts().since(&run.before.merges);
             if let Some(layered) = &mut self.layered {

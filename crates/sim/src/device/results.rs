@@ -1,9 +1,11 @@
 //! Sums over a run, and the report made from them.
 
+use super::energy::EnergyTotals;
 use super::finish::queue_wait;
 use super::memory::TableTotals;
 use super::state::Pending;
-use super::{Device, SimError, Upkeep};
+use super::upkeep::Upkeep;
+use super::{Device, SimError};
 use crate::config::MultiPlane;
 use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
@@ -11,14 +13,14 @@ use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
-    BufferReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport,
-    Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
+    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use crate::saved::saved;
 use crate::stream::{StreamList, StreamReport, StreamTotals};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::{PlaneId, Span, Time};
 use std::collections::BTreeMap;
 
 /// What the map cache did.
@@ -67,7 +69,9 @@ pub(super) struct Totals {
     pub(super) map: MapTotals,
     pub(super) tables: TableTotals,
     pub(super) buffer: BufferTotals,
+    pub(super) energy: EnergyTotals,
     pub(super) gc_jobs: u64,
+    pub(super) gc_searches: u64,
     pub(super) wear_jobs: u64,
     pub(super) gc_valid: u64,
     pub(super) gc_superseded: u64,
@@ -86,6 +90,8 @@ pub(super) struct Totals {
     pub(super) last_arrival: Time,
     /// Of the current phase.
     phase_first: Option<Time>,
+    /// Whether work goes on between phases, or after the last one.
+    keeps_up: bool,
     last_completion: Time,
     spans: Spans,
     /// Lines of the map cache that were cleaned in phases that do not count.
@@ -123,11 +129,12 @@ saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
     latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, suspensions, padded_units, partial_writes_read,
-} skip { phase_first, stream_places });
+    unmeasured_cleaned, streams, energy, suspensions, padded_units, partial_writes_read,
+} skip { phase_first, keeps_up, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
@@ -141,7 +148,9 @@ impl Default for Totals {
             map: MapTotals::default(),
             tables: TableTotals::default(),
             buffer: BufferTotals::default(),
+            energy: EnergyTotals::default(),
             gc_jobs: 0,
+            gc_searches: 0,
             wear_jobs: 0,
             gc_valid: 0,
             gc_superseded: 0,
@@ -159,6 +168,7 @@ impl Default for Totals {
             first_arrival: None,
             last_arrival: Time::ZERO,
             phase_first: None,
+            keeps_up: false,
             last_completion: Time::ZERO,
             spans: Spans::default(),
             unmeasured_cleaned: 0,
@@ -185,11 +195,6 @@ impl Totals {
         }
     }
 
-    /// Work between phases, or after the last one, took this long.
-    pub(super) const fn worked(&mut self, ns: u64) {
-        self.spans.work += ns;
-    }
-
     /// A phase is over, and all its work is by `now`. Returns its makespan in nanoseconds.
     pub(super) fn end_phase(&mut self, now: Time) -> u64 {
         let Some(first) = self.phase_first.take() else { return 0 };
@@ -199,6 +204,27 @@ impl Totals {
         self.spans.work += now.since(first).as_ns();
         self.spans.drain += self.last_completion.since(self.last_arrival).as_ns();
         makespan
+    }
+
+    /// Upkeep begins: its time counts as that of phases does.
+    pub(super) const fn begin_upkeep(&mut self) {
+        self.keeps_up = true;
+    }
+
+    /// Upkeep is over and took so long.
+    pub(super) const fn end_upkeep(&mut self, span: Span) {
+        self.keeps_up = false;
+        self.spans.work += span.as_ns();
+    }
+
+    /// Whether a request of the current phase has arrived, or upkeep is under way.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.phase_first.is_some() || self.keeps_up
+    }
+
+    /// Time from the first arrival to the end of all work, over the phases that are over.
+    pub(super) const fn work_ns(&self) -> u64 {
+        self.spans.work
     }
 
     /// Bytes that the host has written or is writing.
@@ -239,6 +265,10 @@ impl Device {
     pub fn finish(mut self) -> Result<Report, SimError> {
         if self.settings.keys.ftl.finish {
             self.upkeep(Upkeep::Merge)?;
+            self.upkeep(Upkeep::FlushMap)?;
+        }
+        if self.settings.keys.gc.restore {
+            self.upkeep(Upkeep::Restore)?;
         }
         let mut all = self.totals.attributed;
         all.merge(&self.totals.unattributed);
@@ -248,6 +278,9 @@ impl Device {
         if let Some(checker) = self.checker.take() {
             self.map.audit();
             checker.finish(&self.map);
+            if let Some(cache) = &self.cache {
+                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
     }
@@ -265,6 +298,8 @@ impl Device {
         latency_ns.insert("all", LatencyReport::of(&Histogram::merged(&totals.latency)));
         let energy_pj = self.energy(all)?;
         let merges = self.merges();
+        let unit_bytes = u64::from(self.settings.geometry.page_bytes);
+        let series = self.series.clone().map(|series| series.report(&self.counts(), unit_bytes));
         Some(Report {
             workload: WorkloadReport {
                 requests: totals.requests,
@@ -292,6 +327,7 @@ impl Device {
             buffer: self.buffer_report(),
             gc: GcReport {
                 jobs: totals.gc_jobs,
+                searches: totals.gc_searches + merges.searches,
                 valid_pages_copied: totals.gc_valid,
                 copies_superseded: totals.gc_superseded,
                 cached_entries_updated: totals.gc_lines_updated,
@@ -302,17 +338,15 @@ impl Device {
                     full: merges.full,
                     dead: merges.dead,
                 },
-                searches: merges.searches,
             },
+            power: self.power(&energy_pj, series.as_ref()),
             energy_pj,
             wear: self.wear(),
             verdict: self.verdict(),
             streams: self.streams(),
             phases: self.phases.clone(),
             utilisation: self.measured.report(totals.spans.makespan),
-            series: self.series.clone().map(|series| {
-                series.report(&self.counts(), u64::from(self.settings.geometry.page_bytes))
-            }),
+            series,
         })
     }
 
@@ -372,14 +406,14 @@ impl Device {
     /// Measured time goes on to `now`, and nothing changes before.
     pub(super) fn record_until(&mut self, now: Time) {
         if let Some(mut series) = self.series.take() {
-            series.advance(now, self.outstanding, || self.counts());
+            series.advance(now, self.outstanding, self.background_uw(), || self.counts());
             self.series = Some(series);
         }
     }
 
     /// What the time series counts.
     pub(super) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+        let mut counts = Counts { accesses_pj: self.accesses_pj(), ..Counts::default() };
         for work in &self.totals.work {
             let gc = Purpose::ALL.into_iter().filter(|purpose| purpose.is_gc());
             counts.host_programs += work.get(Op::Program, Purpose::Host).pages;
@@ -447,7 +481,7 @@ impl Device {
             batch_cleaned: self
                 .cache
                 .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned - self.totals.unmeasured_cleaned),
+                .map_or(0, |cache| cache.batch_cleaned() - self.totals.unmeasured_cleaned),
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.totals.data_hazards_ignored,
@@ -471,48 +505,6 @@ impl Device {
             trimmed_units: totals.trimmed_units,
             dirty_at_end: lines.map_or(0, |lines| lines.dirty().into()),
         }
-    }
-
-    /// Energy on either axis; none where it does not fit 64 bits.
-    fn energy(&self, all: &Tally) -> Option<EnergyReport> {
-        let keys = &self.settings.keys.energy;
-        let end = u128::from(self.totals.spans.work);
-        let standby = end * u128::from(keys.standby_mw) * self.dies.len() as u128;
-        let array = |op: Op| -> u128 {
-            Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
-        };
-        let purpose = |purpose: Purpose| {
-            let arrays: u128 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
-            arrays + all.transfer_pj(keys, purpose)
-        };
-        let transfers = Purpose::ALL.iter().map(|purpose| all.transfer_pj(keys, *purpose)).sum();
-        let attributed = self.totals.attributed.energy_pj(keys);
-        let background = self.totals.unattributed.energy_pj(keys);
-        let mut by_purpose: BTreeMap<_, _> =
-            Purpose::ALL.iter().map(|p| (p.name(), purpose(*p))).collect();
-        by_purpose.insert("standby", standby);
-        let by_resource = BTreeMap::from([
-            ("array_read", array(Op::Read)),
-            ("array_program", array(Op::Program)),
-            ("array_erase", array(Op::Erase)),
-            ("channel", transfers),
-            ("standby", standby),
-        ]);
-        let total = attributed + background + standby;
-        assert_eq!(total, by_resource.values().sum::<u128>(), "energy by resource adds up");
-        assert_eq!(total, by_purpose.values().sum::<u128>(), "energy by purpose adds up");
-        let total = u64::try_from(total).ok()?;
-        let narrow = |pj: u128| u64::try_from(pj).expect("no part exceeds the total");
-        let counts = |axis: BTreeMap<&'static str, u128>| {
-            axis.into_iter().map(|(name, pj)| (name, narrow(pj))).collect()
-        };
-        Some(EnergyReport {
-            total,
-            attributed: narrow(attributed),
-            unattributed: narrow(background + standby),
-            by_resource: counts(by_resource),
-            by_purpose: counts(by_purpose),
-        })
     }
 
     /// Later arrivals found far more requests than earlier ones, or more were left at the end than

@@ -127,6 +127,8 @@ pub(super) enum Mode {
     Slotless,
     /// Waiting for another set.
     Waiting,
+    /// Of a job: its victim is being searched for.
+    Firmware,
     /// In the write buffer, or waiting for a line of it.
     Buffered,
     /// In the queue of its die.

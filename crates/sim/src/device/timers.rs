@@ -1,11 +1,11 @@
 //! Timers: what happens at a known instant away from the dies. At one instant they go off in the
 //! order in which they were set.
 
-use flashyard_core::units::Time;
+use flashyard_core::units::{PlaneId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What happens when a timer goes off. The number is the handle of a request or of a set.
+/// What happens when a timer goes off. A number is the handle of a request or of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// A request, with its data where it writes, has come over the link.
@@ -14,6 +14,8 @@ pub(super) enum Timer {
     Answer(u32),
     /// A unit has been put into the write buffer or got from there.
     Buffer(u32),
+    /// A victim of this plane has been found.
+    Search(PlaneId),
 }
 
 /// Timers that have not gone off.

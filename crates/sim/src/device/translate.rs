@@ -12,9 +12,6 @@ use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
-/// The place of the map program among the commands of a set that writes a map page.
-pub(super) const MAP_WRITE: u8 = 1;
-
 /// The commands of a set that is being put together, and what its stages wait for.
 pub(super) struct Plan {
     stages: [(Stage, PlaneId); STAGES],
@@ -26,6 +23,8 @@ pub(super) struct Plan {
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
     pub(super) target: Option<(Ppn, usize)>,
+    /// Whether its line is fetched.
+    fetches: bool,
 }
 
 impl Plan {
@@ -38,6 +37,7 @@ impl Plan {
             map_page: MapPage::new(0),
             line: NIL,
             target: None,
+            fetches: false,
         }
     }
 
@@ -89,6 +89,7 @@ impl Device {
             Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
         }
         self.totals.map.lookups += u64::from(lookup.is_some());
+        self.totals.energy.translations += 1;
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
@@ -129,14 +130,16 @@ impl Device {
     fn plan_miss(&mut self, plan: &mut Plan, victim: u32, lpn: Lpn) {
         let cache = self.cache.as_ref().expect("only a cache misses");
         let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
-        let writer_of_line = cache.writer_of_line(lpn);
+        let (writer_of_line, writer_of_page) =
+            (cache.writer_of_line(lpn), cache.writer_of_page(page));
+        let mut evicts = None;
         let order = self.settings.keys.map.hazards == MapHazards::Order;
         self.totals.map.misses += 1;
         plan.line = victim;
         match fate {
             Victim::Clean => {}
             Victim::BeingCleaned(writer) => {
-                plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+                plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
             }
             Victim::Dirty(dirty) => {
                 self.totals.map.dirty_evictions += 1;
@@ -144,19 +147,27 @@ impl Device {
                 let writer = cache.writer_of_page(dirty);
                 let plane = self.plane_of_map(dirty);
                 self.plan_hazard(plan, writer, order);
-                plan.push(Stage::EvictRead, plane);
+                if self.is_map_readable(dirty, writer) {
+                    plan.push(Stage::EvictRead, plane);
+                }
                 plan.push(Stage::Writeback, plane);
+                evicts = Some(dirty);
             }
         }
-        self.plan_hazard(plan, writer_of_line, order);
-        plan.push(Stage::Fetch, self.plane_of_map(page));
+        // A page that this set itself is the first to write is read behind that.
+        let unwritten = evicts != Some(page) && !self.is_map_readable(page, writer_of_page);
+        if !unwritten {
+            plan.fetches = true;
+            self.plan_hazard(plan, writer_of_line, order);
+            plan.push(Stage::Fetch, self.plane_of_map(page));
+        }
     }
 
     /// A map operation that an unfinished write makes stale waits for it, or is counted.
     fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
-            plan.wait(writer, MAP_WRITE, EdgeKind::MapWriteback);
+            plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
         } else {
             self.totals.map.hazards_ignored += 1;
         }
@@ -317,7 +328,8 @@ impl Device {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
                 Some(Lookup::Miss { victim }) => {
                     let batch = self.settings.keys.map.batch_update;
-                    cache.replace(victim, lpn, set, changes, batch);
+                    let fetch = if plan.fetches { set } else { NIL };
+                    cache.replace(victim, lpn, (set, fetch), changes, batch);
                 }
                 Some(Lookup::Stall) | None => unreachable!("nothing was translated"),
             }

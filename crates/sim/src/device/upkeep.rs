@@ -1,6 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
+use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Time};
 
 /// Work that nobody has asked for yet.
@@ -12,7 +13,8 @@ pub enum Upkeep {
     Collect,
     /// Write all dirty map entries back.
     FlushMap,
-    /// Collect until as many blocks are free as at the start.
+    /// Collect until every plane has as many free blocks as when the first phase began, or collects
+    /// nothing more.
     Restore,
 }
 
@@ -22,12 +24,15 @@ impl Device {
     pub fn upkeep(&mut self, work: Upkeep) -> Result<(), SimError> {
         assert_eq!(self.outstanding, 0, "upkeep comes between phases");
         self.exhausted = true;
-        let began = self.now;
+        let start = self.now;
+        self.totals.begin_upkeep();
         match work {
             Upkeep::Merge => self.merge_all()?,
-            Upkeep::Collect | Upkeep::FlushMap | Upkeep::Restore => {}
+            Upkeep::FlushMap => self.flush_map()?,
+            Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
+            Upkeep::Restore => self.restore_free()?,
         }
-        self.totals.worked(self.now.since(began).as_ns());
+        self.totals.end_upkeep(self.now.since(start));
         Ok(())
     }
 
@@ -42,12 +47,42 @@ impl Device {
             if begun == 0 {
                 return Ok(());
             }
-            self.work_off()?;
+            self.drain()?;
         }
     }
 
-    /// Goes on until nothing is left to do. Nothing arrives meanwhile.
-    pub(super) fn work_off(&mut self) -> Result<(), SimError> {
+    /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
+    /// there was any.
+    fn collect_once(&mut self, wanted: impl Fn(&Self, PlaneId) -> bool) -> Result<bool, SimError> {
+        let jobs = self.totals.gc_jobs;
+        for plane in (0..self.planes.len()).map(PlaneId::from_index) {
+            if wanted(self, plane) {
+                self.start_job(plane, NIL);
+            }
+        }
+        self.drain()?;
+        Ok(self.totals.gc_jobs > jobs)
+    }
+
+    /// Where map pages that copies rewrite take more than erases free, it ends all the same.
+    fn restore_free(&mut self) -> Result<(), SimError> {
+        let start = std::mem::take(&mut self.free_at_start);
+        let short = |device: &Self, plane: PlaneId| {
+            let before = start.get(plane.index()).copied().unwrap_or(0);
+            device.map.blocks.free_blocks(plane) < before
+        };
+        let mut rounds = super::collect::FRUITLESS_ROUNDS;
+        rounds *= self.settings.keys.geometry.blocks_per_plane;
+        while rounds > 0 && self.collect_once(short)? {
+            rounds -= 1;
+        }
+        self.free_at_start = start;
+        Ok(())
+    }
+
+    /// Does the device's own work to its end. Nothing arrives meanwhile.
+    pub(super) fn drain(&mut self) -> Result<(), SimError> {
+        let ahead = self.may_run_ahead();
         loop {
             self.admit();
             self.dispatch_stirred();
@@ -55,14 +90,24 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            let now = self.events.first().0.min(self.host.timers.next());
+            let timers = self.host.timers.next();
+            let (event, number) = self.events.first();
+            if ahead && event < timers {
+                self.run_ahead(number, timers);
+            }
+            let now = self.events.first().0.min(timers);
             if now == Time::MAX {
                 return Ok(());
             }
-            self.record_until(now);
-            self.now = now;
-            self.dies_go_on();
-            self.timers_go_off();
+            self.advance(now);
+        }
+    }
+
+    /// Remembers how many blocks are free when the first phase begins.
+    pub(super) fn note_free(&mut self) {
+        if self.free_at_start.is_empty() {
+            let planes = (0..self.planes.len()).map(PlaneId::from_index);
+            self.free_at_start = planes.map(|plane| self.map.blocks.free_blocks(plane)).collect();
         }
     }
 }

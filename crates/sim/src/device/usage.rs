@@ -2,6 +2,7 @@
 //! time.
 
 use super::Device;
+use super::explain::DIE_POWER;
 use crate::saved::saved;
 use flashyard_core::geometry::Geometry;
 use serde::Serialize;
@@ -80,9 +81,9 @@ impl Device {
     /// The work that dies and channels have done until now.
     pub(super) fn usage(&self) -> Usage {
         let dies = self.dies.iter().map(|die| {
-            let running = die.doing.is_some();
+            let running = die.doing.is_some_and(|doing| doing < DIE_POWER);
             let current = if running { self.now.since(die.since).as_ns() } else { 0 };
-            die.busy.iter().sum::<u64>() + current
+            die.busy[..DIE_POWER].iter().sum::<u64>() + current
         });
         // What a channel carries now is counted as it begins.
         let channels = self.carried_ns.iter().zip(&self.channels).map(|(carried, channel)| {

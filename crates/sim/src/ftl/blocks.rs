@@ -7,6 +7,7 @@
 mod full;
 mod index;
 mod lay;
+mod numbers;
 mod planned;
 mod wear;
 
@@ -48,19 +49,24 @@ pub struct Frontiers {
     pub generations: u8,
     /// Whether map pages are on flash.
     pub maps: bool,
+    /// Whether copied map pages have a frontier of their own, not that of those written back.
+    pub copied_maps: bool,
 }
 
 impl Frontiers {
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
-        self.streams as u32 + self.generations as u32 + if self.maps { 2 } else { 0 }
+        let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };
+        self.streams as u32 + self.generations as u32 + maps
     }
 
     /// The place of a frontier among those of its plane.
     const fn slot(self, frontier: Frontier) -> usize {
         let data = match frontier {
             Frontier::HostMap => return (self.streams + self.generations) as usize,
-            Frontier::CopiedMap => return (self.streams + self.generations) as usize + 1,
+            Frontier::CopiedMap => {
+                return (self.streams + self.generations) as usize + self.copied_maps as usize;
+            }
             Frontier::HostData(stream) => stream % self.streams,
             Frontier::CopiedData(_) if self.generations == 0 => 0,
             Frontier::CopiedData(generation) => {
@@ -101,6 +107,8 @@ struct Pool {
     free_blocks: u32,
     /// No full block has fewer valid units.
     least_valid: u32,
+    /// Full blocks that gain.
+    gaining: u32,
     /// Valid units of all its blocks.
     valid: u32,
     /// Blocks filled so far.
@@ -160,7 +168,7 @@ crate::saved::saved!(Pool {
     most_erases,
     worn,
     random,
-});
+} skip { gaining });
 crate::saved::saved!(Blocks {
     pools, open, valid, erases, tags, filled, bad, next, prev, full, bucket_head, bucket_tail,
     index,
@@ -178,6 +186,7 @@ impl Blocks {
             free_tail: 0,
             free_blocks: geometry.blocks_per_plane,
             least_valid: 0,
+            gaining: 0,
             valid: 0,
             fills: 0,
             clock: 0,
@@ -201,7 +210,7 @@ impl Blocks {
             full: vec![false; blocks],
             bucket_head: vec![0; buckets],
             bucket_tail: vec![0; buckets],
-            index: Index::new(looks, planes, blocks),
+            index: Index::new(looks, planes, blocks, geometry.units_per_block()),
             least_free: Care::heaps(care.dynamic, planes),
             least_full: Care::heaps(care.static_gap > 0, planes),
             care,
@@ -251,9 +260,15 @@ impl Blocks {
         &self.erases
     }
 
-    /// Whether copies share their open block with host data.
-    pub const fn copies_share(&self) -> bool {
-        self.frontiers.generations == 0
+    /// Whether copies are put into the open block of a frontier too.
+    pub const fn copies_share(&self, frontier: Frontier) -> bool {
+        match frontier {
+            Frontier::HostData(stream) => {
+                self.frontiers.generations == 0 && stream % self.frontiers.streams == 0
+            }
+            Frontier::HostMap => !self.frontiers.copied_maps,
+            Frontier::CopiedMap | Frontier::CopiedData(_) => false,
+        }
     }
 
     /// Whether a frontier can program without a new block.
@@ -344,17 +359,27 @@ impl Blocks {
     /// The next block of a plane to clean; `None` where copying any full one would take as many
     /// program units as its erase frees.
     pub fn victim(&mut self, plane: PlaneId) -> Option<BlockId> {
-        match self.care.rule.clone() {
-            Rule::BuiltIn(rule) => rule.victim(&mut FullBlocks::new(self, plane)),
-            Rule::Own(rule) => {
-                let victim = rule.victim(&mut FullBlocks::new(self, plane))?;
-                let is_right = self.geometry.plane_of_block(victim) == plane
-                    && self.full[victim.index()]
-                    && self.gains(victim);
-                assert!(is_right, "the rule's victim {victim:?} is no full block that gains");
-                Some(victim)
-            }
+        self.search(plane, true).map(|(victim, _)| victim)
+    }
+
+    /// The same, and at how many blocks the rule looked to find it. Unless `by_rule` it is the one
+    /// with the fewest valid units of all, whatever the rule.
+    pub fn search(&mut self, plane: PlaneId, by_rule: bool) -> Option<(BlockId, u64)> {
+        let rule = self.care.rule.clone();
+        let mut full = FullBlocks::new(self, plane);
+        let victim = match &rule {
+            _ if !by_rule => full.fewest_of_all(),
+            Rule::BuiltIn(rule) => rule.victim(&mut full),
+            Rule::Own(rule) => rule.victim(&mut full),
+        }?;
+        let searches = full.searches();
+        if matches!(rule, Rule::Own(_)) {
+            let is_right = self.geometry.plane_of_block(victim) == plane
+                && self.full[victim.index()]
+                && self.gains(victim);
+            assert!(is_right, "the rule's victim {victim:?} is no full block that gains");
         }
+        Some((victim, searches))
     }
 
     /// Takes a victim out of the candidates; it stays full until it is erased.

@@ -181,15 +181,23 @@ impl LineCache {
         self.touch(line);
     }
 
-    /// Replaces `victim` by the line of `lpn`, which `set` fetches. A dirty victim is written back
-    /// by `set`, with `batch` together with every other dirty line of its map page.
-    pub fn replace(&mut self, victim: u32, lpn: Lpn, set: u32, write: bool, batch: bool) {
+    /// Replaces `victim` by the line of `lpn`, which `fetch` is to bring ([`NONE`] where there is
+    /// nothing to fetch). A dirty victim is written back by `set`, with `batch` together with every
+    /// other dirty line of its map page.
+    pub fn replace(
+        &mut self,
+        victim: u32,
+        lpn: Lpn,
+        (set, fetch): (u32, u32),
+        write: bool,
+        batch: bool,
+    ) {
         let old = self.lines[victim as usize];
         if old.dirty {
             let page = self.page_of_run(old.run);
             self.writers_of_run[old.run as usize] = set + 1;
             if batch {
-                self.clean_page(page, victim, set);
+                self.batch_cleaned += u64::from(self.clean_page(page, victim, set));
             }
             self.writers_of_page[page.index()] = set + 1;
         }
@@ -201,7 +209,7 @@ impl LineCache {
         let line = &mut self.lines[victim as usize];
         line.run = run;
         line.dirty = write;
-        line.fetch = set;
+        line.fetch = fetch;
         line.clean = NONE;
         self.touch(victim);
     }
@@ -252,6 +260,11 @@ impl LineCache {
         self.writers_of_page[page.index()] = set + 1;
     }
 
+    /// The same, but `later`, which has not begun to, writes it after `set`.
+    pub fn rewrite_before(&mut self, page: MapPage, set: u32, later: u32) {
+        debug_assert_eq!(self.writer_of_page(page), Some(later), "{set} comes before it");
+    }
+
     /// `set` rewrites the entry of `lpn` on flash: fetching it meanwhile would bring the old one.
     pub fn rewrite_entry(&mut self, lpn: Lpn, set: u32) {
         self.writers_of_run[(lpn.get() / self.entries_per_line) as usize] = set + 1;
@@ -267,7 +280,56 @@ impl LineCache {
         line.is_some()
     }
 
-    fn clean_page(&mut self, page: MapPage, victim: u32, set: u32) {
+    /// `set` writes an entry too whose map page it is going to write; where the line is cached and
+    /// clean, it is being cleaned.
+    pub fn join(&mut self, lpn: Lpn, set: u32) {
+        self.rewrite_entry(lpn, set);
+        let run = lpn.get() / self.entries_per_line;
+        if let Some(line) = self.index[run as usize].checked_sub(1) {
+            let line = &mut self.lines[line as usize];
+            if !line.dirty {
+                line.clean = set;
+            }
+        }
+    }
+
+    /// `set` writes `page` back with all its dirty lines, which stay.
+    pub fn flush(&mut self, page: MapPage, set: u32) {
+        self.clean_page(page, NONE, set);
+        self.writers_of_page[page.index()] = set + 1;
+    }
+
+    /// The first map page from `page` on that has dirty lines. O(lines).
+    pub fn next_dirty(&self, page: MapPage) -> Option<MapPage> {
+        let dirty = self.lines.iter().filter(|line| line.dirty);
+        dirty.map(|line| self.page_of_run(line.run)).filter(|other| *other >= page).min()
+    }
+
+    /// The set that fetches the line of `lpn`, [`NONE`] for none; nothing where it is not cached.
+    pub fn fetch_of(&self, lpn: Lpn) -> Option<u32> {
+        let line = self.index[(lpn.get() / self.entries_per_line) as usize].checked_sub(1);
+        line.map(|line| self.lines[line as usize].fetch)
+    }
+
+    /// Whether the line of `lpn` is cached and dirty.
+    pub fn is_dirty(&self, lpn: Lpn) -> bool {
+        let line = self.index[(lpn.get() / self.entries_per_line) as usize].checked_sub(1);
+        line.is_some_and(|line| self.lines[line as usize].dirty)
+    }
+
+    /// Calls `each` with every logical unit of the runs that `set` is the last to write to `page`.
+    pub fn covered(&self, page: MapPage, set: u32, mut each: impl FnMut(Lpn)) {
+        let written = |run: &u32| self.writers_of_run[*run as usize] == set + 1;
+        for run in self.runs_of(page).filter(written) {
+            let first = run * self.entries_per_line;
+            (first..first + self.entries_per_line).for_each(|lpn| each(Lpn::new(lpn)));
+        }
+    }
+
+    /// `set` writes the dirty lines of a page but `victim` and those that are being fetched; how
+    /// many.
+    fn clean_page(&mut self, page: MapPage, victim: u32, set: u32) -> u32 {
+        let mut cleaned = 0;
         for run in self.runs_of(page) {
             let Some(line) = self.index[run as usize].checked_sub(1) else { continue };
             let entry = &mut self.lines[line as usize];
@@ -275,9 +337,10 @@ impl LineCache {
                 entry.dirty = false;
                 entry.clean = set;
                 self.writers_of_run[run as usize] = set + 1;
-                self.batch_cleaned += 1;
+                cleaned += 1;
             }
         }
+        cleaned
     }
 
     const fn page_of_run(&self, run: u32) -> MapPage {
@@ -350,13 +413,13 @@ mod tests {
         let mut cache = cache(4, &[(8, true), (16, false), (10, true), (24, false)]);
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(0)) else { panic!("0 is not cached") };
         assert_eq!(cache.victim(victim), Victim::Dirty(MapPage::new(1)));
-        cache.replace(victim, Lpn::new(0), 7, true, true);
+        cache.replace(victim, Lpn::new(0), (7, 7), true, true);
         assert_eq!(cache.lookup(Lpn::new(1)), Lookup::Hit { line: victim, fetch: 7 });
         assert_eq!(cache.writer_of_line(Lpn::new(9)), Some(7));
         assert_eq!(cache.writer_of_line(Lpn::new(11)), Some(7));
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(32)) else { panic!("not cached") };
         assert_eq!(cache.victim(victim), Victim::Clean, "16 is the oldest now");
-        cache.replace(victim, Lpn::new(32), 8, false, true);
+        cache.replace(victim, Lpn::new(32), (8, 8), false, true);
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(40)) else { panic!("not cached") };
         assert_eq!(cache.victim(victim), Victim::BeingCleaned(7));
         cache.written(MapPage::new(1), 7);
@@ -370,7 +433,7 @@ mod tests {
         let mut cache = cache(2, &[(64, false), (66, false)]);
         for (lpn, set) in [(0, 1), (2, 2)] {
             let Lookup::Miss { victim } = cache.lookup(Lpn::new(lpn)) else { panic!("not cached") };
-            cache.replace(victim, Lpn::new(lpn), set, false, true);
+            cache.replace(victim, Lpn::new(lpn), (set, set), false, true);
         }
         assert_eq!(cache.lookup(Lpn::new(4)), Lookup::Stall);
         let Lookup::Hit { line, .. } = cache.lookup(Lpn::new(2)) else { panic!("cached") };

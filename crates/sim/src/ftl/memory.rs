@@ -145,9 +145,14 @@ impl Footprint {
         };
         let tables = match keys.map.store {
             MapStore::Resident => Tables::Page,
-            MapStore::LineCache => Tables::Demand(keys.memory.demand_table),
+            MapStore::LineCache | MapStore::Cmt => Tables::Demand(keys.memory.demand_table),
         };
-        let line = keys.map.entries_per_line * keys.map.entry_bytes;
+        let line = match keys.map.store {
+            MapStore::Cmt => keys.map.cached_entry_bytes,
+            MapStore::LineCache | MapStore::Resident => {
+                keys.map.entries_per_line * keys.map.entry_bytes
+            }
+        };
         Self {
             tables: extent.bytes(tables),
             cache: settings.map_lines as u64 * line,

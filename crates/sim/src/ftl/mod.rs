@@ -2,9 +2,11 @@
 //! what of the map is cached.
 
 pub mod blocks;
+pub mod cmt;
 pub mod layer;
 pub mod line_cache;
 pub mod log;
+pub mod map_cache;
 pub mod memory;
 pub mod page_map;
 pub mod victim;

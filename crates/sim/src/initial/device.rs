@@ -4,7 +4,7 @@ use super::place::{Cursor, Orders, Slots, walk};
 use super::plan::{Plan, Recipe};
 use super::random::Random;
 use super::{Cleaning, Pool, Refusal, miniature};
-use crate::config::{InitialState, MapStore, Settings};
+use crate::config::{GcStart, InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::ftl::victim::Rule;
@@ -161,7 +161,12 @@ impl<'a> Pools<'a> {
 
     fn pool(&self, pool: u32) -> Pool {
         let hot = self.units_of(pool, self.hot);
-        let soft = self.settings.keys.gc.soft_free_blocks;
+        let gc = &self.settings.keys.gc;
+        let soft = match gc.start {
+            GcStart::Early => gc.soft_free_blocks,
+            // It starts with one free block more, which the waiting program then takes.
+            GcStart::Needed => gc.reserve_blocks - 1,
+        };
         Pool {
             blocks: self.settings.geometry.blocks_per_plane - self.settings.factory_bad_blocks,
             block_units: self.settings.geometry.units_per_block(),
@@ -191,17 +196,29 @@ impl<'a> Pools<'a> {
                 self.hot + random.below(self.filled - self.hot)
             };
             let plane = PlaneId::new(self.of_lpn(unit));
-            let opens = !map.blocks.has_open_block(plane, Frontier::HostData(0));
+            let gc = &self.settings.keys.gc;
+            let is_open = |map: &PageMap| map.blocks.has_open_block(plane, Frontier::HostData(0));
+            let opens = !is_open(map);
+            if gc.start == GcStart::Needed {
+                self.collect(map, plane, gc.reserve_blocks, is_open);
+            }
             self.put(map, Lpn::new(unit));
-            if opens {
-                self.collect(map, plane);
+            if opens && gc.start == GcStart::Early {
+                self.collect(map, plane, gc.soft_free_blocks, |_| false);
             }
         }
     }
 
-    /// Collects garbage until enough blocks are free or no full block has an invalid unit.
-    fn collect(&self, map: &mut PageMap, plane: PlaneId) {
-        while u64::from(map.blocks.free_blocks(plane)) <= self.settings.keys.gc.soft_free_blocks {
+    /// Collects garbage until more than `short` blocks are free, there is enough room all the same,
+    /// or no full block has an invalid unit.
+    fn collect(
+        &self,
+        map: &mut PageMap,
+        plane: PlaneId,
+        short: u64,
+        enough: impl Fn(&PageMap) -> bool,
+    ) {
+        while u64::from(map.blocks.free_blocks(plane)) <= short && !enough(map) {
             let Some(victim) = map.blocks.victim(plane) else { return };
             map.blocks.claim(victim);
             let mut from = 0;

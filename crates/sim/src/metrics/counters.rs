@@ -102,9 +102,14 @@ impl Tally {
         sum
     }
 
-    /// Array energy of one operation for one purpose, in picojoules (mW x ns).
+    /// Array energy of one operation for one purpose, in picojoules: pages x energy where a page
+    /// has one, else time x power (mW x ns).
     pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
-        u128::from(self.get(op, purpose).array_ns) * u128::from(array_mw(energy, op))
+        let work = self.get(op, purpose);
+        match energy.page_pj(op) {
+            0 => u128::from(work.array_ns) * u128::from(energy.array_mw(op)),
+            pj => u128::from(work.pages) * u128::from(pj),
+        }
     }
 
     /// Channel energy of one purpose, in picojoules.
@@ -122,15 +127,6 @@ impl Tally {
     }
 }
 
-/// Power of a die during an operation, in milliwatts.
-pub const fn array_mw(energy: &EnergyKeys, op: Op) -> u64 {
-    match op {
-        Op::Read => energy.read_mw,
-        Op::Program => energy.program_mw,
-        Op::Erase => energy.erase_mw,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +141,8 @@ mod tests {
         tally.count(Op::Erase, Purpose::Gc, &work(5_000_000, 0));
         let expected = 60_000 * 36 + 700_000 * 94 + 5_000_000 * 352 + 20_000 * 20;
         assert_eq!(tally.energy_pj(&energy), expected);
+        let erases = EnergyKeys { erase_pj: 7, ..energy };
+        assert_eq!(tally.energy_pj(&erases), expected - 5_000_000 * 352 + 2 * 7);
         assert_eq!(tally.of_op(Op::Program).ops, 1);
         assert_eq!(tally.of_purpose(Purpose::Host).transfer_ns, 10_000);
     }

@@ -22,6 +22,8 @@ pub struct Counts {
     pub erases: u64,
     /// Free blocks of all dies.
     pub free_blocks: u64,
+    /// Energy of accesses to memory and of searches, in picojoules.
+    pub accesses_pj: u128,
 }
 
 /// Sums of one bin.
@@ -33,6 +35,8 @@ struct Bin {
     latency_max: u64,
     /// Integral of the outstanding requests over time.
     outstanding_ns: u128,
+    /// Energy of arrays, channels and background, in femtojoules.
+    energy_fj: u128,
     counts: Counts,
 }
 
@@ -45,16 +49,18 @@ impl Bin {
         self.latency_ns += later.latency_ns;
         self.latency_max = self.latency_max.max(later.latency_max);
         self.outstanding_ns += later.outstanding_ns;
+        self.energy_fj += later.energy_fj;
         self.counts.host_programs += later.counts.host_programs;
         self.counts.gc_programs += later.counts.gc_programs;
         self.counts.programs += later.counts.programs;
         self.counts.erases += later.counts.erases;
+        self.counts.accesses_pj += later.counts.accesses_pj;
         self.counts.free_blocks = later.counts.free_blocks;
     }
 }
 
-saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks });
-saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, counts });
+saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks, accesses_pj });
+saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy_fj, counts });
 
 /// A time series under way. Its time is measured time: phases that are not measured leave no gap.
 #[derive(Clone, Debug)]
@@ -113,9 +119,15 @@ impl Series {
         self.before = self.elapsed;
     }
 
-    /// Time goes on to `now`; until then as many requests were outstanding, and `counts` still
-    /// holds.
-    pub fn advance(&mut self, now: Time, outstanding: u64, counts: impl FnOnce() -> Counts) {
+    /// Time goes on to `now`; until then as many requests were outstanding, the background took
+    /// `power_uw`, and `counts` still holds.
+    pub fn advance(
+        &mut self,
+        now: Time,
+        outstanding: u64,
+        power_uw: u64,
+        counts: impl FnOnce() -> Counts,
+    ) {
         let to = self.before + now.since(self.start).as_ns();
         if to >= self.end_of_bin() {
             let counts = counts();
@@ -123,12 +135,36 @@ impl Series {
                 self.halve();
             }
             while to >= self.end_of_bin() {
-                self.spend(self.end_of_bin(), outstanding);
+                self.spend(self.end_of_bin(), outstanding, power_uw);
                 self.close(&counts);
                 self.bins.push(Bin::default());
             }
         }
-        self.spend(to, outstanding);
+        self.spend(to, outstanding, power_uw);
+    }
+
+    /// An energy that was taken evenly between two instants, by now both past: each bin gets its
+    /// share by time, and together they get all of it.
+    pub fn took(&mut self, from: Time, until: Time, pj: u128) {
+        let place = |time: Time| self.before + time.since(self.start).as_ns();
+        let (from, until) = (place(from), place(until));
+        let fj = pj * 1_000;
+        let (mut at, mut given) = (from, 0);
+        loop {
+            let bin = at / self.width;
+            let end = until.min((bin + 1) * self.width);
+            let share = if end == until {
+                fj - given
+            } else {
+                fj * u128::from(end - from) / u128::from(until - from) - given
+            };
+            let bin = usize::try_from(bin).expect("a bin of the past");
+            self.bins[bin].energy_fj += share;
+            if end == until {
+                break;
+            }
+            (at, given) = (end, given + share);
+        }
     }
 
     /// A request is answered.
@@ -150,9 +186,14 @@ impl Series {
         self.close(counts);
         let last = self.bins.len() - 1;
         let rest = self.elapsed - last as u64 * self.width;
+        // Rounded down as of the end of each bin, so that what is lost is less than a picojoule.
+        let (mut fj, mut pj) = (0, 0);
         let bins = self.bins.iter().enumerate().map(|(place, bin)| {
             let width = if place == last { rest } else { self.width };
-            BinReport::of(bin, width, unit_bytes)
+            fj += bin.energy_fj;
+            let before = std::mem::replace(&mut pj, fj / 1_000);
+            let energy_pj = pj - before + bin.counts.accesses_pj;
+            BinReport::of(bin, width, unit_bytes, energy_pj)
         });
         SeriesReport { bin_ns: self.width, bins: bins.collect() }
     }
@@ -161,9 +202,11 @@ impl Series {
         self.bins.len() as u64 * self.width
     }
 
-    fn spend(&mut self, to: u64, outstanding: u64) {
+    fn spend(&mut self, to: u64, outstanding: u64, power_uw: u64) {
         let bin = self.bins.last_mut().expect("a bin is open");
-        bin.outstanding_ns += u128::from(outstanding) * u128::from(to - self.elapsed);
+        let ns = u128::from(to - self.elapsed);
+        bin.outstanding_ns += u128::from(outstanding) * ns;
+        bin.energy_fj += u128::from(power_uw) * ns;
         self.elapsed = to;
     }
 
@@ -175,6 +218,7 @@ impl Series {
         bin.gc_programs += counts.gc_programs - base.gc_programs;
         bin.programs += counts.programs - base.programs;
         bin.erases += counts.erases - base.erases;
+        bin.accesses_pj += counts.accesses_pj - base.accesses_pj;
         bin.free_blocks = counts.free_blocks;
     }
 
@@ -235,10 +279,14 @@ pub struct BinReport {
     pub erases: u64,
     /// Free blocks of all dies at the end.
     pub free_blocks: u64,
+    /// Energy that was taken, operations that span bins by time.
+    pub energy_pj: u64,
+    /// Mean power.
+    pub mean_mw: Option<f64>,
 }
 
 impl BinReport {
-    fn of(bin: &Bin, width: u64, unit_bytes: u64) -> Self {
+    fn of(bin: &Bin, width: u64, unit_bytes: u64, energy_pj: u128) -> Self {
         let count: u64 = bin.requests.iter().sum();
         let bytes = |op: RequestOp| bin.sectors[op as usize] * u64::from(SECTOR_BYTES);
         let written = bytes(RequestOp::Write);
@@ -259,6 +307,8 @@ impl BinReport {
             write_amplification: (written > 0).then(|| programmed / written as f64),
             erases: bin.counts.erases,
             free_blocks: bin.counts.free_blocks,
+            energy_pj: u64::try_from(energy_pj).unwrap_or(u64::MAX),
+            mean_mw: (width > 0).then(|| energy_pj as f64 / width as f64),
         }
     }
 }
@@ -282,10 +332,14 @@ mod tests {
             series.begin(Time::from_ns(500));
             for number in 0..10_000 {
                 let arrival = 500 + number * 10;
-                series.advance(Time::from_ns(arrival), 0, || counts(number));
-                series.advance(Time::from_ns(arrival + 4), 1, || counts(number));
+                series.advance(Time::from_ns(arrival), 0, 1_500, || counts(number));
+                series.advance(Time::from_ns(arrival + 4), 1, 1_500, || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
             }
+            // Two operations of 1,000,003 and 7 pJ over parts of it, one of 5 pJ that takes no time.
+            series.took(Time::from_ns(513), Time::from_ns(90_001), 1_000_003);
+            series.took(Time::from_ns(100_000), Time::from_ns(100_001), 7);
+            series.took(Time::from_ns(600), Time::from_ns(600), 5);
             assert_eq!(series.outstanding_ns(), 40_000);
             let report = series.report(&counts(10_000), 4_096);
             let doublings = (report.bin_ns / width).ilog2();
@@ -297,9 +351,25 @@ mod tests {
             assert_eq!(sum(|bin| bin.writes), 10_000);
             assert_eq!(sum(|bin| bin.write_bytes), 10_000 * 4_096);
             assert_eq!(sum(|bin| bin.host_programs), 10_000);
+            // 1.5 mW over 99,994 ns, and the operations.
+            assert_eq!(sum(|bin| bin.energy_pj), 149_991 + 1_000_015);
             assert_eq!(report.bins.last().unwrap().free_blocks, 90_000);
             assert_eq!(report.bins.iter().filter_map(|bin| bin.latency_max_ns).max(), Some(6));
         }
+    }
+
+    /// 10 ns a bin: 100 pJ over [5, 25), 30 over [10, 20), and 2 mW all the time.
+    #[test]
+    fn energy_is_split_by_time() {
+        let mut series = Series::new(10);
+        series.begin(Time::from_ns(100));
+        series.advance(Time::from_ns(130), 0, 2_000, Counts::default);
+        series.took(Time::from_ns(105), Time::from_ns(125), 100);
+        series.took(Time::from_ns(110), Time::from_ns(120), 30);
+        let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1);
+        let energy: Vec<_> = report.bins.iter().map(|bin| bin.energy_pj).collect();
+        assert_eq!(energy, [25 + 20, 50 + 30 + 20, 25 + 20, 4]);
+        assert_eq!(report.bins[1].mean_mw, Some(10.0));
     }
 
     /// 10 ns a bin: outstanding 2 over [0, 15), 1 over [15, 40).
@@ -307,8 +377,8 @@ mod tests {
     fn a_long_step_is_spread_over_its_bins() {
         let mut series = Series::new(10);
         series.begin(Time::ZERO);
-        series.advance(Time::from_ns(15), 2, Counts::default);
-        series.advance(Time::from_ns(40), 1, Counts::default);
+        series.advance(Time::from_ns(15), 2, 0, Counts::default);
+        series.advance(Time::from_ns(40), 1, 0, Counts::default);
         series.answered(RequestOp::Read, 1, 40);
         let report = series.report(&Counts::default(), 1);
         let outstanding: Vec<_> = report.bins.iter().map(|bin| bin.outstanding_ns).collect();

@@ -2,6 +2,7 @@
 
 use super::Blocks;
 use super::index::Lists;
+use super::numbers::Numbers;
 use crate::random::{STEP, mix};
 use flashyard_core::units::{BlockId, PlaneId};
 
@@ -49,12 +50,16 @@ impl Blocks {
             0 => self.bucket_head[bucket] = name,
             tail => self.next[tail as usize - 1] = name,
         }
+        let gains = valid < self.gain_below();
         let pool = &mut self.pools[plane.index()];
         pool.least_valid = pool.least_valid.min(valid);
+        pool.gaining += u32::from(gains);
     }
 
     pub(super) fn unlink(&mut self, block: BlockId) {
-        let bucket = self.bucket(self.geometry.plane_of_block(block), self.valid[block.index()]);
+        let plane = self.geometry.plane_of_block(block);
+        let bucket = self.bucket(plane, self.valid[block.index()]);
+        self.pools[plane.index()].gaining -= u32::from(self.gains(block));
         let (prev, next) = (self.prev[block.index()], self.next[block.index()]);
         match prev {
             0 => self.bucket_head[bucket] = next,
@@ -73,11 +78,28 @@ impl Blocks {
 pub struct FullBlocks<'a> {
     blocks: &'a mut Blocks,
     plane: PlaneId,
+    /// Looks at candidates.
+    searches: u64,
 }
 
 impl<'a> FullBlocks<'a> {
     pub(super) const fn new(blocks: &'a mut Blocks, plane: PlaneId) -> Self {
-        Self { blocks, plane }
+        Self { blocks, plane, searches: 0 }
+    }
+
+    /// Counts looks at candidates.
+    pub const fn examine(&mut self, candidates: u64) {
+        self.searches += candidates;
+    }
+
+    /// Counts a look at every block that gains.
+    pub fn examine_all(&mut self) {
+        self.searches += u64::from(self.gaining());
+    }
+
+    /// Looks at candidates so far.
+    pub const fn searches(&self) -> u64 {
+        self.searches
     }
 
     /// Blocks of the plane.
@@ -117,6 +139,16 @@ impl<'a> FullBlocks<'a> {
         (valid < below).then(|| self.longest_with(valid)).flatten()
     }
 
+    /// The same after a look at all of them; where blocks are kept by number, the lowest number
+    /// among equals.
+    pub fn fewest_of_all(&mut self) -> Option<BlockId> {
+        if matches!(self.blocks.index.lists, Lists::Numbers(_)) {
+            return self.lowest_fewest();
+        }
+        self.examine_all();
+        self.fewest()
+    }
+
     /// Among the blocks with this many valid units the one that has had them for the longest time.
     pub fn longest_with(&self, valid: u32) -> Option<BlockId> {
         let head = self.blocks.bucket_head[self.blocks.bucket(self.plane, valid)];
@@ -140,7 +172,7 @@ impl<'a> FullBlocks<'a> {
 
     /// How many blocks gain.
     pub fn gaining(&self) -> u32 {
-        self.blocks.index.members().1[self.plane.index()]
+        self.blocks.pools[self.plane.index()].gaining
     }
 
     /// A block that gains, each with the same chance.
@@ -159,6 +191,70 @@ impl<'a> FullBlocks<'a> {
         let first = self.blocks.geometry.first_block(self.plane).get();
         self.blocks.index.swap_members(first + drawn, first + other);
         self.member(drawn)
+    }
+
+    /// A block that gains, each with the same chance, by its number among them.
+    pub fn draw_by_number(&mut self) -> Option<BlockId> {
+        let count = self.gaining();
+        if count == 0 {
+            return None;
+        }
+        self.searches += 1;
+        let rank = self.below(count);
+        let number = self.numbers().nth(self.plane, rank).expect("below their number");
+        Some(self.numbered(number))
+    }
+
+    /// The block with the fewest valid units among all that gain, the lowest number among equals.
+    pub fn lowest_fewest(&mut self) -> Option<BlockId> {
+        self.examine_all();
+        let first = self.fewest()?;
+        let valid = self.valid_units(first);
+        let number = self.numbers().first_with(self.plane, valid, 0);
+        Some(self.numbered(number.expect("there is one")))
+    }
+
+    /// The block with the fewest valid units among the next `count` of those that gain by number,
+    /// the first one among equals. The next window goes on behind them.
+    pub fn window(&mut self, count: u32) -> Option<BlockId> {
+        let all = self.gaining();
+        let count = count.min(all);
+        let fewest = self.fewest()?;
+        self.searches += u64::from(count);
+        let numbers = self.numbers();
+        debug_assert_eq!(all, numbers.count(self.plane), "blocks that gain");
+        let from = numbers.cursors[self.plane.index()];
+        let last = (numbers.rank(self.plane, from) + count - 1) % all;
+        let end = numbers.nth(self.plane, last).expect("below their number") + 1;
+        let wraps = end <= from;
+        let found = (self.valid_units(fewest)..self.gain_below()).find_map(|valid| {
+            let first = |from| numbers.first_with(self.plane, valid, from);
+            let ahead = first(from).filter(|number| wraps || *number < end);
+            ahead.or_else(|| first(0).filter(|number| wraps && *number < end))
+        });
+        let best = self.numbered(found.expect("the window holds a block that gains"));
+        let plane = self.plane.index();
+        self.numbers_mut().cursors[plane] = end;
+        Some(best)
+    }
+
+    fn numbers(&self) -> &Numbers {
+        let Lists::Numbers(numbers) = &self.blocks.index.lists else {
+            unreachable!("only of a rule that looks at numbers")
+        };
+        numbers
+    }
+
+    fn numbers_mut(&mut self) -> &mut Numbers {
+        let Lists::Numbers(numbers) = &mut self.blocks.index.lists else {
+            unreachable!("only of a rule that looks at numbers")
+        };
+        numbers
+    }
+
+    /// The block of the plane with this number in it.
+    fn numbered(&self, number: u32) -> BlockId {
+        BlockId::new(self.blocks.geometry.first_block(self.plane).get() + number)
     }
 
     /// How many units have been written to the plane since a block lost one or was filled.

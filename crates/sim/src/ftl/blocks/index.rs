@@ -1,6 +1,7 @@
 //! What rules for victims look at beside the buckets.
 
 use super::Blocks;
+use super::numbers::Numbers;
 use crate::ftl::victim::Looks;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::{BlockId, PlaneId};
@@ -11,6 +12,7 @@ pub(super) struct Index {
     looks: Looks,
     planes: usize,
     blocks: usize,
+    units: u32,
     pub(super) lists: Lists,
     /// The device was saved under another rule: the lists are to be made anew.
     stale: bool,
@@ -26,12 +28,14 @@ pub(super) enum Lists {
     /// The full blocks that gain, in any order behind the first block of their plane; the place + 1
     /// of each of them there; how many a plane has.
     Random { members: Vec<u32>, places: Vec<u32>, counts: Vec<u32> },
+    /// The full blocks that gain, by number.
+    Numbers(Numbers),
     /// The clock of its plane when each full block was last changed.
     Age { stamps: Vec<u64> },
 }
 
 impl Index {
-    pub(super) fn new(looks: Looks, planes: usize, blocks: usize) -> Self {
+    pub(super) fn new(looks: Looks, planes: usize, blocks: usize, units: u32) -> Self {
         let lists = match looks {
             Looks::AtBuckets => Lists::None,
             Looks::AtOrder => {
@@ -42,9 +46,10 @@ impl Index {
                 places: vec![0; blocks],
                 counts: vec![0; planes],
             },
+            Looks::AtNumbers => Lists::Numbers(Numbers::new(planes, blocks, units)),
             Looks::AtAge => Lists::Age { stamps: vec![0; blocks] },
         };
-        Self { looks, planes, blocks, lists, stale: false }
+        Self { looks, planes, blocks, units, lists, stale: false }
     }
 
     pub(super) fn link_order(&mut self, plane: PlaneId, block: BlockId) {
@@ -107,7 +112,7 @@ impl Index {
     }
 }
 
-/// The order is that of the times of filling, which are saved anyway.
+/// The order is that of the times of filling, which are saved anyway, as is what is valid.
 impl Saved for Index {
     fn save(&self, to: &mut Writer<'_>) {
         (self.looks as u8).save(to);
@@ -118,6 +123,7 @@ impl Saved for Index {
                 places.save(to);
                 counts.save(to);
             }
+            Lists::Numbers(numbers) => numbers.cursors.save(to),
             Lists::Age { stamps } => stamps.save(to),
         }
     }
@@ -125,9 +131,10 @@ impl Saved for Index {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let mut kind = 0u8;
         kind.load(from)?;
-        let all = [Looks::AtBuckets, Looks::AtOrder, Looks::AtRandom, Looks::AtAge];
+        let all =
+            [Looks::AtBuckets, Looks::AtOrder, Looks::AtRandom, Looks::AtNumbers, Looks::AtAge];
         let looks = *all.get(usize::from(kind)).ok_or(RestoreError::Corrupt)?;
-        let mut saved = Self::new(looks, self.planes, self.blocks);
+        let mut saved = Self::new(looks, self.planes, self.blocks, self.units);
         match &mut saved.lists {
             Lists::None | Lists::Order { .. } => {}
             Lists::Random { members, places, counts } => {
@@ -135,6 +142,7 @@ impl Saved for Index {
                 places.load(from)?;
                 counts.load(from)?;
             }
+            Lists::Numbers(numbers) => numbers.cursors.load(from)?,
             Lists::Age { stamps } => stamps.load(from)?,
         }
         if saved.looks == self.looks {
@@ -163,6 +171,12 @@ impl Blocks {
                 let gains = self.gains(block);
                 self.index.set_member(plane, self.geometry.first_block(plane), block, gains);
             }
+            Lists::Numbers(numbers) => {
+                let plane = self.geometry.plane_of_block(block);
+                let valid = self.valid[block.index()];
+                let below = self.geometry.units_per_block() - self.geometry.program_units() + 1;
+                numbers.set(plane, block, (valid < below).then_some(valid));
+            }
             Lists::Age { stamps } => {
                 let plane = self.geometry.plane_of_block(block);
                 stamps[block.index()] = self.pools[plane.index()].clock;
@@ -173,9 +187,10 @@ impl Blocks {
     /// A full block is no longer a possible victim.
     pub(super) fn index_claimed(&mut self, block: BlockId) {
         let plane = self.geometry.plane_of_block(block);
-        match &self.index.lists {
+        match &mut self.index.lists {
             Lists::None | Lists::Age { .. } => {}
             Lists::Order { .. } => self.index.unlink_order(plane, block),
+            Lists::Numbers(numbers) => numbers.set(plane, block, None),
             Lists::Random { .. } => {
                 self.index.set_member(plane, self.geometry.first_block(plane), block, false);
             }
@@ -189,8 +204,12 @@ impl Blocks {
             let all = (0..blocks.full.len()).filter(|block| blocks.full[*block]);
             all.map(BlockId::from_index).collect()
         };
+        for block in full(self) {
+            let plane = self.geometry.plane_of_block(block);
+            self.pools[plane.index()].gaining += u32::from(self.gains(block));
+        }
         let mut all = Vec::new();
-        if self.index.stale || matches!(self.index.lists, Lists::Order { .. }) {
+        if self.index.stale || matches!(self.index.lists, Lists::Order { .. } | Lists::Numbers(_)) {
             all = full(self);
             all.sort_by_key(|block| self.filled[block.index()]);
         }

@@ -3,7 +3,8 @@
 use super::*;
 use flashyard_core::geometry::StripeOrder;
 
-const FRONTIERS: Frontiers = Frontiers { streams: 1, generations: 1, maps: true };
+const FRONTIERS: Frontiers =
+    Frontiers { streams: 1, generations: 1, maps: true, copied_maps: true };
 
 fn geometry() -> Geometry {
     Geometry {

@@ -27,6 +27,7 @@ impl VictimRule for CostBenefitKeys {
 
     /// Equal scores: the block with the fewest valid units.
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
+        full.examine_all();
         let first = full.fewest()?;
         let units = full.block_units();
         let mut best: Option<(u128, u128, BlockId)> = None;

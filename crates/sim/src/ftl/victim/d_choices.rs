@@ -29,6 +29,7 @@ impl VictimRule for DChoicesKeys {
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         let mut best = full.draw()?;
+        full.examine(self.choices);
         for _ in 1..self.choices {
             let other = full.draw()?;
             if full.valid_units(other) < full.valid_units(best) {

@@ -24,6 +24,7 @@ impl VictimRule for FifoKeys {
         full.fewest()?;
         loop {
             let oldest = full.oldest()?;
+            full.examine(1);
             if full.gains(oldest) {
                 return Some(oldest);
             }

@@ -17,7 +17,7 @@ impl VictimRule for GreedyKeys {
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
-        full.fewest()
+        full.fewest_of_all()
     }
 
     fn cleaning(&self, _: u32) -> Cleaning {

@@ -5,6 +5,11 @@
 //! and cleaning ends. Published models that also clean fully valid blocks differ from this by the
 //! share of those among their victims.
 //!
+//! A search op is one look at one candidate, that is, at a block that gains: a rule counts all that
+//! it compares, however it finds the best of them. Rules of all candidates count every one (greedy,
+//! cost-benefit, a window of 100 %), those that draw count the draws, and first in, first out
+//! counts what it passes over, with or without gain, and the victim.
+//!
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
 use super::blocks::FullBlocks;
@@ -23,6 +28,8 @@ pub enum Looks {
     AtOrder,
     /// Blocks that gain, drawn at random.
     AtRandom,
+    /// Blocks that gain, by their numbers.
+    AtNumbers,
     /// How long ago each block lost a unit or was filled.
     AtAge,
 }
@@ -33,7 +40,8 @@ pub enum Looks {
 pub trait VictimRule {
     /// What has to be kept for it.
     fn looks(&self) -> Looks;
-    /// The block of a plane to clean next, one that gains; `None` where none does.
+    /// The block of a plane to clean next, one that gains; `None` where none does. What it
+    /// looks at counts, see [`FullBlocks::examine`].
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId>;
     /// The same rule where there is no time; planes have this many blocks.
     fn cleaning(&self, blocks: u32) -> Cleaning;
@@ -124,6 +132,8 @@ registry! {
     Fifo(fifo::FifoKeys) = "fifo",
     /// The fewest valid units of a few different ones drawn at random (randomised greedy).
     Rga(rga::RgaKeys) = "rga",
+    /// The fewest valid units of the next ones by number, a share of all.
+    Window(window::WindowKeys) = "window",
 }
 
 #[cfg(test)]

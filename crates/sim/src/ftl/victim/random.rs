@@ -19,6 +19,7 @@ impl VictimRule for RandomKeys {
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
+        full.examine(1);
         full.draw()
     }
 

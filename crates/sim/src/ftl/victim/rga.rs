@@ -40,6 +40,7 @@ impl VictimRule for RgaKeys {
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         let choices = self.choices(full.plane_blocks()).min(full.gaining());
+        full.examine(choices.into());
         let mut best: Option<BlockId> = None;
         for drawn in 0..choices {
             let other = full.draw_another(drawn);

@@ -5,7 +5,8 @@ use crate::ftl::blocks::{Blocks, Care, Frontier, Frontiers};
 use flashyard_core::geometry::{Geometry, StripeOrder};
 use flashyard_core::units::{PlaneId, Ppn};
 
-const FRONTIERS: Frontiers = Frontiers { streams: 1, generations: 1, maps: false };
+const FRONTIERS: Frontiers =
+    Frontiers { streams: 1, generations: 1, maps: false, copied_maps: true };
 const UNITS: u32 = 8;
 const PLANE: PlaneId = PlaneId::new(1);
 
@@ -261,6 +262,8 @@ fn drawn_victims_have_the_published_chances() {
     };
     let with = |d: i32| move |best: f64, n: f64| (1.0 - best / n).powi(d);
     check_draws(keys.policy(VictimName::Random), with(1));
+    let one = VictimKeys { window: window::WindowKeys { share_percent: 0 }, ..keys };
+    check_draws(one.policy(VictimName::Window), with(1));
     check_draws(keys.policy(VictimName::DChoices), with(3));
     check_draws(keys.policy(VictimName::Rga), |best, n| {
         (0..3)
@@ -273,6 +276,47 @@ fn drawn_victims_have_the_published_chances() {
             .map(|drawn| (n - best - f64::from(drawn)).max(0.0) / (n - f64::from(drawn)))
             .product()
     });
+}
+
+/// Each rule counts every candidate that it compares.
+#[test]
+fn searches_count_the_candidates_that_a_rule_compares() {
+    let keys = VictimKeys {
+        d_choices: d_choices::DChoicesKeys { choices: 3 },
+        rga: rga::RgaKeys { choices: 3 },
+        window: window::WindowKeys { share_percent: 300_000 },
+        ..VictimKeys::default()
+    };
+    for (name, expected) in [
+        (VictimName::Greedy, (|n| n) as fn(u64) -> u64),
+        (VictimName::CostBenefit, |n| n),
+        (VictimName::Random, |_| 1),
+        (VictimName::DChoices, |_| 3),
+        (VictimName::Rga, |n| n.min(3)),
+        (VictimName::Window, |n| (3 * n).div_ceil(10)),
+    ] {
+        let mut pool = Pool::new(24, keys.policy(name));
+        for _ in 0..2_000 {
+            if pool.blocks.free_blocks(PLANE) > 4 {
+                pool.write();
+                pool.invalidate();
+            } else {
+                let count = gaining(&pool.full).len() as u64;
+                let (victim, searches) = pool.blocks.search(PLANE, true).unwrap();
+                assert_eq!(searches, expected(count), "{name:?} of {count}");
+                let (_, searches) = pool.blocks.search(PLANE, false).unwrap();
+                assert_eq!(searches, count, "{name:?}: all are looked at");
+                pool.clean(victim);
+            }
+        }
+    }
+    // Two blocks that gain nothing come before the one that does.
+    let mut pool = Pool::new(24, keys.policy(VictimName::Fifo));
+    (0..4 * UNITS).for_each(|_| pool.write());
+    let third = pool.full[2].block;
+    let ppn = *pool.valid.iter().find(|ppn| pool.geometry.block_of(**ppn) == third).unwrap();
+    pool.blocks.invalidate(ppn);
+    assert_eq!(pool.blocks.search(PLANE, true), Some((third, 3)));
 }
 
 /// Lists stay sound while blocks come and go: a draw is always one of the full blocks that gain,

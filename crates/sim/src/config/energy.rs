@@ -1,0 +1,440 @@
+//! The section `[energy]`: what operations, the channel, the controller and its memory take, the
+//! published parts by name, and the power budget.
+
+use super::{DeviceKeys, Settings};
+use crate::ftl::memory::Footprint;
+use flashyard_core::command::Op;
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Flash parts with published energies: docs/DEVICES.md lists their numbers.
+    pub enum EnergyPart {
+        /// None: what the other keys say.
+        None = "none",
+        /// The part of Park et al. 2011, Table 1: 2 KiB pages, 64 pages a block.
+        Park2011 = "park2011",
+        /// NAND01G-B2B at 3 V: 2 KiB pages, 64 pages a block.
+        Nand01g3v = "nand01g-3v",
+        /// NAND01G-B2B at 1.8 V.
+        Nand01g1v8 = "nand01g-1v8",
+    }
+}
+
+/// Energies of a part in picojoules: of a page read, a page programmed, a block erased.
+struct PartEnergy([u64; 3]);
+
+impl EnergyPart {
+    /// Park et al. 2011 state energies. The data sheet of NAND01G-B2B (Numonyx, rev. 5, 2008) states
+    /// currents: 10 mA at 3 V and 8 mA at 1.8 V (typical) for 25 us (maximum), 200 us and 2 ms
+    /// (typical).
+    const fn energy(self) -> PartEnergy {
+        PartEnergy(match self {
+            Self::None => [0; 3],
+            Self::Park2011 => [4_720_000, 38_040_000, 527_680_000],
+            Self::Nand01g3v => [750_000, 6_000_000, 60_000_000],
+            Self::Nand01g1v8 => [360_000, 2_880_000, 28_800_000],
+        })
+    }
+}
+
+choice! {
+    /// Kinds of DRAM beside the controller.
+    pub enum DramKind {
+        /// None that takes energy, but for what the other keys say.
+        None = "none",
+        /// SDRAM: 300 mW a chip.
+        Sdram = "sdram",
+        /// Low-power SDRAM: 100 mW a chip.
+        LowPower = "low_power",
+    }
+}
+
+choice! {
+    /// What the power of DRAM grows with.
+    pub enum DramScaling {
+        /// Whole chips.
+        Chips = "chips",
+        /// Bytes, as if chips came in every size.
+        Bytes = "bytes",
+    }
+}
+
+choice! {
+    /// The memory of the write buffer.
+    pub enum BufferMemory {
+        /// None that takes energy, but for what the other keys say.
+        None = "none",
+        /// DRAM.
+        Dram = "dram",
+        /// Phase-change memory.
+        Pram = "pram",
+    }
+}
+
+/// Park et al. 2011: a few hundred mW for a chip of SDRAM, around a hundred for low power.
+const SDRAM_MW: u64 = 300;
+const LOW_POWER_MW: u64 = 100;
+/// Park et al. 2011: some 30 mW more during an access; of 50 ns, assumed.
+const DRAM_ACCESS_PJ: u64 = 30 * 50;
+
+impl BufferMemory {
+    /// Femtojoules of a byte read and written, array and row buffer, without the interface: Lee et
+    /// al., ISCA 2009: DRAM 1.17 + 0.93 and 0.39 + 1.02 pJ a bit, PRAM 2.47 + 0.93 and 16.82 + 1.02.
+    const fn fj_per_byte(self) -> (u64, u64) {
+        match self {
+            Self::None => (0, 0),
+            Self::Dram => (16_800, 11_280),
+            Self::Pram => (27_200, 142_720),
+        }
+    }
+}
+
+keys! {
+    /// Keys of `[energy]`. Energy is busy time x power, or operations x energy, in integer
+    /// picojoules.
+    pub struct EnergyKeys {
+        /// The flash part by name: it gives each of `read_pj`, `program_pj` and `erase_pj` that
+        /// is 0.
+        part: EnergyPart = EnergyPart::None => {
+            kind: Kind::Choice(EnergyPart::WORDS),
+            source: "assumed: power x time; parts: docs/DEVICES.md",
+            flip: "park2011", with: &[],
+        },
+        /// Power of a die that reads.
+        read_mw: u64 = 36 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 4.72 uJ / 130.9 us, rounded",
+            flip: "37", with: &[],
+        },
+        /// Power of a die that programs.
+        program_mw: u64 = 94 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 38.04 uJ / 405.9 us, rounded",
+            flip: "95", with: &[],
+        },
+        /// Power of a die that erases.
+        erase_mw: u64 = 352 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
+            flip: "353", with: &["@full"],
+        },
+        /// Energy of a page that is read, whatever it takes. 0: as `part`, or power x time.
+        read_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "4720000", with: &[],
+        },
+        /// Energy of a page that is programmed, whatever it takes. 0: as `part`, or power x time.
+        program_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "38040000", with: &[],
+        },
+        /// Energy of a block that is erased, whatever it takes. 0: as `part`, or power x time.
+        erase_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000_000),
+            source: "assumed: power x time",
+            flip: "527680000", with: &["@full"],
+        },
+        /// Power of a channel that transfers.
+        transfer_mw: u64 = 20 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed",
+            flip: "21", with: &["channel.ps_per_byte=2500"],
+        },
+        /// Power of each die at all times, on top of what its operations take.
+        standby_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: a die draws microwatts between operations",
+            flip: "1", with: &[],
+        },
+        /// Power of the controller while a request is outstanding or the device does work of its
+        /// own.
+        controller_active_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: none; Park et al. 2011 give no number",
+            flip: "200", with: &[],
+        },
+        /// Power of the controller at all other times.
+        controller_idle_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: none; Park et al. 2011 give no number",
+            flip: "50", with: &[],
+        },
+        /// The kind of DRAM beside the controller: it gives `dram_chip_mw` and `dram_access_pj`
+        /// where they are 0.
+        dram: DramKind = DramKind::None => {
+            kind: Kind::Choice(DramKind::WORDS),
+            source: "assumed: NAND alone, as Lee et al., IEEE Access 2021",
+            flip: "sdram", with: &[],
+        },
+        /// Size of the DRAM. 0: what the mapping tables need, or the map cache and the write
+        /// buffer.
+        dram_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1 << 44),
+            source: "Park et al. 2011, section on memory: DRAM for the tables",
+            flip: "134217728", with: &["energy.dram=sdram"],
+        },
+        /// Size of a DRAM chip.
+        dram_chip_bytes: u64 = 67_108_864 => {
+            kind: Kind::count("bytes", 1, 1 << 44),
+            source: "assumed: 64 MiB",
+            flip: "33554432", with: &["energy.dram=sdram", "energy.dram_bytes=134217728"],
+        },
+        /// Power of a DRAM chip at all times. 0: as `dram`.
+        dram_chip_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "Park et al. 2011: 300 mW a chip of SDRAM, 100 mW low power, of ranges",
+            flip: "200", with: &[],
+        },
+        /// What the power of DRAM grows with.
+        dram_scaling: DramScaling = DramScaling::Chips => {
+            kind: Kind::Choice(DramScaling::WORDS),
+            source: "Park et al. 2011: whole chips",
+            flip: "bytes", with: &["energy.dram=sdram"],
+        },
+        /// Energy of an access to the mapping tables, one a page access that is translated. 0: as
+        /// `dram`.
+        dram_access_pj: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000_000),
+            source: "Park et al. 2011: some 30 mW; for 50 ns, assumed",
+            flip: "1000", with: &[],
+        },
+        /// The memory of the write buffer: it gives the energies of its bytes where they are 0.
+        buffer_memory: BufferMemory = BufferMemory::None => {
+            kind: Kind::Choice(BufferMemory::WORDS),
+            source: "assumed: free",
+            flip: "pram", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Energy of a byte got from the write buffer, by a read or a flush; rounded up to a
+        /// picojoule a unit. 0: as `buffer_memory`.
+        buffer_read_fj_per_byte: u64 = 0 => {
+            kind: Kind::count("fJ", 0, 1_000_000_000),
+            source: "Lee et al., ISCA 2009: array and row buffer",
+            flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Energy of a byte put into the write buffer; rounded up to a picojoule a unit. 0: as
+        /// `buffer_memory`.
+        buffer_write_fj_per_byte: u64 = 0 => {
+            kind: Kind::count("fJ", 0, 1_000_000_000),
+            source: "Lee et al., ISCA 2009: array and row buffer",
+            flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// The most dies whose arrays are at work at once. 0: all.
+        max_active_dies: u64 = 0 => {
+            kind: Kind::count("dies", 0, 1 << 32),
+            source: "assumed: no limit",
+            flip: "1", with: &["geometry.ways=4"],
+        },
+        /// The most power that the arrays of all dies take at once. 0: no limit.
+        budget_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000_000),
+            source: "assumed: no limit",
+            flip: "352", with: &["geometry.ways=4"],
+        },
+    }
+}
+
+/// Takes the second where the first is 0.
+const fn or(own: u64, named: u64) -> u64 {
+    if own == 0 { named } else { own }
+}
+
+impl EnergyKeys {
+    /// The keys with numbers of the named part and memories where they are 0.
+    #[must_use]
+    pub const fn resolved(mut self) -> Self {
+        let PartEnergy([read, program, erase]) = self.part.energy();
+        self.read_pj = or(self.read_pj, read);
+        self.program_pj = or(self.program_pj, program);
+        self.erase_pj = or(self.erase_pj, erase);
+        let (chip_mw, access_pj) = match self.dram {
+            DramKind::None => (0, 0),
+            DramKind::Sdram => (SDRAM_MW, DRAM_ACCESS_PJ),
+            DramKind::LowPower => (LOW_POWER_MW, DRAM_ACCESS_PJ),
+        };
+        self.dram_chip_mw = or(self.dram_chip_mw, chip_mw);
+        self.dram_access_pj = or(self.dram_access_pj, access_pj);
+        let (get, put) = self.buffer_memory.fj_per_byte();
+        self.buffer_read_fj_per_byte = or(self.buffer_read_fj_per_byte, get);
+        self.buffer_write_fj_per_byte = or(self.buffer_write_fj_per_byte, put);
+        self
+    }
+
+    /// Power of a die during an operation, in milliwatts.
+    pub const fn array_mw(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.read_mw,
+            Op::Program => self.program_mw,
+            Op::Erase => self.erase_mw,
+        }
+    }
+
+    /// Energy of a page or block, in picojoules; 0 where it is power x time.
+    pub const fn page_pj(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.read_pj,
+            Op::Program => self.program_pj,
+            Op::Erase => self.erase_pj,
+        }
+    }
+
+    /// Picojoules of a unit of this many bytes that is got from the write buffer, and put there.
+    pub fn buffer_pj(&self, bytes: u64) -> (u64, u64) {
+        let unit = |fj: u64| (bytes * fj).div_ceil(1_000);
+        (unit(self.buffer_read_fj_per_byte), unit(self.buffer_write_fj_per_byte))
+    }
+}
+
+impl Settings {
+    /// Bytes of the mapping tables, the map cache and the write buffer in DRAM.
+    pub fn dram_bytes(&self) -> u64 {
+        let keys = &self.keys;
+        if keys.energy.dram_bytes > 0 {
+            return keys.energy.dram_bytes;
+        }
+        let map = Footprint::of(self);
+        let buffer = match keys.energy.buffer_memory {
+            BufferMemory::Pram => 0,
+            BufferMemory::Dram | BufferMemory::None => keys.buffer.bytes,
+        };
+        map.tables + map.cache + buffer
+    }
+
+    /// Power of the DRAM at all times, in microwatts.
+    pub fn dram_uw(&self) -> u64 {
+        let energy = &self.keys.energy;
+        let (bytes, chip) = (u128::from(self.dram_bytes()), u128::from(energy.dram_chip_bytes));
+        let chip_uw = u128::from(energy.dram_chip_mw) * 1_000;
+        let power = match energy.dram_scaling {
+            DramScaling::Chips => bytes.div_ceil(chip) * chip_uw,
+            DramScaling::Bytes => bytes * chip_uw / chip,
+        };
+        u64::try_from(power).unwrap_or(u64::MAX)
+    }
+
+    /// The most power that an operation on one plane takes, in milliwatts.
+    pub fn operation_mw(&self, op: Op) -> u64 {
+        operation_mw(&self.keys, op)
+    }
+}
+
+/// Where an energy is given, that over the shortest time of any page type.
+fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
+    let (energy, nand) = (&keys.energy, &keys.nand);
+    let pj = energy.page_pj(op);
+    if pj == 0 {
+        return energy.array_mw(op);
+    }
+    let (times, pages) = match op {
+        Op::Read => ([nand.read_us, nand.read_2_us, nand.read_3_us, nand.read_4_us], 1),
+        Op::Program if nand.one_shot => ([nand.program_us, 0, 0, 0], nand.bits_per_cell),
+        Op::Program => {
+            ([nand.program_us, nand.program_2_us, nand.program_3_us, nand.program_4_us], 1)
+        }
+        Op::Erase => ([nand.erase_us, 0, 0, 0], 1),
+    };
+    // A page type without a time of its own has that of the first.
+    let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
+    let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min();
+    (pj * pages).div_ceil(shortest.unwrap_or(1))
+}
+
+/// A power budget must let every operation through.
+pub(super) fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let budget = keys.energy.budget_mw;
+    for op in Op::ALL {
+        let (name, power) = (op.name(), operation_mw(keys, op));
+        if budget > 0 && power > budget {
+            fail(format!(
+                "energy.budget_mw: {budget} is less than the {power} mW that one {name} takes, which would never start; \
+                 raise it, or lower the power"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(change: impl FnOnce(&mut DeviceKeys)) -> DeviceKeys {
+        let mut keys = DeviceKeys::default();
+        change(&mut keys);
+        keys
+    }
+
+    /// Current x voltage x time of the data sheet.
+    #[test]
+    fn parts_by_current_are_charge_times_voltage() {
+        for (part, microamperes, millivolts) in
+            [(EnergyPart::Nand01g3v, 10_000, 3_000), (EnergyPart::Nand01g1v8, 8_000, 1_800)]
+        {
+            // uA x mV = nW; nW x us = fJ.
+            let expected = [25, 200, 2_000].map(|us| microamperes * millivolts * us / 1_000);
+            assert_eq!(part.energy().0, expected);
+        }
+    }
+
+    /// Table 1 states power and time too: energy / time is the power of the defaults.
+    #[test]
+    fn the_part_of_the_study_agrees_with_the_default_powers() {
+        let energy = EnergyKeys::default();
+        let times = [130_900, 405_900, 1_500_000u64];
+        for ((op, pj), ns) in Op::ALL.into_iter().zip(EnergyPart::Park2011.energy().0).zip(times) {
+            assert_eq!((pj + ns / 2) / ns, energy.array_mw(op), "{op:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_device_file_says_itself_counts() {
+        let own = keys(|keys| {
+            keys.energy.part = EnergyPart::Park2011;
+            keys.energy.program_pj = 7;
+            keys.energy.dram = DramKind::LowPower;
+            keys.energy.dram_access_pj = 9;
+        });
+        let energy = Settings::new(own).unwrap().keys.energy;
+        assert_eq!(
+            (energy.read_pj, energy.program_pj, energy.erase_pj),
+            (4_720_000, 7, 527_680_000)
+        );
+        assert_eq!((energy.dram_chip_mw, energy.dram_access_pj), (100, 9));
+    }
+
+    /// 512 Ki entries of 4 bytes are 2 MiB: one chip of 64 MiB, or 2 / 64 of its 300 mW.
+    #[test]
+    fn dram_power_grows_by_chips_or_by_bytes() {
+        let base = |scaling, bytes| {
+            let keys = keys(|keys| {
+                keys.energy.dram = DramKind::Sdram;
+                keys.energy.dram_scaling = scaling;
+                keys.energy.dram_bytes = bytes;
+            });
+            Settings::new(keys).unwrap().dram_uw()
+        };
+        assert_eq!(base(DramScaling::Chips, 2 << 20), 300_000);
+        assert_eq!(base(DramScaling::Bytes, 2 << 20), 9_375);
+        assert_eq!(base(DramScaling::Chips, (64 << 20) + 1), 600_000);
+        assert_eq!(base(DramScaling::Bytes, 96 << 20), 450_000);
+    }
+
+    #[test]
+    fn a_budget_below_an_operation_is_refused() {
+        let device = |budget, read_pj, read_us| {
+            Settings::new(keys(|keys| {
+                keys.energy.budget_mw = budget;
+                keys.energy.read_pj = read_pj;
+                keys.nand.read_us = read_us;
+            }))
+        };
+        assert!(device(352, 0, 60_000).is_ok());
+        let error = device(351, 0, 60_000).unwrap_err().to_string();
+        assert!(error.contains("351 is less than the 352 mW that one erase takes"), "{error}");
+        // 60,000,001 pJ in 60 us are more than 1000 mW.
+        let error = device(1_000, 60_000_001, 60_000).unwrap_err().to_string();
+        assert!(error.contains("the 1001 mW that one read takes"), "{error}");
+        assert!(device(1_001, 60_000_001, 60_000).is_ok());
+    }
+}
