@@ -31,12 +31,11 @@ pub(super) fn check_scheme(
     fail: &mut impl FnMut(String),
 ) {
     let name = scheme_name(keys);
-    check_parts(keys, geometry, &format!("ftl.scheme = \"{}\"", name), fail);
+    check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
     if keys.nand.program_order == ProgramOrder::Sequential {
         fail(format!(
-            "nand.program_order: ftl.scheme = \"{}\" leaves pages of a block out, which \"sequential\" \
-             forbids; set nand.program_order = \"any\" or \"ascending\"",
-            name
+            "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \
+             \"sequential\" forbids; set nand.program_order = \"any\" or \"ascending\""
         ));
     }
     let exported = u32::try_from(exported).unwrap_or(u32::MAX);
