@@ -183,7 +183,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     if draws["map.store"] != "resident" && *bits == *draws["geometry.pages_per_block"] {
         draws.insert("wear.static_gap", "0".to_string());
     }
-    let reserve = random.pick(&[2, 3, 4]);
+    let reserve = random.pick(&[2, 3, 4]) + if kind == Kind::Cached { 4 } else { 0 };
     let hard = reserve + random.below(3);
     draws.insert("gc.reserve_blocks", reserve.to_string());
     draws.insert("gc.hard_free_blocks", hard.to_string());

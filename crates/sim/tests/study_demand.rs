@@ -305,3 +305,33 @@ fn is_flushed_alike(device: &Settings, requests: &[Request], plain: &mut DemandM
     assert_eq!([ops("reads"), ops("programs"), ops("erases")], wanted, "{:?}", plain.shape);
     true
 }
+
+/// Random writes, T map pages, C entries in plain LRU: of the entries that leave, those whose page
+/// has not been written since they entered are dirty. Each page has C / T entries cached, any of
+/// which takes the others along, so T / (C + T) of the misses write. A miss is one load; hits are
+/// C of all pages. With a protected share the probationary entries count. Within 4 %.
+#[test]
+fn misses_load_and_write_back_as_the_formula_says() {
+    let (pages, maps, count) = (2_048u64, 32.0, 40_000u32);
+    for (entries, protected) in [(32, 0), (128, 0), (256, 0), (512, 80)] {
+        let share = format!("map.protected_percent={protected}");
+        // Room for everything that is written: no collection.
+        let device = study([64, 32, 1_500, 8], [64, entries], &[&share]);
+        let mut random = Random(u64::from(entries));
+        let requests: Vec<_> =
+            (0..count).map(|_| request(0, WRITE, random.below(pages), 1)).collect();
+        let report = report_of(&device, &requests, After::Nothing);
+        assert_eq!(report.gc.jobs, 0);
+        let misses = report.map.misses as f64;
+        assert_eq!(report.flash.pages["reads"]["map_fetch"], report.map.misses);
+        let cached = f64::from(entries) * f64::from(100 - protected) / 100.0;
+        let wanted = maps / (cached + maps);
+        let found = report.flash.pages["programs"]["map_writeback"] as f64 / misses;
+        assert!((found / wanted - 1.0).abs() < 0.04, "{entries} entries: {found}, not {wanted}");
+        let hits = 1.0 - misses / f64::from(count);
+        let wanted = f64::from(entries) / pages as f64;
+        // Four standard errors, and the empty cache at the start.
+        let error = 4.0 * (wanted / f64::from(count)).sqrt() + wanted * f64::from(entries) / 4e4;
+        assert!((hits - wanted).abs() < error, "{entries} entries: {hits} hit, not {wanted}");
+    }
+}
