@@ -60,8 +60,8 @@ pub(super) fn check_scheme(
     let is_own = matches!(keys.ftl.scheme, SchemeName::Own(_));
     if keys.nand.program_order == ProgramOrder::Sequential && !is_own {
         fail(format!(
-            "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \"sequential\" \
-             forbids; set nand.program_order = \"any\" or \"ascending\""
+            "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \
+             \"sequential\" forbids; set nand.program_order = \"any\" or \"ascending\""
         ));
     }
     let exported = u32::try_from(exported).unwrap_or(u32::MAX);
