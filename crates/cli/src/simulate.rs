@@ -43,6 +43,12 @@ pub(crate) fn simulate(
         None => (Device::new(settings), None),
         Some(path) => state::restore(path, settings).map(|(device, sha)| (device, Some(sha)))?,
     };
+    if save.is_some() && !device.can_be_saved() {
+        return Err(wrong(
+            "--save: the tables of this ftl.scheme are not saved; leave --save out, or set \
+             ftl.scheme = \"page\"",
+        ));
+    }
     if check {
         device.check();
     }

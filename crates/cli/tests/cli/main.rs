@@ -4,6 +4,7 @@
 mod contract;
 mod convert;
 mod determinism;
+mod energy;
 mod fit;
 mod ftls;
 mod keys;

@@ -6,10 +6,13 @@
 mod buffer;
 mod energy;
 mod file;
+mod ftl;
 mod gc;
 mod interface;
+mod map;
 mod memory;
 mod metrics;
+mod nand;
 mod onfi;
 mod planned;
 mod sections;
@@ -20,10 +23,13 @@ pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
 };
+pub use ftl::*;
 pub use gc::*;
 pub use interface::*;
+pub use map::*;
 pub use memory::*;
 pub use metrics::*;
+pub use nand::*;
 pub use onfi::*;
 pub use sections::*;
 /// What a file holds, for extras that are no keys.
@@ -109,18 +115,7 @@ impl Settings {
             return None;
         }
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
-        let geometry = Geometry {
-            channels: small(g.channels),
-            ways: small(g.ways),
-            dies_per_way: small(g.dies_per_way),
-            planes: small(g.planes),
-            blocks_per_plane: small(g.blocks_per_plane),
-            pages_per_block: small(g.pages_per_block),
-            page_bytes: small(g.page_bytes),
-            units_per_page,
-            program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
-            order: keys.ftl.stripe_order,
-        };
+        let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
         energy::check_energy(keys, &mut fail);
@@ -161,6 +156,24 @@ impl Settings {
             problems.push(Problem { place: String::new(), what: why.to_string() });
         }
         Some(settings)
+    }
+}
+
+/// The shape of the flash array, whose units have been counted.
+fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
+    let g = &keys.geometry;
+    let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+    Geometry {
+        channels: small(g.channels),
+        ways: small(g.ways),
+        dies_per_way: small(g.dies_per_way),
+        planes: small(g.planes),
+        blocks_per_plane: small(g.blocks_per_plane),
+        pages_per_block: small(g.pages_per_block),
+        page_bytes: small(g.page_bytes),
+        units_per_page,
+        program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
+        order: keys.ftl.stripe_order,
     }
 }
 

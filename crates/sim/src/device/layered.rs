@@ -97,7 +97,7 @@ pub(super) struct Layered {
     pub(super) plan: layer::Plan,
     /// The chunk that erases a block.
     eraser: Vec<Past>,
-    /// The chunk and the write that were the last to be given a page of a block, where order counts.
+    /// The chunk and the write that were the last to get a page of a block, where order counts.
     filler: Vec<Past>,
     writer: Vec<Past>,
     /// Programs of the host under way, by block.

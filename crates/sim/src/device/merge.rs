@@ -1,4 +1,5 @@
-//! The work of translation layers: chunks of a chain step by step, what they wait for, their effects.
+//! The work of translation layers: chunks of a chain step by step, what they wait for, what they
+//! change.
 
 use super::Device;
 use super::state::Stage;

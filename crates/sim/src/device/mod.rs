@@ -234,11 +234,21 @@ impl Device {
         policy: Policy,
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
     ) -> Self {
+        let mut device = Self::fresh(settings, policy, Layered::new(settings, make));
+        match &mut device.layered {
+            Some(layered) => layered.make_initial(settings, &mut device.map),
+            None => device.made = initial::device::make(settings, &mut device.map),
+        }
+        device
+    }
+
+    /// A device that nothing was ever written to.
+    fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
         let keys = &settings.keys;
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
         let counts_fot = policy.reads_fot();
-        let mut device = Self {
+        Self {
             settings: *settings,
             policy,
             host_policy: keys.host_policies.policy(keys.host.policy),
@@ -248,10 +258,8 @@ impl Device {
             map: PageMap::new(settings),
             cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings),
-            layered: Layered::new(settings, make),
-            dies: (0..dies)
-                .map(|die| Die::new(geometry.channel_of(DieId::from_index(die))))
-                .collect(),
+            layered,
+            dies: Die::all(&geometry),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
@@ -301,12 +309,7 @@ impl Device {
             measured: Usage::none(&settings.geometry),
             restored: false,
             made: initial::device::Made::default(),
-        };
-        match &mut device.layered {
-            Some(layered) => layered.make_initial(settings, &mut device.map),
-            None => device.made = initial::device::make(settings, &mut device.map),
         }
-        device
     }
 
     /// Calls `observer` for every event of the run.
@@ -557,6 +560,10 @@ impl Device {
 }
 
 impl Die {
+    fn all(geometry: &Geometry) -> Vec<Self> {
+        (0..geometry.dies()).map(|die| Self::new(geometry.channel_of(DieId::new(die)))).collect()
+    }
+
     fn new(channel: ChannelId) -> Self {
         Self {
             channel,

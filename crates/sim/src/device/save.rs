@@ -28,10 +28,16 @@ saved!(Made { write_amplification, error });
 saved!(Plane { fruitless, levelled } skip { job, moved, drawer, programs_wait, writes, queued });
 
 impl Device {
+    /// Whether it is one that [`Self::save`] knows all of: no translation layer chooses its pages.
+    pub const fn can_be_saved(&self) -> bool {
+        self.layered.is_none()
+    }
+
     /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
     /// nothing is under way.
     pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
         assert!(self.outstanding == 0 && self.graph.live() == 0, "a device is saved when drained");
+        assert!(self.can_be_saved(), "the tables of translation layers are not saved");
         let mut to = Writer::new(sink);
         to.bytes(&MAGIC);
         VERSION.save(&mut to);

@@ -284,3 +284,49 @@ impl Mix {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::FILE;
+    use super::*;
+
+    /// Every case names layers that exist, and every run of the study is a device that exists.
+    #[test]
+    fn the_experiment_file_describes_runs_that_can_be_made() {
+        let study = Study::parse(FILE).unwrap();
+        let inputs =
+            Inputs::load(OwnParts::default(), &study.device, &study.case[0].workload, &[]).unwrap();
+        let keys = inputs.sections.device;
+        for case in &study.case {
+            for ftl in &case.ftls {
+                let settings = study.settings(&keys, ftl, &case.initial, &[]).unwrap();
+                assert_eq!(settings.capacity_sectors(), 1 << 21, "{ftl} exports 1 GiB");
+            }
+        }
+        let case = study.window_case();
+        for (ftl, window) in study.window_settings() {
+            study.settings(&keys, &ftl, &case.initial, &window).unwrap();
+        }
+        for (initial, ftl) in study.trace_runs() {
+            study.settings(&keys, &ftl, &initial, &[]).unwrap();
+        }
+    }
+
+    /// Two requests of 4 and 8 KiB, the second behind the first.
+    #[test]
+    fn a_mix_is_counted_as_the_paper_does() {
+        let request = |ms: u64, first_sector, sectors, op| flashyard_core::request::Request {
+            arrival: flashyard_core::units::Time::from_us(ms * 1_000),
+            first_sector,
+            sectors,
+            stream: 0,
+            op,
+            flags: flashyard_core::request::Flags::NONE,
+        };
+        let requests =
+            vec![request(100, 8, 8, RequestOp::Write), request(200, 16, 16, RequestOp::Read)];
+        let mix = Mix::of(&Loaded { name: "two".to_string(), requests });
+        assert_eq!((mix.requests, mix.kib, mix.write_percent), (2, 6.0, 50.0));
+        assert_eq!((mix.random_percent, mix.interarrival_ms), (50.0, 100.0));
+    }
+}
