@@ -87,12 +87,14 @@ fn a_small_device_ends_where_it_was_worked_out_by_hand() {
 /// The study's generator of small traces: `count` writes of one page.
 fn writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
     let mut random = Random(seed);
-    let mut below =
-        |bound: f64| ((random.next() >> 11) as f64 / (1u64 << 53) as f64 * bound) as u64;
+    let mut below = |bound: u64| {
+        let product = u128::from(random.next() >> 11) * u128::from(bound);
+        u64::try_from(product >> 53).expect("below the bound")
+    };
     let draws = (0..count).map(|_| {
         // Kind, whether it follows on, length.
-        let _ = (below(100.0), below(100.0), below(1.0));
-        below(pages as f64)
+        let _ = (below(100), below(100), below(1));
+        below(pages)
     });
     pages_of(&draws.collect::<Vec<_>>())
 }
@@ -129,8 +131,15 @@ fn operations(run: &Recorded) -> Vec<Flash> {
 fn devices_do_what_a_plain_page_map_does() {
     let mut random = Random(5);
     for _ in 0..60 {
-        let percent = random.pick(&["0", "100", "50", "25", "12.5", "0.1", "70"]);
-        let ppm = (percent.parse::<f64>().unwrap() * 10_000.0) as u64;
+        let (percent, ppm) = random.pick(&[
+            ("0", 0),
+            ("100", 1_000_000),
+            ("50", 500_000),
+            ("25", 250_000),
+            ("12.5", 125_000),
+            ("0.1", 1_000),
+            ("70", 700_000),
+        ]);
         let (reserve, logical) = (random.pick(&[1, 1, 2, 5]), 4 + random.below(40));
         let [own_copies, full] = [0; 2].map(|_: u8| random.below(2) == 0);
         let shape = Shape {
