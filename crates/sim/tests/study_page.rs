@@ -4,7 +4,7 @@
 mod common;
 mod page_map;
 
-use common::{Random, Recorded, record, request, settings};
+use common::{Random, Recorded, page_writes, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -84,21 +84,6 @@ fn a_small_device_ends_where_it_was_worked_out_by_hand() {
     assert_eq!(report.throughput.makespan_ns, 11 * 405_900 + 16 * 130_900 + 2 * 1_500_000);
 }
 
-/// The study's generator of small traces: `count` writes of one page.
-fn writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
-    let mut random = Random(seed);
-    let mut below = |bound: u64| {
-        let product = u128::from(random.next() >> 11) * u128::from(bound);
-        u64::try_from(product >> 53).expect("below the bound")
-    };
-    let draws = (0..count).map(|_| {
-        // Kind, whether it follows on, length.
-        let _ = (below(100), below(100), below(1));
-        below(pages)
-    });
-    pages_of(&draws.collect::<Vec<_>>())
-}
-
 fn pages_of(lpns: &[u64]) -> Vec<Request> {
     pages(WRITE, lpns)
 }
@@ -107,10 +92,10 @@ fn pages_of(lpns: &[u64]) -> Vec<Request> {
 #[test]
 fn random_writes_cost_what_two_other_programs_say() {
     let all = study(8, 32, 38, &[]);
-    let (report, _) = record(&all, &[], &writes(1, 2_000, 256));
+    let (report, _) = record(&all, &[], &page_writes(1, 2_000, 256));
     assert_eq!(counts(&report), [0, 2_000, 3_607, 3_607, 696, 696, 18_064]);
     let quarter = study(8, 32, 38, &["gc.window.share_percent=25"]);
-    let (report, _) = record(&quarter, &[], &writes(1, 2_000, 256));
+    let (report, _) = record(&quarter, &[], &page_writes(1, 2_000, 256));
     assert_eq!(counts(&report), [0, 2_000, 3_919, 3_919, 735, 735, 4_971]);
 }
 
@@ -197,7 +182,7 @@ fn the_free_pool_is_restored_after_the_run() {
         if start == 8 {
             plain.fill();
         }
-        let requests = writes(3, 1_000, u64::from(device.exported_units));
+        let requests = page_writes(3, 1_000, u64::from(device.exported_units));
         let lpns = requests.iter().map(|request| u32::try_from(request.first_sector / 8).unwrap());
         lpns.for_each(|lpn| plain.write(lpn));
         let (jobs, free) = (plain.jobs, plain.free());
@@ -240,7 +225,7 @@ fn a_collection_can_be_asked_for() {
 fn searches_take_the_time_that_the_key_says() {
     let free = study(8, 32, 38, &[]);
     let timed = study(8, 32, 38, &["gc.search_us=2.5"]);
-    let requests = writes(1, 2_000, 256);
+    let requests = page_writes(1, 2_000, 256);
     let (before, fast) = record(&free, &[], &requests);
     let (after, slow) = record(&timed, &[], &requests);
     assert_eq!(operations(&fast), operations(&slow));
