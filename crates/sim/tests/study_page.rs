@@ -69,7 +69,7 @@ fn counts(report: &Report) -> [u64; 7] {
 /// By hand. 12 pages lie in blocks 0 to 2 of 4 pages; 3 and 4 are free. The writes of 0, 4, 8 and 1
 /// fill block 3 and leave blocks 0, 1 and 2 with 2, 3 and 3 valid pages: three candidates, the
 /// victim is 0. Its pages 2 and 3 go to block 4, the writes of 2 and 5 behind them. The next search
-/// has block 1 (6, 7), block 2 (9, 10, 11) and block 4 (3, 2, 5 and the old copy of 2): three again.
+/// has block 1 (6, 7), block 2 (9, 10, 11) and block 4 (3, 2, 5 and an old copy of 2): three.
 #[test]
 fn a_small_device_ends_where_it_was_worked_out_by_hand() {
     let device = study(4, 3, 5, &[]);
@@ -204,8 +204,8 @@ fn the_free_pool_is_restored_after_the_run() {
     }
 }
 
-/// One job on every plane, asked for from outside, whatever is free; a plane where nothing gains has
-/// none.
+/// One job on every plane, asked for from outside, whatever is free; a plane where nothing gains
+/// has none.
 #[test]
 fn a_collection_can_be_asked_for() {
     let planes = ["geometry.channels=2", "gc.soft_free_blocks=1"];

@@ -1,5 +1,5 @@
-//! The page map on the study's device, under its workloads, against the tables of a program by other
-//! hands: energies from counts and mean responses to the digit printed.
+//! The page map on the study's device, under its workloads, against the tables of a program by
+//! other hands: energies from counts and mean responses to the digit printed.
 
 use crate::support::{Folder, int};
 
@@ -104,7 +104,7 @@ fn the_page_map_has_the_energies_and_responses_of_the_study() {
         let work = ["run", "study.toml", row.workload, "--seed", "42", "--json"];
         let run = folder.run(&[&work[..], &["--set", &state, "--set", &footprint]].concat()).json();
         let name = format!("{} on a {} device", row.workload, row.state);
-        // Microjoules of a page read, a page programmed, a block erased (Park et al. 2011, Table 1).
+        // Microjoules of a read, a program, an erase: Park et al. 2011, Table 1.
         let joules = |field: &str, micro: f64| int(&run, field) as f64 * micro / 1e6;
         let mut parts = vec![
             joules("flash.reads.host", 4.72),

@@ -67,7 +67,7 @@ keys! {
                 "gc.reserve_blocks=2"],
         },
         /// Whether it goes on after the run until every plane has as many free blocks as when the
-        /// run began, or nothing gains.
+        /// run began, or no more can be won.
         restore: bool = false => {
             kind: Kind::Bool,
             source: "Park et al. 2011 count what follows the workload; what that is is assumed",
@@ -133,8 +133,8 @@ keys! {
             flip: "true", with: &["@full", "channel.ps_per_byte=2500"],
         },
         /// Host data takes no new block while a plane has at most this many free blocks, and map
-        /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is above
-        /// `hard_free_blocks`, below which garbage collection goes first anyway.
+        /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is
+        /// above `hard_free_blocks`, below which garbage collection goes first anyway.
         reserve_blocks: u64 = 4 => {
             kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",

@@ -6,10 +6,13 @@
 mod buffer;
 mod energy;
 mod file;
+mod ftl;
 mod gc;
 mod interface;
+mod map;
 mod memory;
 mod metrics;
+mod nand;
 mod onfi;
 mod planned;
 mod sections;
@@ -20,10 +23,13 @@ pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
 };
+pub use ftl::*;
 pub use gc::*;
 pub use interface::*;
+pub use map::*;
 pub use memory::*;
 pub use metrics::*;
+pub use nand::*;
 pub use onfi::*;
 pub use sections::*;
 /// What a file holds, for extras that are no keys.

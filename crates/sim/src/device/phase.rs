@@ -5,6 +5,7 @@ use super::results::Totals;
 use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::ftl::layer::MergeCounts;
+use crate::ftl::map_cache::MapCache;
 use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -241,7 +242,7 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.note_free();
-        let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
+        let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
         if let Some(series) = &mut self.series {
             series.begin(self.now);
@@ -391,7 +392,7 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, |cache| cache.batch_cleaned());
+            let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
             self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
             let merges = self.layer_counts().since(&run.before.merges);
             if let Some(layered) = &mut self.layered {

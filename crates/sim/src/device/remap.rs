@@ -116,8 +116,8 @@ impl Device {
         }
     }
 
-    /// Writes every map page back of which something is dirty, in ascending order, as many at a time
-    /// as there are planes; what that makes dirty behind it stays so.
+    /// Writes every map page back of which something is dirty, in ascending order, as many at a
+    /// time as there are planes; what that makes dirty behind it stays so.
     pub(super) fn flush_map(&mut self) -> Result<(), SimError> {
         let mut from = MapPage::new(0);
         while let Some(page) = self.cache.as_ref().and_then(|cache| cache.next_dirty(from)) {
@@ -142,8 +142,8 @@ impl Device {
         self.activate(set);
     }
 
-    /// Whether a map page can be read: it has been written, or is going to be, or never-written ones
-    /// are read all the same.
+    /// Whether a map page can be read: it has been written, or is going to be, or never-written
+    /// ones are read all the same.
     pub(super) fn is_map_readable(&self, page: MapPage, writer: Option<u32>) -> bool {
         self.settings.keys.map.unwritten_read == UnmappedRead::Array
             || writer.is_some()
@@ -163,7 +163,9 @@ impl Device {
         if self.settings.keys.map.rewrite_order == RewriteOrder::Moved {
             for page in moved.chunk_by_mut(|a, b| a.0 == b.0) {
                 let first = page[0].1;
-                page.iter_mut().for_each(|entry| entry.1 = first);
+                for entry in page {
+                    entry.1 = first;
+                }
             }
             moved.sort_unstable_by_key(|&(page, first, lpn)| (first, page, lpn));
         }
@@ -185,7 +187,9 @@ impl Device {
             && before.is_none()
             && (self.takes_rewrites(writer) || self.may_wait_for(writer))
         {
-            entries.iter().for_each(|entry| self.join(entry.2, writer));
+            for entry in entries {
+                self.join(entry.2, writer);
+            }
             if self.is_rewrite(writer) {
                 self.erase_behind(writer, job);
             }

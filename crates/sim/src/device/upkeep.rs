@@ -69,8 +69,8 @@ impl Device {
         Ok(self.totals.gc_jobs > jobs)
     }
 
-    /// Map pages that copies rewrite may take more than erases free. So it ends where as many rounds
-    /// as a block has programs win no block, and planes keep half of the reserve.
+    /// Map pages that copies rewrite may take more than erases free. So it ends where as many
+    /// rounds as a block has programs win no block, and planes keep half of the reserve.
     fn restore_free(&mut self) -> Result<(), SimError> {
         let start = std::mem::take(&mut self.free_at_start);
         let keeps = self.settings.keys.gc.reserve_blocks / 2;

@@ -209,9 +209,10 @@ impl EntryCache {
         }
     }
 
-    /// Replaces `victim` by the entry of `lpn`, which the set `fetch` is to bring: `set` itself, the
-    /// one that [`Self::fetch_of_page`] gives, or [`NONE`] where there is nothing to fetch. A dirty victim is written back by `set`, with `batch` together with every
-    /// other dirty entry of its map page.
+    /// Replaces `victim` by the entry of `lpn`, which the set `fetch` is to bring: `set` itself,
+    /// the one that [`Self::fetch_of_page`] gives, or [`NONE`] where there is nothing to fetch. A
+    /// dirty victim is written back by `set`, with `batch` together with every other dirty entry of
+    /// its map page.
     pub fn replace(
         &mut self,
         victim: u32,

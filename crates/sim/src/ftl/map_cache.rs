@@ -66,8 +66,8 @@ impl MapCache {
 
     /// Replaces `victim` by the line of `lpn`. `sets` are the one that writes a dirty victim back,
     /// with `batch` together with every other dirty line of its map page, and the one that fetches
-    /// the new line: the same, that of [`Self::fetch_of_page`], or [`super::line_cache::NONE`] where
-    /// there is nothing to fetch.
+    /// the new line: the same, that of [`Self::fetch_of_page`], or [`super::line_cache::NONE`]
+    /// where there is nothing to fetch.
     #[inline]
     pub fn replace(&mut self, victim: u32, lpn: Lpn, sets: (u32, u32), write: bool, batch: bool) {
         either!(self, cache => cache.replace(victim, lpn, sets, write, batch));

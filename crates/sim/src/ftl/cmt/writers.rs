@@ -17,7 +17,7 @@ struct Writer {
 pub(super) struct Writers {
     /// The latest writer + 1 of each map page.
     latest: Vec<u32>,
-    writers: Vec<Writer>,
+    all: Vec<Writer>,
     /// `words` of them a writer.
     bits: Vec<u64>,
     words: usize,
@@ -30,7 +30,7 @@ impl Writers {
     pub(super) fn new(pages: u32, entries_per_page: u32) -> Self {
         Self {
             latest: vec![0; pages as usize],
-            writers: Vec::new(),
+            all: Vec::new(),
             bits: Vec::new(),
             words: (entries_per_page as usize).div_ceil(64),
             entries_per_page,
@@ -42,47 +42,47 @@ impl Writers {
     pub(super) fn begin(&mut self, page: MapPage, set: u32) {
         let place = self.place(set);
         let earlier = std::mem::replace(&mut self.latest[page.index()], place + 1);
-        self.writers[place as usize].earlier = earlier;
+        self.all[place as usize].earlier = earlier;
     }
 
     /// `set` is going to write `page` just before `later` does.
     pub(super) fn begin_before(&mut self, page: MapPage, set: u32, later: u32) {
         let place = self.place(set);
         let later = self.find(page, later).expect("a writer began");
-        let earlier = std::mem::replace(&mut self.writers[later].earlier, place + 1);
-        self.writers[place as usize].earlier = earlier;
+        let earlier = std::mem::replace(&mut self.all[later].earlier, place + 1);
+        self.all[place as usize].earlier = earlier;
     }
 
     /// An unused place for a writer.
     fn place(&mut self, set: u32) -> u32 {
         let place = if let Some(unused) = self.unused.checked_sub(1) {
-            self.unused = self.writers[unused as usize].earlier;
+            self.unused = self.all[unused as usize].earlier;
             unused
         } else {
-            self.writers.push(Writer { set, earlier: 0 });
+            self.all.push(Writer { set, earlier: 0 });
             self.bits.resize(self.bits.len() + self.words, 0);
-            u32::try_from(self.writers.len() - 1).expect("fewer than sets")
+            u32::try_from(self.all.len() - 1).expect("fewer than sets")
         };
-        self.writers[place as usize].set = set;
+        self.all[place as usize].set = set;
         place
     }
 
     /// `set` has written `page`.
     pub(super) fn end(&mut self, page: MapPage, set: u32) {
         let place = self.find(page, set).expect("a writer began");
-        let earlier = self.writers[place].earlier;
+        let earlier = self.all[place].earlier;
         let link = u32::try_from(place + 1).expect("fewer than sets");
         if self.latest[page.index()] == link {
             self.latest[page.index()] = earlier;
         } else {
             let mut later = self.latest[page.index()] as usize - 1;
-            while self.writers[later].earlier != link {
-                later = self.writers[later].earlier as usize - 1;
+            while self.all[later].earlier != link {
+                later = self.all[later].earlier as usize - 1;
             }
-            self.writers[later].earlier = earlier;
+            self.all[later].earlier = earlier;
         }
         self.bits[place * self.words..][..self.words].fill(0);
-        self.writers[place].earlier = std::mem::replace(&mut self.unused, link);
+        self.all[place].earlier = std::mem::replace(&mut self.unused, link);
     }
 
     /// `set`, which is writing `page`, writes this entry of it.
@@ -103,7 +103,7 @@ impl Writers {
     /// The latest set that is writing `page`.
     pub(super) fn latest(&self, page: MapPage) -> Option<u32> {
         let place = self.latest[page.index()].checked_sub(1);
-        place.map(|place| self.writers[place as usize].set)
+        place.map(|place| self.all[place as usize].set)
     }
 
     /// The latest set that is writing this entry of `page`.
@@ -112,25 +112,25 @@ impl Writers {
             let (word, bit) = self.bit(*place, lpn);
             self.bits[word] & bit != 0
         };
-        self.of_page(page).find(writes).map(|place| self.writers[place].set)
+        self.of_page(page).find(writes).map(|place| self.all[place].set)
     }
 
     /// The most writers at one time.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.writers.len()
+        self.all.len()
     }
 
     /// The writers of a page, the latest first.
     fn of_page(&self, page: MapPage) -> impl Iterator<Item = usize> {
         let place = |link: u32| link.checked_sub(1).map(|place| place as usize);
         std::iter::successors(place(self.latest[page.index()]), move |&at| {
-            place(self.writers[at].earlier)
+            place(self.all[at].earlier)
         })
     }
 
     fn find(&self, page: MapPage, set: u32) -> Option<usize> {
-        self.of_page(page).find(|&place| self.writers[place].set == set)
+        self.of_page(page).find(|&place| self.all[place].set == set)
     }
 
     /// The word and bit of an entry.

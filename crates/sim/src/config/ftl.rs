@@ -1,0 +1,166 @@
+//! The translation layer and what the device holds at the start: `[ftl]` and `[state]`.
+
+use crate::ftl::log::SchemeName;
+use flashyard_core::geometry::StripeOrder;
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Where host data goes.
+    pub enum Allocation {
+        /// To the plane that striping gives to its logical address.
+        Static = "static",
+        /// To the plane with the fewest programs under way, from the one after the last on.
+        Dynamic = "dynamic",
+    }
+}
+
+choice! {
+    /// What a write of a part of a mapping unit costs.
+    pub enum PartialWrite {
+        /// As one of the whole unit.
+        Ignore = "ignore",
+        /// A read of the unit first, where it was written before.
+        ReadModifyWrite = "read_modify_write",
+        /// A read only where sectors outside the write have been written before.
+        Bitmap = "bitmap",
+    }
+}
+
+keys! {
+    /// Keys of `[ftl]`.
+    pub struct FtlKeys {
+        /// How logical pages are mapped to physical ones. Each scheme's own keys are in
+        /// `[ftl.NAME]`.
+        scheme: SchemeName = SchemeName::Page => {
+            kind: Kind::Choice(SchemeName::WORDS),
+            source: "Lee et al., IEEE Access 2021: pages are mapped",
+            flip: "block", with: &["@log"],
+        },
+        /// Whether a write waits for all merges that were planned before it and, where its scheme
+        /// merges behind it, for those; else only for the erase of the block that it goes to.
+        merge_first: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges into the response that triggers them",
+            flip: "true", with: &["@log"],
+        },
+        /// Whether every log block is merged, and every dirty map entry written back, after the
+        /// last request.
+        finish: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; Park et al. 2011 count merges after finishing workloads too",
+            flip: "true", with: &["@log"],
+        },
+        /// Bytes of a mapping unit, a whole share of a page; 0: a page.
+        mapping_unit_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1_048_576),
+            source: "Lee et al., IEEE Access 2021: pages are mapped",
+            flip: "2048", with: &[],
+        },
+        /// Where host data goes.
+        allocation: Allocation = Allocation::Static => {
+            kind: Kind::Choice(Allocation::WORDS),
+            source: "assumed: static striping, as Bang et al. use it",
+            flip: "dynamic", with: &["geometry.channels=2", "geometry.ways=2"],
+        },
+        /// In which order static striping changes channel, way, die and plane, fastest first.
+        stripe_order: StripeOrder = StripeOrder::Cwdp => {
+            kind: Kind::Choice(StripeOrder::WORDS),
+            source: "assumed: channels first",
+            flip: "wcdp",
+            with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
+        },
+        /// Open blocks a plane for host data; a request writes to the one of its stream modulo
+        /// this.
+        streams: u64 = 1 => {
+            kind: Kind::count("blocks", 1, 16),
+            source: "assumed",
+            flip: "2", with: &["@full"],
+        },
+        /// Open blocks a plane for copied data, by how often it was copied; 0: copies share the
+        /// block of host data.
+        generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 8),
+            source: "assumed: copied data is colder than host data",
+            flip: "2", with: &["@full"],
+        },
+        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
+        /// written back.
+        map_generations: u64 = 1 => {
+            kind: Kind::count("blocks", 0, 1),
+            source: "assumed: as for data",
+            flip: "0", with: &["@full"],
+        },
+        /// What a write of a part of a mapping unit costs.
+        partial_write: PartialWrite = PartialWrite::Ignore => {
+            kind: Kind::Choice(PartialWrite::WORDS),
+            source: "Lee et al., IEEE Access 2021: requests are whole pages",
+            flip: "read_modify_write", with: &["state.initial=full"],
+        },
+        /// Spare space: (physical - exported) / exported.
+        over_provisioning_percent: u64 = 70_000 => {
+            kind: Kind::percent(1, 1_000_000_000),
+            source: "assumed: 7 %, GiB sold as GB",
+            flip: "120", with: &["@full"],
+        },
+    }
+}
+
+choice! {
+    /// What the device holds when the run starts.
+    pub enum InitialState {
+        /// Nothing was ever written.
+        Fresh = "fresh",
+        /// Every exported page was written once, in order.
+        Full = "full",
+        /// Every exported unit was written once, in random order.
+        Random = "random",
+        /// Full, then overwritten at random without timing.
+        Aged = "aged",
+        /// As random writes leave it in the long run, made without simulating them.
+        Steady = "steady",
+    }
+}
+
+keys! {
+    /// Keys of `[state]`.
+    pub struct StateKeys {
+        /// What the device holds when the run starts.
+        initial: InitialState = InitialState::Fresh => {
+            kind: Kind::Choice(InitialState::WORDS),
+            source: "Lee et al., IEEE Access 2021: no preconditioning",
+            flip: "full", with: &["nand.unmapped_read=zero"],
+        },
+        /// The share of the exported capacity, from its start, that is written.
+        fill_percent: u64 = 1_000_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: all of it, the hardest case for garbage collection",
+            flip: "50", with: &["@full", "nand.unmapped_read=zero"],
+        },
+        /// Writes of `aged`, as a share of the capacity that is written.
+        aged_percent: u64 = 3_000_000 => {
+            kind: Kind::percent(0, 1_000_000_000),
+            source: "assumed: enough for most of the way to steady state under uniform writes",
+            flip: "50", with: &["@full", "state.initial=aged"],
+        },
+        /// The share of the written capacity, from its start, that is hot in `aged` and `steady`.
+        hot_units_percent: u64 = 200_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: a fifth of the units",
+            flip: "10", with: &["@full", "state.initial=aged", "state.hot_writes_percent=90"],
+        },
+        /// The share of the writes of `aged` and `steady` that goes to hot units; equal to
+        /// `hot_units_percent`, writes are uniform.
+        hot_writes_percent: u64 = 200_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: uniform writes",
+            flip: "80", with: &["@full", "state.initial=aged"],
+        },
+        /// Where random numbers of `random`, `aged` and `steady` start.
+        seed: u64 = 1 => {
+            kind: Kind::count("seed", 0, 1 << 32),
+            source: "assumed",
+            flip: "2", with: &["@full", "state.initial=aged"],
+        },
+    }
+}

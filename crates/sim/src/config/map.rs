@@ -1,0 +1,150 @@
+//! The section `[map]`: where the map is, and how it is cached.
+
+use super::nand::UnmappedRead;
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+choice! {
+    /// Where the map is.
+    pub enum MapStore {
+        /// On flash, behind a cache of lines of consecutive entries.
+        LineCache = "line_cache",
+        /// On flash, behind a cached mapping table of single entries, as DFTL.
+        Cmt = "cmt",
+        /// In memory as a whole: every translation is a hit.
+        Resident = "resident",
+    }
+}
+
+choice! {
+    /// What happens to map operations that would use stale entries.
+    pub enum MapHazards {
+        /// They wait.
+        Order = "order",
+        /// They do not wait, and are counted.
+        Ignore = "ignore",
+    }
+}
+
+choice! {
+    /// What becomes of an entry whose data garbage collection moves.
+    pub enum MovedEntries {
+        /// A cached one is dirty; the map page of another is rewritten, behind its pending writes.
+        Dirty = "dirty",
+        /// It is part of a pending write of its map page whose program has not begun, whatever it
+        /// is; else as `dirty`.
+        Join = "join",
+        /// As `join`; but of a write that waits for the room which this collection makes, only
+        /// what is cached or evicted by it is part, and what it will fetch is not cached yet.
+        JoinCached = "join_cached",
+    }
+}
+
+choice! {
+    /// In which order garbage collection rewrites map pages.
+    pub enum RewriteOrder {
+        /// Of their numbers.
+        Page = "page",
+        /// Of the first unit of each that was moved.
+        Moved = "moved",
+    }
+}
+
+keys! {
+    /// Keys of `[map]`.
+    pub struct MapKeys {
+        /// Where the map is.
+        store: MapStore = MapStore::LineCache => {
+            kind: Kind::Choice(MapStore::WORDS),
+            source: "Lee et al., IEEE Access 2021",
+            flip: "resident", with: &[],
+        },
+        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line), of a
+        /// `cmt` entries = cache_bytes / cached_entry_bytes.
+        cache_bytes: u64 = 1_024 => {
+            kind: Kind::count("bytes", 1, 1 << 32),
+            source: "Lee et al., IEEE Access 2021: 1 kB",
+            flip: "2048", with: &[],
+        },
+        /// Consecutive entries of a cache line.
+        entries_per_line: u64 = 8 => {
+            kind: Kind::count("entries", 1, 65_536),
+            source: "Lee et al., IEEE Access 2021, is silent; 8 fits its remarks best together with ordered hazards",
+            flip: "16", with: &[],
+        },
+        /// Bytes of a mapping entry.
+        entry_bytes: u64 = 4 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Lee et al., IEEE Access 2021, is silent; 4 bytes address 16 TiB of 4 kB pages",
+            flip: "8", with: &[],
+        },
+        /// Entries of a map page; 0 for page_bytes / entry_bytes.
+        entries_per_page: u64 = 0 => {
+            kind: Kind::count("entries", 0, 1 << 20),
+            source: "formula",
+            flip: "64", with: &[],
+        },
+        /// Whether a dirty eviction also cleans the other dirty lines of its map page.
+        batch_update: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al., IEEE Access 2021",
+            flip: "false", with: &[],
+        },
+        /// Whether evictions of one map page, and fetches of entries being written back, wait.
+        hazards: MapHazards = MapHazards::Order => {
+            kind: Kind::Choice(MapHazards::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
+            flip: "ignore", with: &[],
+        },
+        /// Bytes of an entry in a `cmt`: logical and physical page.
+        cached_entry_bytes: u64 = 8 => {
+            kind: Kind::count("bytes", 1, 64),
+            source: "Gupta et al., ASPLOS 2009: 4 and 4 bytes",
+            flip: "16", with: &["map.store=cmt"],
+        },
+        /// Share of the entries of a `cmt` that is kept for those that were hit; 0: plain LRU.
+        protected_percent: u64 = 800_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
+            flip: "0", with: &["map.store=cmt"],
+        },
+        /// Whether the entry of moved data is only updated where it is cached; else its map page
+        /// is rewritten all the same.
+        lazy_copying: bool = true => {
+            kind: Kind::Bool,
+            source: "Gupta et al., ASPLOS 2009",
+            flip: "false", with: &["@full"],
+        },
+        /// What becomes of an entry whose data garbage collection moves.
+        moved_entries: MovedEntries = MovedEntries::Dirty => {
+            kind: Kind::Choice(MovedEntries::WORDS),
+            source: "assumed; Gupta et al., ASPLOS 2009, collect during an eviction: join_cached",
+            flip: "join", with: &["@full"],
+        },
+        /// In which order garbage collection rewrites map pages.
+        rewrite_order: RewriteOrder = RewriteOrder::Page => {
+            kind: Kind::Choice(RewriteOrder::WORDS),
+            source: "assumed",
+            flip: "moved", with: &["@full", "map.entries_per_page=8"],
+        },
+        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has
+        /// begun, instead of fetching it again.
+        share_fetches: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): true",
+            flip: "true", with: &["map.store=cmt"],
+        },
+        /// Bytes of a fetched map page that leave the die; 0: the whole of it.
+        fetch_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1 << 20),
+            source: "assumed; MQSim (Tavakkol et al., FAST 2018): a sector",
+            flip: "512", with: &["channel.ps_per_byte=2500"],
+        },
+        /// What reading a map page costs that was never written.
+        unwritten_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
+        },
+    }
+}

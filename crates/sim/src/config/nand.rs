@@ -1,0 +1,268 @@
+//! The flash array and its channels: their sections and keys.
+
+use super::onfi::OnfiInterface;
+use flashyard_core::key::Kind;
+use flashyard_core::{choice, keys};
+
+keys! {
+    /// Keys of `[geometry]`.
+    pub struct GeometryKeys {
+        /// Channels of the device.
+        channels: u64 = 1 => {
+            kind: Kind::count("channels", 1, 1_024),
+            source: "Lee et al., IEEE Access 2021: one channel",
+            flip: "2", with: &[],
+        },
+        /// Chips (ways) behind each channel.
+        ways: u64 = 1 => {
+            kind: Kind::count("chips", 1, 1_024),
+            source: "Lee et al., IEEE Access 2021: one way",
+            flip: "2", with: &[],
+        },
+        /// Dies of each chip.
+        dies_per_way: u64 = 1 => {
+            kind: Kind::count("dies", 1, 64),
+            source: "Lee et al., IEEE Access 2021: one die",
+            flip: "2", with: &[],
+        },
+        /// Planes of each die: each has its own blocks and page register.
+        planes: u64 = 1 => {
+            kind: Kind::count("planes", 1, 16),
+            source: "Lee et al., IEEE Access 2021: none mentioned",
+            flip: "2", with: &["nand.multi_plane=any"],
+        },
+        /// Erase blocks of a plane.
+        blocks_per_plane: u64 = 70_400 => {
+            kind: Kind::count("blocks", 1, u32::MAX as u64),
+            source: "assumed: 32 GiB exported at 7 % over-provisioning, the size of the phone's eMMC (Zhou et al., IISWC 2015)",
+            flip: "80", with: &["@full"],
+        },
+        /// Pages of an erase block.
+        pages_per_block: u64 = 128 => {
+            kind: Kind::count("pages", 1, 65_536),
+            source: "assumed",
+            flip: "16", with: &["@full"],
+        },
+        /// Data bytes of a page.
+        page_bytes: u64 = 4_096 => {
+            kind: Kind::count("bytes", 512, 1_048_576),
+            source: "Lee et al., IEEE Access 2021: 4 kB",
+            flip: "8192", with: &[],
+        },
+    }
+}
+
+choice! {
+    /// What reading a page that was never written costs.
+    pub enum UnmappedRead {
+        /// An array read, as on a device that was written once.
+        Array = "array",
+        /// Nothing: the answer is zeros.
+        Zero = "zero",
+    }
+}
+
+choice! {
+    /// Which planes of a die one operation may cover.
+    pub enum MultiPlane {
+        /// One plane at a time.
+        None = "none",
+        /// Several, at the same page of their blocks.
+        SamePage = "same_page",
+        /// Several, anywhere.
+        Any = "any",
+    }
+}
+
+choice! {
+    /// In which order the pages of a block may be programmed.
+    pub enum ProgramOrder {
+        /// One after the other, none left out.
+        Sequential = "sequential",
+        /// Upwards; pages may be left out.
+        Ascending = "ascending",
+        /// Any, as on small blocks of SLC.
+        Any = "any",
+    }
+}
+
+keys! {
+    /// Keys of `[nand]`. A block's pages are of `bits_per_cell` types that take turns.
+    pub struct NandKeys {
+        /// Bits of a cell, and page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+        bits_per_cell: u64 = 1 => {
+            kind: Kind::count("bits", 1, 4),
+            source: "assumed: one page type, as Lee et al., IEEE Access 2021, time their device",
+            flip: "2", with: &["nand.read_2_us=90"],
+        },
+        /// Whether all pages of a word line are programmed by one operation.
+        one_shot: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed; usual for TLC and QLC of three dimensions",
+            flip: "true", with: &["nand.bits_per_cell=2"],
+        },
+        /// tR: sensing a page, of the first type.
+        read_us: u64 = 60_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 60 us",
+            flip: "61", with: &[],
+        },
+        /// tR of pages of the second type; 0: as the first.
+        read_2_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["nand.bits_per_cell=2"],
+        },
+        /// tR of pages of the third type; 0: as the first.
+        read_3_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
+        },
+        /// tR of pages of the fourth type; 0: as the first.
+        read_4_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "90", with: &["nand.bits_per_cell=4"],
+        },
+        /// tPROG: programming a page of the first type, or a word line in one shot.
+        program_us: u64 = 700_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "Lee et al., IEEE Access 2021: 700 us",
+            flip: "701", with: &[],
+        },
+        /// tPROG of pages of the second type; 0: as the first.
+        program_2_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["nand.bits_per_cell=2"],
+        },
+        /// tPROG of pages of the third type; 0: as the first.
+        program_3_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
+        },
+        /// tPROG of pages of the fourth type; 0: as the first.
+        program_4_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as the first",
+            flip: "900", with: &["nand.bits_per_cell=4"],
+        },
+        /// The most that the time in the array may exceed the typical one; operation by operation
+        /// the excess is this share x r^4, r uniform in 0 to 1.
+        spread_percent: u64 = 0 => {
+            kind: Kind::percent(0, 100_000_000),
+            source: "assumed: a bounded tail above the typical time",
+            flip: "10", with: &[],
+        },
+        /// Which planes of a die one operation may cover.
+        multi_plane: MultiPlane = MultiPlane::None => {
+            kind: Kind::Choice(MultiPlane::WORDS),
+            source: "ONFI 4.2: optional",
+            flip: "any", with: &["geometry.planes=2"],
+        },
+        /// Whether the array may sense the next page while a page leaves the register.
+        cache_read: bool = false => {
+            kind: Kind::Bool,
+            source: "ONFI 4.2: optional (read cache)",
+            flip: "true", with: &["channel.ps_per_byte=25000"],
+        },
+        /// How often one program may be suspended for reads; 0: never.
+        program_suspends: u64 = 0 => {
+            kind: Kind::count("times", 0, 1_000),
+            source: "assumed: none",
+            flip: "4", with: &["policy.command=rcf"],
+        },
+        /// How often one erase may be suspended for reads; 0: never.
+        erase_suspends: u64 = 0 => {
+            kind: Kind::count("times", 0, 1_000),
+            source: "assumed: none",
+            flip: "4", with: &["@full", "policy.command=rcf"],
+        },
+        /// From the decision to suspend until the array is free.
+        suspend_us: u64 = 20_000 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed",
+            flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
+        },
+        /// What resuming adds to the time that was left.
+        resume_us: u64 = 20_000 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed",
+            flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
+        },
+        /// tBERS: erasing a block.
+        erase_us: u64 = 5_000_000 => {
+            kind: Kind::micros(1, 4_000_000_000),
+            source: "assumed: the paper models no erase; 5 ms is common for MLC",
+            flip: "5001", with: &["@full"],
+        },
+        /// What reading a never-written page costs.
+        unmapped_read: UnmappedRead = UnmappedRead::Array => {
+            kind: Kind::Choice(UnmappedRead::WORDS),
+            source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
+            flip: "zero", with: &[],
+        },
+        /// In which order the pages of a block may be programmed; schemes with log blocks
+        /// (`ftl.scheme`) leave pages out.
+        program_order: ProgramOrder = ProgramOrder::Sequential => {
+            kind: Kind::Choice(ProgramOrder::WORDS),
+            source: "ONFI 4.2: in order; Park et al. 2011 simulate 2 kB pages of SLC, which may be programmed in any",
+            flip: "ascending", with: &["@log"],
+        },
+        /// Blocks that are bad from the start, of every hundred; as many on each plane, rounded up.
+        factory_bad_percent: u64 = 0 => {
+            kind: Kind::percent(0, 500_000),
+            source: "assumed: none; data sheets allow about 2 % over the life of a device",
+            flip: "5", with: &["@full"],
+        },
+        /// Erases that wear a block out, for each block a tenth more or less. 0: none.
+        endurance_cycles: u64 = 0 => {
+            kind: Kind::count("erases", 0, 1 << 30),
+            source: "assumed: runs are short beside the life of a device",
+            flip: "20", with: &["@full"],
+        },
+    }
+}
+
+choice! {
+    /// Who takes a channel next.
+    pub enum ChannelArbitration {
+        /// Commands and addresses before data; equals in the order of need.
+        CommandsFirst = "commands_first",
+        /// Whoever needed it first.
+        InOrder = "in_order",
+    }
+}
+
+keys! {
+    /// Keys of `[channel]`.
+    pub struct ChannelKeys {
+        /// The interface by name: it gives each of the other keys that is 0.
+        interface: OnfiInterface = OnfiInterface::None => {
+            kind: Kind::Choice(OnfiInterface::WORDS),
+            source: "ONFI 4.2 and 5.0, timing modes: docs/DEVICES.md; Lee et al., IEEE Access 2021: no transfer time",
+            flip: "nv-ddr2-333", with: &[],
+        },
+        /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: as `interface`.
+        ps_per_byte: u64 = 0 => {
+            kind: Kind::count("ps", 0, 1_000_000_000),
+            source: "Lee et al., IEEE Access 2021: no transfer time",
+            flip: "2500", with: &[],
+        },
+        /// Command and address of an operation on the channel. 0: as `interface`.
+        command_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000),
+            source: "Lee et al., IEEE Access 2021: no transfer time",
+            flip: "300", with: &[],
+        },
+        /// Who takes a channel next. Programs bring their command and data together, as data.
+        arbitration: ChannelArbitration = ChannelArbitration::CommandsFirst => {
+            kind: Kind::Choice(ChannelArbitration::WORDS),
+            source: "assumed; shortest first keeps arrays busy",
+            flip: "in_order",
+            with: &["geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
+        },
+    }
+}
