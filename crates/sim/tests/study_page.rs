@@ -84,10 +84,6 @@ fn a_small_device_ends_where_it_was_worked_out_by_hand() {
     assert_eq!(report.throughput.makespan_ns, 11 * 405_900 + 16 * 130_900 + 2 * 1_500_000);
 }
 
-fn pages_of(lpns: &[u64]) -> Vec<Request> {
-    pages(WRITE, lpns)
-}
-
 /// Counts of two programs by other hands.
 #[test]
 fn random_writes_cost_what_two_other_programs_say() {
