@@ -86,14 +86,12 @@ fn simulate_all(
     let mut rows = Vec::new();
     for case in &study.case {
         let key = (case.workload.clone(), case.footprint_percent);
-        let workload = match names.iter().position(|known| *known == key) {
-            Some(place) => place,
-            None => {
-                loaded.push(study.generate(device, case, keys)?);
-                names.push(key);
-                loaded.len() - 1
-            }
-        };
+        let known = names.iter().position(|known| *known == key);
+        let workload = known.unwrap_or(names.len());
+        if workload == names.len() {
+            loaded.push(study.generate(device, case, keys)?);
+            names.push(key);
+        }
         for ftl in &case.ftls {
             let settings = study.settings(keys, ftl, &case.initial, &[])?;
             jobs.push(Job { workload, settings });
