@@ -87,11 +87,13 @@ fn simulate_all(
     for case in &study.case {
         let key = (case.workload.clone(), case.footprint_percent);
         let known = names.iter().position(|known| *known == key);
-        let workload = known.unwrap_or(names.len());
-        if workload == names.len() {
+        let workload = if let Some(place) = known {
+            place
+        } else {
             loaded.push(study.generate(device, case, keys)?);
             names.push(key);
-        }
+            loaded.len() - 1
+        };
         for ftl in &case.ftls {
             let settings = study.settings(keys, ftl, &case.initial, &[])?;
             jobs.push(Job { workload, settings });

@@ -114,7 +114,7 @@ fn trace_table(results: &Results) -> String {
         cells.extend(figures.map(|figure| format!("{figure:.2}")));
         table.add_row(cells);
         for note in own {
-            let _ = writeln!(notes, "  {name}: {note}");
+            _ = writeln!(notes, "  {name}: {note}");
         }
     }
     table::render(&table) + &notes
