@@ -115,7 +115,7 @@ impl Device {
             budget.dies -= 1;
             budget.mw -= need;
         }
-        if self.budget.as_ref().is_some_and(|budget| budget.waits(die)) {
+        if self.waits_for_power(die) {
             self.leave_line(die);
         }
     }
@@ -170,6 +170,11 @@ impl Device {
             left = true;
         }
         left
+    }
+
+    /// Whether a die stands in line.
+    pub(super) fn waits_for_power(&self, die: DieId) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.waits(die))
     }
 
     fn set_served(&mut self, die: Option<DieId>) {
