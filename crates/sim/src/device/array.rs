@@ -91,13 +91,18 @@ impl Device {
     /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
     /// its die, a part of a fetched map page.
     pub(super) const fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
-        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
-        let fetched = self.settings.keys.map.fetch_bytes;
-        if fetched > 0 && matches!(stage, Stage::Fetch) {
-            let unit = self.settings.geometry.unit_bytes() as u64;
-            return self.settings.transfer_ns(if fetched < unit { fetched } else { unit });
+        if matches!(stage, Stage::Fetch) && self.settings.keys.map.fetch_bytes > 0 {
+            return self.fetch_ns();
         }
+        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
         if on_die { 0 } else { self.data_ns(stage.op(), page_units) }
+    }
+
+    /// Nanoseconds of the wanted part of a map page on the channel.
+    const fn fetch_ns(&self) -> u64 {
+        let fetched = self.settings.keys.map.fetch_bytes;
+        let unit = self.settings.geometry.unit_bytes() as u64;
+        self.settings.transfer_ns(if fetched < unit { fetched } else { unit })
     }
 
     /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
@@ -313,22 +318,21 @@ impl Device {
     /// What the die is doing may have changed: its running totals follow.
     pub(super) fn relabel(&mut self, die: DieId) {
         let now = self.now;
-        let unit = &mut self.dies[die.index()];
+        let unit = &self.dies[die.index()];
         let operation = if unit.array.is_some() {
-            unit.array
+            &unit.array
         } else if unit.pausing {
-            unit.suspended
+            &unit.suspended
         } else {
-            unit.output
+            &unit.output
         };
         let label = match operation.is_some() {
-            false if self.budget.as_ref().is_some_and(|budget| budget.waits(die)) => {
-                Some(DIE_POWER)
-            }
+            false if self.budget.is_some() && self.waits_for_power(die) => Some(DIE_POWER),
             false => None,
             true if operation.gc => Some(DIE_GC),
             true => Some(operation.op as usize),
         };
+        let unit = &mut self.dies[die.index()];
         if let Some(doing) = unit.doing {
             unit.busy[doing] += now.since(unit.since).as_ns();
         }
