@@ -36,7 +36,9 @@
 //! # drop(device);
 //! ```
 
-use crate::config::{DeviceKeys, GcKeys, PolicyChoice, Sections};
+use crate::config::{DeviceKeys, FtlKeys, GcKeys, PolicyChoice, Sections};
+use crate::ftl::layer::{Shape, TranslationLayer};
+use crate::ftl::log::{Scheme, SchemeName};
 use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
 use crate::policy::OwnPolicy;
 use flashyard_core::key::{Key, Keys, Kind, Value};
@@ -54,16 +56,19 @@ pub enum Family {
     CommandPolicy,
     /// Which full block garbage collection cleans next.
     VictimRule,
+    /// How logical pages are mapped to physical ones.
+    Scheme,
 }
 
 impl Family {
-    const ALL: [Self; 2] = [Self::CommandPolicy, Self::VictimRule];
+    const ALL: [Self; 3] = [Self::CommandPolicy, Self::VictimRule, Self::Scheme];
 
     /// The section and the key that chooses among the parts of the family.
     pub const fn chooser(self) -> (&'static str, &'static str) {
         match self {
             Self::CommandPolicy => ("policy", "command"),
             Self::VictimRule => ("gc", "policy"),
+            Self::Scheme => ("ftl", "scheme"),
         }
     }
 
@@ -72,6 +77,7 @@ impl Family {
         match self {
             Self::CommandPolicy => (PolicyChoice::KEYS, PolicyName::WORDS),
             Self::VictimRule => (GcKeys::KEYS, VictimName::WORDS),
+            Self::Scheme => (FtlKeys::KEYS, SchemeName::WORDS),
         }
     }
 }
@@ -79,10 +85,29 @@ impl Family {
 /// Makes a `T` from the values of its keys, in their order.
 type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
 
+/// A scheme whose layers are boxed.
+pub(crate) trait OwnScheme {
+    /// See [`Scheme::check`].
+    fn check(&self, shape: &Shape) -> Result<(), String>;
+    /// See [`Scheme::layer`].
+    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer>;
+}
+
+impl<S: Scheme<Layer: 'static>> OwnScheme for S {
+    fn check(&self, shape: &Shape) -> Result<(), String> {
+        Scheme::check(self, shape)
+    }
+
+    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer> {
+        Box::new(Scheme::layer(self, shape))
+    }
+}
+
 /// Makes a part for a device.
 enum Make {
     CommandPolicy(MadeFrom<OwnPolicy>),
     VictimRule(MadeFrom<OwnRule>),
+    Scheme(MadeFrom<Box<dyn OwnScheme>>),
 }
 
 impl Make {
@@ -90,6 +115,7 @@ impl Make {
         match self {
             Self::CommandPolicy(_) => Family::CommandPolicy,
             Self::VictimRule(_) => Family::VictimRule,
+            Self::Scheme(_) => Family::Scheme,
         }
     }
 }
@@ -174,6 +200,22 @@ impl Parts {
     {
         let make = move |values: &[u64]| -> OwnRule { Arc::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::VictimRule(Box::new(make)))
+    }
+
+    /// Adds a mapping scheme, for `ftl.scheme`; its keys are in `[ftl.NAME]`.
+    #[must_use]
+    pub fn scheme<K, S>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> S + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        S: Scheme<Layer: 'static> + 'static,
+    {
+        let make = move |values: &[u64]| -> Box<dyn OwnScheme> { Box::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::Scheme(Box::new(make)))
     }
 
     fn add<K: Keys>(mut self, name: &'static str, doc: &'static str, make: Make) -> Self {
@@ -271,6 +313,11 @@ impl OwnParts {
         parts.map(|part| (part.name, part.doc))
     }
 
+    /// The name of the part of this number.
+    pub(crate) fn name(self, family: Family, number: u8) -> &'static str {
+        self.make(family, number).name
+    }
+
     fn parts(self) -> &'static [Part] {
         self.0.map_or(&[], |parts| &parts.parts)
     }
@@ -361,6 +408,13 @@ impl OwnKeys {
     pub(crate) fn victim_rule(&self, number: u8) -> OwnRule {
         let part = self.parts.make(Family::VictimRule, number);
         let Make::VictimRule(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+
+    /// The mapping scheme of this number.
+    pub(crate) fn scheme(&self, number: u8) -> Box<dyn OwnScheme> {
+        let part = self.parts.make(Family::Scheme, number);
+        let Make::Scheme(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 }

@@ -4,12 +4,13 @@
 mod common;
 
 use common::{Random, record, request};
-use flashyard_core::policy::{self, AnyPolicy, CommandPolicy, CommandView, Placement, PolicyName};
+use flashyard_core::policy::{self, AnyPolicy, CommandPolicy, CommandView, Placement};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, apply_setting, show_value};
 use flashyard_sim::device::Device;
-use flashyard_sim::ftl::victim::{self, VictimName};
+use flashyard_sim::ftl::log;
+use flashyard_sim::ftl::victim;
 use flashyard_sim::own::{Family, MAX_KEYS, OwnParts, Parts};
 use std::panic::catch_unwind;
 
@@ -34,6 +35,16 @@ fn rules() -> OwnParts {
         .victim_rule("own-random", "", |keys: victim::random::RandomKeys| keys)
         .victim_rule("own-fifo", "", |keys: victim::fifo::FifoKeys| keys)
         .victim_rule("own-rga", "", |keys: victim::rga::RgaKeys| keys)
+        .victim_rule("own-window", "", |keys: victim::window::WindowKeys| keys)
+        .keep()
+}
+
+fn schemes() -> OwnParts {
+    Parts::new()
+        .scheme("own-block", "", |keys: log::block::BlockKeys| keys)
+        .scheme("own-bast", "", |keys: log::bast::BastKeys| keys)
+        .scheme("own-fast", "", |keys: log::fast::FastKeys| keys)
+        .scheme("own-last", "", |keys: log::last::LastKeys| keys)
         .keep()
 }
 
@@ -81,44 +92,62 @@ fn flips(section: &str) -> Vec<(String, String)> {
     keys.iter().map(|key| (key.name.to_string(), key.flip.to_string())).collect()
 }
 
-/// Runs a built-in part and itself as an own one, its keys at their defaults and all at other
-/// values; returns what the run at defaults told.
+/// Checks every part of a list, each of which is a built-in one under another name: they do the
+/// same, and not all of them the same as one another.
+#[track_caller]
+fn check_all(own: OwnParts, family: Family) {
+    let names = own.names(family).map(|(name, _)| name.trim_start_matches("own-"));
+    let told: Vec<_> = names.map(|name| check_same(own, family, name)).collect();
+    assert!(told.iter().skip(1).any(|other| *other != told[0]), "nothing differs here");
+}
+
+/// Runs a built-in part and itself as an own one, its keys at their defaults and one after the
+/// other at another value; returns what the run at defaults told.
 #[track_caller]
 fn check_same(own: OwnParts, family: Family, name: &str) -> String {
     let (section, key) = family.chooser();
-    let told = |name: &str, changed: bool| {
+    let told = |name: &str, flip: Option<&(String, String)>| {
         let mut set = base();
-        set.push(format!("{section}.{key}={name}"));
-        let built_in = format!("{section}.{}", name.trim_start_matches("own-"));
-        for (key, value) in flips(&built_in).into_iter().filter(|_| changed) {
-            set.push(format!("{section}.{name}.{key}={value}"));
+        if family == Family::Scheme {
+            set.extend(["map.store=resident", "nand.program_order=any"].map(String::from));
         }
-        let settings = Settings::new(keys(own, &set)).unwrap();
-        let (report, recorded) = record(&settings, &[], &requests(&settings));
-        assert!(report.gc.jobs > 10, "{name}: only {} jobs", report.gc.jobs);
+        set.push(format!("{section}.{key}={name}"));
+        set.extend(flip.map(|(key, value)| format!("{section}.{name}.{key}={value}")));
+        let settings = match Settings::new(keys(own, &set)) {
+            Ok(settings) => settings,
+            // A scheme cannot be on every device.
+            Err(why) => return why.to_string(),
+        };
+        let (mut report, recorded) = record(&settings, &[], &requests(&settings));
+        // What tables an own scheme has is its own business.
+        report.memory.table_bytes = 0;
+        let erases = report.flash.phases["foreground"]["erase"];
+        assert!(erases > 10, "{name}: only {erases} erases");
         format!("{report:?} {recorded:?}")
     };
-    for changed in [false, true] {
-        let same = told(name, changed) == told(&format!("own-{name}"), changed);
-        assert!(same, "{section}.{key}={name}, other values: {changed}");
+    let own_name = format!("own-{name}");
+    let at_defaults = told(name, None);
+    assert!(at_defaults.contains("latency_ns"), "{name}: {at_defaults}");
+    assert!(at_defaults == told(&own_name, None), "{section}.{key}={name}");
+    for flip in flips(&format!("{section}.{name}")) {
+        assert!(told(name, Some(&flip)) == told(&own_name, Some(&flip)), "{name}: {flip:?}");
     }
-    told(name, false)
+    at_defaults
 }
 
 #[test]
 fn built_in_policies_do_the_same_as_own_ones() {
-    let own = policies();
-    let told: Vec<_> =
-        PolicyName::WORDS.iter().map(|name| check_same(own, Family::CommandPolicy, name)).collect();
-    assert!(told.iter().skip(1).any(|other| *other != told[0]), "policies differ here");
+    check_all(policies(), Family::CommandPolicy);
 }
 
 #[test]
 fn built_in_rules_do_the_same_as_own_ones() {
-    let own = rules();
-    let told: Vec<_> =
-        VictimName::WORDS.iter().map(|name| check_same(own, Family::VictimRule, name)).collect();
-    assert!(told.iter().skip(1).any(|other| *other != told[0]), "rules differ here");
+    check_all(rules(), Family::VictimRule);
+}
+
+#[test]
+fn built_in_schemes_do_the_same_as_own_ones() {
+    check_all(schemes(), Family::Scheme);
 }
 
 #[test]

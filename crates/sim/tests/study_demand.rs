@@ -4,7 +4,7 @@
 mod common;
 mod demand_map;
 
-use common::{Random, Recorded, record, request, settings, try_record};
+use common::{Random, Recorded, page_writes, record, request, settings, try_record};
 use demand_map::{DemandMap, Flash, Shape};
 use flashyard_core::command::Op;
 use flashyard_core::request::{Request, RequestOp};
@@ -115,6 +115,8 @@ fn counts(report: &Report) -> [u64; 10] {
 /// cache, keys, accesses, what follows, and the counts.
 #[test]
 fn small_devices_cost_what_was_worked_out_by_hand() {
+    use After::{Collect, CollectAndFlush, Nothing};
+    type Case<'a> = (u32, &'a [&'a str], &'a [(RequestOp, u64)], After, [u64; 10]);
     let writes_and_a_read = [(WRITE, 0), (WRITE, 1), (WRITE, 4), (WRITE, 8), (READ, 12)];
     let reads = [(READ, 0), (READ, 0), (READ, 4), (READ, 8), (READ, 12), (READ, 0)];
     let moved = [(WRITE, 0), (WRITE, 5), (WRITE, 1), (READ, 2)];
@@ -123,8 +125,6 @@ fn small_devices_cost_what_was_worked_out_by_hand() {
     let no_batch: &[&str] = &["map.protected_percent=0", "map.batch_update=false"];
     let third: &[&str] = &["map.protected_percent=34"];
     let eager: &[&str] = &["map.protected_percent=0", "map.lazy_copying=false"];
-    use After::{Collect, CollectAndFlush, Nothing};
-    type Case<'a> = (u32, &'a [&'a str], &'a [(RequestOp, u64)], After, [u64; 10]);
     let cases: [Case<'_>; 8] = [
         // Five loads; evicting 0 costs a read and a write and cleans 1 too, which later goes free.
         (3, lru, &writes_and_a_read, Nothing, [1, 4, 0, 6, 1, 0, 0, 0, 0, 5]),
@@ -157,24 +157,11 @@ fn small_devices_cost_what_was_worked_out_by_hand() {
     }
 }
 
-/// The study's generator of small traces: `count` writes of one page.
-fn writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
-    let mut random = Random(seed);
-    let mut below =
-        |bound: f64| ((random.next() >> 11) as f64 / (1u64 << 53) as f64 * bound) as u64;
-    let draws = (0..count).map(|_| {
-        // Kind, whether it follows on, length.
-        let _ = (below(100.0), below(100.0), below(1.0));
-        below(pages as f64)
-    });
-    draws.map(|lpn| request(0, WRITE, lpn, 1)).collect()
-}
-
 /// Counts of two programs by other hands.
 #[test]
 fn random_writes_cost_what_two_other_programs_say() {
     let device = study([8, 32, 48, 6], [16, 16], &["map.protected_percent=50"]);
-    let (report, _) = record(&device, &[], &writes(1, 2_000, 256));
+    let (report, _) = record(&device, &[], &page_writes(1, 2_000, 256));
     assert_eq!(counts(&report), [0, 2_000, 2_408, 3_169, 1_287, 4_270, 4_270, 1_236, 118, 1_882]);
     assert_eq!([report.gc.jobs, report.gc.searches], [1_236, 41_361]);
     assert_eq!(report.throughput.makespan_ns, 7_187_765_800);
@@ -192,7 +179,7 @@ fn operations(run: &Recorded) -> Vec<Flash> {
     commands.iter().map(|command| flash(command.op, command.ppn)).collect()
 }
 
-const fn is_read(op: &Flash) -> bool {
+const fn is_read(op: Flash) -> bool {
     matches!(op, Flash::Read(_))
 }
 
@@ -276,8 +263,8 @@ fn devices_do_what_a_plain_demand_map_does() {
         let (report, run) = record(&device, &[], &requests);
         let ops = operations(&run);
         // The pages that a job rewrites are all read before the first of them is programmed.
-        for kind in [is_read, |op: &Flash| !is_read(op)] {
-            let [ours, theirs] = [&ops, &plain.log].map(|ops| ops.iter().filter(|op| kind(op)));
+        for kind in [is_read, |op: Flash| !is_read(op)] {
+            let [ours, theirs] = [&ops, &plain.log].map(|ops| ops.iter().filter(|op| kind(**op)));
             let same = ours.clone().zip(theirs.clone()).take_while(|(a, b)| a == b).count();
             let rest = [ours, theirs].map(|ops| ops.skip(same).take(4).collect::<Vec<_>>());
             assert!(rest.iter().all(Vec::is_empty), "{:?}: after {same}: {rest:?}", plain.shape);
@@ -301,7 +288,7 @@ fn is_flushed_alike(device: &Settings, requests: &[Request], plain: &mut DemandM
     }
     let report = report_of(device, requests, After::Flush);
     let ops = |op: &str| report.flash.array_ops[op].values().sum::<u64>();
-    let counted = |kind: fn(&Flash) -> bool| plain.log.iter().filter(|op| kind(op)).count() as u64;
+    let counted = |kind: fn(Flash) -> bool| plain.log.iter().filter(|op| kind(**op)).count() as u64;
     let wanted = [
         counted(is_read),
         counted(|op| matches!(op, Flash::Program(_))),

@@ -4,7 +4,7 @@
 mod common;
 mod page_map;
 
-use common::{Random, Recorded, record, request, settings};
+use common::{Random, Recorded, page_writes, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -84,31 +84,14 @@ fn a_small_device_ends_where_it_was_worked_out_by_hand() {
     assert_eq!(report.throughput.makespan_ns, 11 * 405_900 + 16 * 130_900 + 2 * 1_500_000);
 }
 
-/// The study's generator of small traces: `count` writes of one page.
-fn writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
-    let mut random = Random(seed);
-    let mut below =
-        |bound: f64| ((random.next() >> 11) as f64 / (1u64 << 53) as f64 * bound) as u64;
-    let draws = (0..count).map(|_| {
-        // Kind, whether it follows on, length.
-        let _ = (below(100.0), below(100.0), below(1.0));
-        below(pages as f64)
-    });
-    pages_of(&draws.collect::<Vec<_>>())
-}
-
-fn pages_of(lpns: &[u64]) -> Vec<Request> {
-    pages(WRITE, lpns)
-}
-
 /// Counts of two programs by other hands.
 #[test]
 fn random_writes_cost_what_two_other_programs_say() {
     let all = study(8, 32, 38, &[]);
-    let (report, _) = record(&all, &[], &writes(1, 2_000, 256));
+    let (report, _) = record(&all, &[], &page_writes(1, 2_000, 256));
     assert_eq!(counts(&report), [0, 2_000, 3_607, 3_607, 696, 696, 18_064]);
     let quarter = study(8, 32, 38, &["gc.window.share_percent=25"]);
-    let (report, _) = record(&quarter, &[], &writes(1, 2_000, 256));
+    let (report, _) = record(&quarter, &[], &page_writes(1, 2_000, 256));
     assert_eq!(counts(&report), [0, 2_000, 3_919, 3_919, 735, 735, 4_971]);
 }
 
@@ -129,8 +112,15 @@ fn operations(run: &Recorded) -> Vec<Flash> {
 fn devices_do_what_a_plain_page_map_does() {
     let mut random = Random(5);
     for _ in 0..60 {
-        let percent = random.pick(&["0", "100", "50", "25", "12.5", "0.1", "70"]);
-        let ppm = (percent.parse::<f64>().unwrap() * 10_000.0) as u64;
+        let (percent, ppm) = random.pick(&[
+            ("0", 0),
+            ("100", 1_000_000),
+            ("50", 500_000),
+            ("25", 250_000),
+            ("12.5", 125_000),
+            ("0.1", 1_000),
+            ("70", 700_000),
+        ]);
         let (reserve, logical) = (random.pick(&[1, 1, 2, 5]), 4 + random.below(40));
         let [own_copies, full] = [0; 2].map(|_: u8| random.below(2) == 0);
         let shape = Shape {
@@ -188,7 +178,7 @@ fn the_free_pool_is_restored_after_the_run() {
         if start == 8 {
             plain.fill();
         }
-        let requests = writes(3, 1_000, u64::from(device.exported_units));
+        let requests = page_writes(3, 1_000, u64::from(device.exported_units));
         let lpns = requests.iter().map(|request| u32::try_from(request.first_sector / 8).unwrap());
         lpns.for_each(|lpn| plain.write(lpn));
         let (jobs, free) = (plain.jobs, plain.free());
@@ -231,7 +221,7 @@ fn a_collection_can_be_asked_for() {
 fn searches_take_the_time_that_the_key_says() {
     let free = study(8, 32, 38, &[]);
     let timed = study(8, 32, 38, &["gc.search_us=2.5"]);
-    let requests = writes(1, 2_000, 256);
+    let requests = page_writes(1, 2_000, 256);
     let (before, fast) = record(&free, &[], &requests);
     let (after, slow) = record(&timed, &[], &requests);
     assert_eq!(operations(&fast), operations(&slow));

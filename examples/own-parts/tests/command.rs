@@ -40,6 +40,9 @@ fn refused(line: &str) -> String {
 /// Overwrites a full device: the work of a rule for victims.
 const FULL: &str = "run small-full random-write --check --json --set pattern.requests=6000";
 
+/// The same under the ring.
+const RING: &str = "--set ftl.scheme=ring --set map.store=resident";
+
 /// The work of a command policy: small requests beside long ones.
 const BURSTS: &str = "run drs facebook --check --json --set generator.requests=2000";
 
@@ -65,6 +68,29 @@ fn a_rule_for_victims_runs_checked_and_changes_results() {
     // Every block is at rest at once: then it is greedy.
     let at_once = format!("{FULL} --set gc.policy=rested --set gc.rested.rest_blocks=0");
     assert_eq!(results(&at_once), greedy);
+}
+
+#[test]
+fn a_mapping_scheme_runs_checked_and_changes_results() {
+    let own = results(&format!("{FULL} {RING}"));
+    let page = results(&format!("{FULL} --set map.store=resident"));
+    assert_eq!(own["workload"]["writes"], page["workload"]["writes"]);
+    assert_ne!(own["flash"], page["flash"]);
+    let count = |run: &Value, what: &str, purpose: &str| {
+        run["flash"][what][purpose].as_u64().expect("a count")
+    };
+    assert_eq!(count(&own, "programs", "host"), 6_000, "a program a page");
+    let (copies, erases) = (count(&own, "programs", "gc"), count(&own, "erases", "gc"));
+    assert_eq!(count(&own, "reads", "gc"), copies, "each copy is read once");
+    // Conservation: every program takes an erased page, and 54 of 320 blocks are spare.
+    assert!(copies > 0 && erases > 0 && 64 * (erases + 54) >= 6_000 + copies);
+    let far = results(&format!("{FULL} {RING} --set ftl.ring.ahead=9"));
+    assert!(count(&far, "programs", "gc") > copies, "less room to fill costs copies");
+    // All parts at once, on a device that sees trims and reads too.
+    let all = "run small-full mixed-70-30 --check --json --set pattern.requests=3000 \
+               --set policy.command=short-first --set pattern.trim_percent=10";
+    let all = results(&format!("{all} {RING}"));
+    assert!(all["workload"]["trims"].as_u64() > Some(0));
 }
 
 #[test]
@@ -128,6 +154,13 @@ fn lists_show_own_parts_behind_built_in_ones() {
     assert!(line("drs") < line("short-first") && line("short-first") < line("host policies"));
     assert!(line("greedy") < line("rested"));
     assert!(policies.contains("Small requests first"));
+    let ftls = text("list ftls small-full");
+    let ring = ftls.lines().find(|line| line.trim_start().starts_with("ring"));
+    let ring = ring.expect("the ring is listed").trim_end();
+    assert!(
+        ring.contains("map.store=resident ftl.scheme=ring") && ring.ends_with("runs"),
+        "{ring}"
+    );
     let keys = text("list keys");
     assert!(keys.contains("[policy.short-first]") && keys.contains("limit_ms = 20  (ms, 0 to"));
     assert!(keys.contains("[gc.rested]") && keys.contains("deadline | short-first)"));
@@ -141,6 +174,12 @@ fn wrong_names_are_refused_with_the_nearest_known_one() {
     assert!(said.contains("did you mean rested?"), "{said}");
     let said = refused("run --set policy.short-first.limit=1");
     assert!(said.contains("did you mean policy.short-first.limit_ms?"), "{said}");
+    let said = refused(&format!("run {RING} --set ftl.scheme=rign"));
+    assert!(said.contains("ring; did you mean ring?"), "{said}");
+    let said = refused(&format!("run small-full {RING} --set ftl.ring.ahead=1000"));
+    assert!(said.contains("ftl.ring.ahead: 1000 of 2"), "{said}");
+    let said = refused("run --set ftl.scheme=ring");
+    assert!(said.contains("map.store: ftl.scheme = \"ring\" keeps its own map"), "{said}");
     let said = refused("compare --vary policy.short-first.limit_ms=1,x");
     assert!(said.contains("x is not a number (ms) from 0 to 10000"), "{said}");
 }

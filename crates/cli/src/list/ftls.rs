@@ -8,7 +8,7 @@ use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::ftl::log::SchemeKeys;
 use flashyard_sim::ftl::memory::Footprint;
-use flashyard_sim::own::OwnParts;
+use flashyard_sim::own::{Family, OwnParts};
 
 /// The layers that map each page, by where the map is: a name, what it maps, and the setting.
 const PAGE_MAPS: &[(&str, &str, &str)] = &[
@@ -50,15 +50,23 @@ pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
             column.set_cell_alignment(comfy_table::CellAlignment::Left);
         }
     }
+    let unknown = || "-".to_string();
     for (name, maps, select) in layers() {
         let (tables, cache, here) = match settings(keys, &select) {
             Ok(settings) => {
                 let footprint = Footprint::of(&settings);
                 (footprint.tables.to_string(), footprint.cache.to_string(), "runs".to_string())
             }
-            Err(why) => ("-".to_string(), "-".to_string(), why),
+            Err(why) => (unknown(), unknown(), why),
         };
         rows.add_row(vec![name.to_string(), maps, tables, cache, select.join(" "), here]);
+    }
+    // What tables a scheme of the user's own has is its own business.
+    for (name, maps) in own.names(Family::Scheme) {
+        let select = ["map.store=resident".to_string(), format!("ftl.scheme={name}")];
+        let here = settings(keys, &select).map_or_else(|why| why, |_| "runs".to_string());
+        let (name, maps) = (name.to_string(), maps.to_string());
+        rows.add_row(vec![name, maps, unknown(), unknown(), select.join(" "), here]);
     }
     Ok(format!("device {device}\n{}", table::render(&rows)))
 }

@@ -19,7 +19,7 @@ keys! {
         log_table: LogTable = LogTable::PageEntry => {
             kind: Kind::Choice(LogTable::WORDS),
             source: "assumed: Park et al. 2011, figure 7, prints no sizes",
-            flip: "log_entry", with: &["@log", "ftl.scheme=fast", "geometry.blocks_per_plane=600"],
+            flip: "log_entry", with: &["@log"],
         },
         /// What a map on flash keeps in memory besides its cache.
         demand_table: DemandTable = DemandTable::Directory => {

@@ -3,7 +3,9 @@
 use super::{Allocation, ConfigError, DeviceKeys, InitialState, MapStore, Problem, Settings};
 use super::{MultiPlane, ProgramOrder};
 use crate::device::plane_shape;
-use crate::ftl::log::SchemeName;
+use crate::ftl::layer::Shape;
+use crate::ftl::log::{AnyLayer, SchemeName};
+use crate::own::Family;
 use flashyard_core::geometry::Geometry;
 
 impl Settings {
@@ -17,10 +19,32 @@ impl Settings {
     }
 }
 
-/// The word of the chosen scheme.
-fn scheme_name(keys: &DeviceKeys) -> &'static str {
-    let place = SchemeName::ALL.iter().position(|known| *known == keys.ftl.scheme);
-    place.map_or("own", |place| SchemeName::WORDS[place])
+impl DeviceKeys {
+    fn scheme_name(&self) -> &'static str {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
+            name => {
+                let place = SchemeName::ALL.iter().position(|known| *known == name);
+                SchemeName::WORDS[place.expect("every other scheme is built in")]
+            }
+        }
+    }
+
+    /// Why the chosen scheme cannot manage a plane of this shape.
+    fn check_layer(&self, shape: &Shape) -> Result<(), String> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => self.own.scheme(number).check(shape),
+            name => self.schemes.policy(name).check(shape),
+        }
+    }
+
+    /// What manages a plane of this shape; none of a page map.
+    pub(crate) fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
+            name => self.schemes.policy(name).layer(shape),
+        }
+    }
 }
 
 /// Whether the chosen scheme can manage the planes of a device.
@@ -30,13 +54,14 @@ pub(super) fn check_scheme(
     exported: u64,
     fail: &mut impl FnMut(String),
 ) {
-    let name = scheme_name(keys);
-    check_parts(keys, geometry, &format!("ftl.scheme = \"{}\"", name), fail);
-    if keys.nand.program_order == ProgramOrder::Sequential {
+    let name = keys.scheme_name();
+    check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
+    // A scheme of the user's own has its own say.
+    let is_own = matches!(keys.ftl.scheme, SchemeName::Own(_));
+    if keys.nand.program_order == ProgramOrder::Sequential && !is_own {
         fail(format!(
-            "nand.program_order: ftl.scheme = \"{}\" leaves pages of a block out, which \"sequential\" \
-             forbids; set nand.program_order = \"any\" or \"ascending\"",
-            name
+            "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \
+             \"sequential\" forbids; set nand.program_order = \"any\" or \"ascending\""
         ));
     }
     let exported = u32::try_from(exported).unwrap_or(u32::MAX);
@@ -45,7 +70,7 @@ pub(super) fn check_scheme(
     }
     // The first stripe has the most logical pages.
     let shape = plane_shape(geometry, keys.nand.program_order, exported, 0);
-    if let Err(why) = keys.schemes.policy(keys.ftl.scheme).check(&shape) {
+    if let Err(why) = keys.check_layer(&shape) {
         fail(why);
     }
 }

@@ -155,7 +155,12 @@ impl Device {
                 self.stirred[word] &= self.stirred[word] - 1;
                 self.dispatch(DieId::from_index(word * 64 + bit as usize));
             }
-            if self.budget.is_none() || !self.serve_line() {
+            if self.budget.is_none() {
+                break;
+            }
+            // A die that is served may stir others even where it finds too little power itself.
+            let left = self.serve_line();
+            if !left && self.stirred.iter().all(|&dies| dies == 0) {
                 break;
             }
         }

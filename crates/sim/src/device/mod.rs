@@ -223,8 +223,7 @@ impl Device {
 
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
-        let scheme = settings.keys.schemes.policy(settings.keys.ftl.scheme);
-        Self::with_parts(settings, policy, &mut |shape| scheme.layer(shape))
+        Self::with_parts(settings, policy, &mut |shape| settings.keys.layer(shape))
     }
 
     /// A device in its initial state, with this command policy; `make` makes the translation layer

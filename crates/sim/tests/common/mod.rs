@@ -131,6 +131,21 @@ impl Observer for Recorder {
     }
 }
 
+/// The generator of the small traces that other programs have counted: `count` writes of one page.
+pub fn page_writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
+    let mut random = Random(seed);
+    let mut below = |bound: u64| {
+        let product = u128::from(random.next() >> 11) * u128::from(bound);
+        u64::try_from(product >> 53).expect("below the bound")
+    };
+    let draws = (0..count).map(|_| {
+        // Kind, whether it follows on, length.
+        let _ = (below(100), below(100), below(1));
+        below(pages)
+    });
+    draws.map(|lpn| request(0, RequestOp::Write, lpn, 1)).collect()
+}
+
 /// Runs requests under the checker and records everything.
 pub fn try_record(
     settings: &Settings,

@@ -1,7 +1,7 @@
 //! What the paper states, beside what the runs show.
 
 use super::tables::{dram_mw, normalised, sizes};
-use super::{Mix, Results, searches};
+use super::{Mix, Parts, Results, searches};
 use crate::output::table;
 use serde_json::{Value, json};
 
@@ -86,10 +86,8 @@ fn order(results: &Results, initial: &str) -> (String, bool) {
 /// The share of the energy that is taken after the last request, of FAST.
 fn post(results: &Results) -> (String, bool) {
     let rows = results.rows.iter().filter(|row| row.ftl == "fast");
-    let shares: Vec<f64> = rows
-        .map(|row| row.parts())
-        .map(|parts| 100.0 * parts.post as f64 / parts.total as f64)
-        .collect();
+    let share = |parts: Parts| 100.0 * parts.post as f64 / parts.total as f64;
+    let shares: Vec<f64> = rows.map(|row| share(row.parts())).collect();
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let most = shares.iter().copied().fold(0.0, f64::max);
     (format!("{least:.1} to {most:.1} % of the energy of FAST"), least > 0.0)

@@ -86,13 +86,13 @@ fn simulate_all(
     let mut rows = Vec::new();
     for case in &study.case {
         let key = (case.workload.clone(), case.footprint_percent);
-        let workload = match names.iter().position(|known| *known == key) {
-            Some(place) => place,
-            None => {
-                loaded.push(study.generate(device, case, keys)?);
-                names.push(key);
-                loaded.len() - 1
-            }
+        let known = names.iter().position(|known| *known == key);
+        let workload = if let Some(place) = known {
+            place
+        } else {
+            loaded.push(study.generate(device, case, keys)?);
+            names.push(key);
+            loaded.len() - 1
         };
         for ftl in &case.ftls {
             let settings = study.settings(keys, ftl, &case.initial, &[])?;

@@ -113,7 +113,9 @@ fn trace_table(results: &Results) -> String {
         let figures = [mix.kib, mix.write_percent, mix.random_percent, mix.interarrival_ms];
         cells.extend(figures.map(|figure| format!("{figure:.2}")));
         table.add_row(cells);
-        own.iter().for_each(|note| _ = writeln!(notes, "  {name}: {note}"));
+        for note in own {
+            _ = writeln!(notes, "  {name}: {note}");
+        }
     }
     table::render(&table) + &notes
 }

@@ -92,6 +92,7 @@ macro_rules! registry {
 
         /// What manages a plane: a built-in layer, dispatched statically, or a user's own.
         #[derive(Debug)]
+        #[expect(clippy::large_enum_variant, reason = "there is one a plane")]
         pub enum AnyLayer {
             $($(#[doc = $doc])+ $variant(<$module::$keys as Scheme>::Layer),)+
             /// Any other.
