@@ -43,7 +43,7 @@ fn number(object: &Value, name: &str) -> u64 {
 /// Every field is documented; the parts of each run add up to its energy.
 #[test]
 fn the_study_as_json_has_its_fields_and_energies_that_add_up() {
-    let set = [SMALL, "energy.standby_mw=1", "energy.controller_mw=2", "energy.search_pj=3"];
+    let set = [SMALL, "energy.standby_mw=1", "energy.controller_idle_mw=2", "energy.search_pj=3"];
     let args = args(&set);
     let (results, base) = small(&args);
     let claims = claims::judge(&results);
