@@ -1,5 +1,5 @@
-//! `flashyard reproduce energy`, as far as it can be tested without its minutes of runs; the study on
-//! short workloads is tested beside its code.
+//! `flashyard reproduce energy`, as far as it can be tested without its minutes of runs; the study
+//! on short workloads is tested beside its code.
 
 use crate::support::{Folder, int, is_near, sum};
 

@@ -20,16 +20,7 @@ pub(super) fn text(
         study.title, study.source, study.notes, study.seed
     );
     text += &match &args.traces {
-        Some(dir) if results.missing.is_empty() => {
-            format!(", and the traces in {}\n", dir.display())
-        }
-        Some(dir) => {
-            format!(
-                ", and the traces in {}; missing: {}\n",
-                dir.display(),
-                results.missing.join(", ")
-            )
-        }
+        Some(dir) => format!(", and the traces in {}{}\n", dir.display(), missing(results)),
         None => "; with --traces DIR real ones besides\n".to_string(),
     };
     text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy: those of merges and\n\
@@ -50,6 +41,12 @@ pub(super) fn text(
         let _ = writeln!(text, "  {}: {}. Here: {}.", erratum.text, erratum.problem, erratum.here);
     }
     text
+}
+
+/// The traces that were not found.
+fn missing(results: &Results) -> String {
+    let files = results.missing.join(", ");
+    if files.is_empty() { files } else { format!("; missing there: {files}") }
 }
 
 /// Runs of one case in one initial state, next to each other.
