@@ -23,9 +23,9 @@ pub(super) fn text(
         Some(dir) => format!(", and the traces in {}{}\n", dir.display(), missing(results)),
         None => "; with --traces DIR real ones besides\n".to_string(),
     };
-    text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy: those of merges and\n\
-             garbage collection; other: all that is no operation of the array; post: of the total, operations\n\
-             after the last request\n";
+    text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy:\n\
+             those of merges and garbage collection; other: all that is no operation of the array; post: of\n\
+             the total, operations after the last request\n";
     for group in groups(&results.rows) {
         text += &format!("\n{}", energy_table(results, group));
     }

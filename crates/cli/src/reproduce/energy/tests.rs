@@ -5,7 +5,9 @@ use super::object::object;
 use super::study::{Base, Study};
 use super::{FILE, Results, simulate_all};
 use crate::args::{self, ReproduceArgs};
-use flashyard_sim::own::OwnParts;
+use flashyard_core::policy::{CommandPolicy, CommandView, Placement};
+use flashyard_core::units::Time;
+use flashyard_sim::own::{OwnParts, Parts};
 use serde_json::Value;
 
 /// Documentation of the JSON.
@@ -127,4 +129,37 @@ fn traces_that_are_missing_are_named() {
     let (read, missing) = study.load(&base, folder.path()).unwrap();
     assert_eq!((read.len(), read[0].0.requests.len(), missing.len()), (1, 2, 8));
     assert!(missing.contains(&"log121_Movie.txt".to_string()));
+}
+
+flashyard_core::keys! {
+    /// First in, first out; no keys.
+    struct Turn {}
+}
+
+impl CommandPolicy for Turn {
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["ALL"]
+    }
+    fn place(&self, _: &CommandView, _: Time) -> Placement {
+        Placement { queue: 0, key: 0, deadline: None }
+    }
+}
+
+/// A device file that names a policy of the user's own: workloads are made for it too.
+#[test]
+fn workloads_are_made_for_devices_with_own_parts() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("own.toml");
+    let text = include_str!("../../../../../devices/ftl-study.toml");
+    let own = text.replace("command = \"fifo\"", "command = \"turn\"");
+    assert_ne!(own, text);
+    std::fs::write(&file, own).unwrap();
+    std::fs::write(folder.path().join("log121_Movie.txt"), "0 0 0 8 0\n").unwrap();
+    let mut study = Study::parse(FILE).unwrap();
+    study.requests = Some(40);
+    let args = ReproduceArgs { device: Some(file.display().to_string()), ..args(&[SMALL]) };
+    let parts = Parts::new().command_policy("turn", "In turn.", |keys: Turn| keys).keep();
+    let base = study.device(&args, parts).unwrap();
+    assert_eq!(study.generate(&base, &study.case[0]).unwrap().requests.len(), 40);
+    assert_eq!(study.load(&base, folder.path()).unwrap().0.len(), 1);
 }
