@@ -24,8 +24,8 @@ pub(super) fn text(
         None => "; with --traces DIR real ones besides\n".to_string(),
     };
     text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy:\n\
-             those of merges and garbage collection; other: all that is no operation of the array; post: of\n\
-             the total, operations after the last request\n";
+             those of merges and garbage collection; other: all that is no operation of the\n\
+             array; post: of the total, operations after the last request\n";
     for group in groups(&results.rows) {
         text += &format!("\n{}", energy_table(results, group));
     }
