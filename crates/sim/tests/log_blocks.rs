@@ -586,6 +586,7 @@ fn watching_moves_no_result() {
             format!("ftl.merge_first={}", random.pick(&[false, true])),
             format!("gc.preemptible={}", random.pick(&[false, true])),
             format!("gc.hard_free_blocks={}", random.pick(&[1, 8])),
+            format!("gc.search_us={}", random.pick(&[0, 0, 30])),
         ];
         let drawn = drawn.each_ref().map(String::as_str);
         let settings = common::settings(&[&base[..], &drawn].concat());

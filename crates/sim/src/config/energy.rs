@@ -297,12 +297,12 @@ impl Settings {
         if keys.energy.dram_bytes > 0 {
             return keys.energy.dram_bytes;
         }
-        let map = Footprint::of(self);
+        let footprint = Footprint::of(self);
         let buffer = match keys.energy.buffer_memory {
             BufferMemory::Pram => 0,
-            BufferMemory::Dram | BufferMemory::None => keys.buffer.bytes,
+            BufferMemory::Dram | BufferMemory::None => footprint.buffer,
         };
-        map.tables + map.cache + buffer
+        footprint.tables + footprint.cache + buffer
     }
 
     /// Power of the DRAM at all times, in microwatts.

@@ -44,8 +44,8 @@ keys! {
             source: "assumed; Park et al. 2011 count merges into the response that triggers them",
             flip: "true", with: &["@log"],
         },
-        /// Whether every log block is merged, and every dirty map entry written back, after the
-        /// last request.
+        /// Whether every log block is merged, and every map page with dirty entries written back
+        /// once, after the last request.
         finish: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges after finishing workloads too",

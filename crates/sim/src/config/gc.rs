@@ -7,9 +7,10 @@ use flashyard_core::{choice, keys};
 choice! {
     /// When garbage collection works.
     pub enum GcTiming {
-        /// While a plane has at most `soft_free_blocks` free.
+        /// While blocks are short, as `start` says.
         OnDemand = "on_demand",
-        /// Also while no request is outstanding, up to `background_free_blocks`.
+        /// Also while no request is outstanding, up to `background_free_blocks`; layers that plan
+        /// (`ftl.scheme`) then do a piece of work a plane, such as the merge of a log block.
         Background = "background",
     }
 }
@@ -31,7 +32,8 @@ choice! {
         /// All of them leave half of `reserve_blocks` alone.
         Half = "half",
         /// Those written back from the cache leave `reserve_blocks` alone, as host data does; those
-        /// that garbage collection rewrites take whatever is left.
+        /// that garbage collection rewrites take whatever is left; where that is nothing the run
+        /// ends with an error.
         AsData = "as_data",
     }
 }
@@ -82,7 +84,7 @@ keys! {
             flip: "1", with: &["@full"],
         },
         /// Whether a victim is erased only after the map pages with entries of what was moved have
-        /// been written.
+        /// been written. A reserve that is too small for these ends the run with an error.
         erase_after_map: bool = false => {
             kind: Kind::Bool,
             source: "assumed: entries of moved data are kept in memory until then",
@@ -95,7 +97,7 @@ keys! {
             flip: "as_data", with: &["@full", "gc.hard_free_blocks=1", "gc.reserve_blocks=8"],
         },
         /// With `timing = "background"` it starts when no request has been outstanding for
-        /// `idle_us` and a plane has at most this many free blocks.
+        /// `idle_us` and a plane of a page map has at most this many free blocks.
         background_free_blocks: u64 = 32 => {
             kind: Kind::count("blocks", 1, 1 << 24),
             source: "assumed: twice soft_free_blocks",

@@ -275,13 +275,13 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
                 .to_string(),
         );
     }
-    if gc.soft_free_blocks >= blocks {
+    if early && gc.soft_free_blocks >= blocks {
         fail(format!(
             "gc.soft_free_blocks: {} is not below the {blocks} good blocks of a plane; garbage collection would never stop",
             gc.soft_free_blocks
         ));
     }
-    if gc.hard_free_blocks > gc.soft_free_blocks {
+    if early && gc.hard_free_blocks > gc.soft_free_blocks {
         fail(format!(
             "gc.hard_free_blocks: {} is above gc.soft_free_blocks = {}; garbage collection would be urgent before it starts",
             gc.hard_free_blocks, gc.soft_free_blocks

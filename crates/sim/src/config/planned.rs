@@ -1,23 +1,12 @@
 //! What devices need whose pages are chosen by translation layers (`ftl.scheme`).
 
-use super::{Allocation, ConfigError, DeviceKeys, InitialState, MapStore, Problem, Settings};
+use super::{Allocation, DeviceKeys, InitialState, MapStore};
 use super::{MultiPlane, ProgramOrder};
 use crate::device::plane_shape;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::{AnyLayer, SchemeName};
 use crate::own::Family;
 use flashyard_core::geometry::Geometry;
-
-impl Settings {
-    /// Whether translation layers can manage the planes of this device.
-    pub fn check_layers(&self) -> Result<(), ConfigError> {
-        let mut problems = Vec::new();
-        check_parts(&self.keys, &self.geometry, "a translation layer", &mut |what| {
-            problems.push(Problem { place: String::new(), what });
-        });
-        if problems.is_empty() { Ok(()) } else { Err(ConfigError(problems)) }
-    }
-}
 
 impl DeviceKeys {
     fn scheme_name(&self) -> &'static str {
@@ -105,6 +94,12 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "nand.multi_plane",
         "chooses pages plane by plane, not the same one on each",
         "set nand.multi_plane = \"none\" or \"any\"",
+    );
+    refuse(
+        keys.gc.restore,
+        "gc.restore",
+        "has no free pool to restore; ftl.finish merges its log blocks after the run",
+        "set gc.restore = false",
     );
     refuse(
         keys.buffer.bytes > 0,

@@ -2,8 +2,9 @@
 //!
 //! A job copies the valid units of its victim, a program unit at a time (read, program on the same
 //! plane), then erases it. Map entries of moved data are updated in the cache where their line is
-//! there; for the others each map page is read and programmed once after the copies. The erase does
-//! not wait for those, so every plane can always finish a job with one free block.
+//! there; for the others each map page is read and programmed once after the copies. Unless
+//! `gc.erase_after_map` says so the erase does not wait for those, so every plane can always finish
+//! a job with one free block.
 
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
@@ -122,6 +123,10 @@ impl Device {
         }
         self.idle.due = Time::MAX;
         if self.phase() != Phase::Idle {
+            if self.layered.is_some() && self.idle.since < Time::MAX {
+                // The next gap is another one.
+                self.idle.wanting.fill(u64::MAX);
+            }
             self.idle.since = Time::MAX;
             return;
         }
@@ -141,7 +146,7 @@ impl Device {
                     self.work_idle(PlaneId::from_index(plane));
                 }
             }
-            // Whoever has a job or takes a block will ask again.
+            // Whoever has a job or takes a block will ask again; layers do a piece of work a gap.
             self.idle.wanting[word] = 0;
         }
     }

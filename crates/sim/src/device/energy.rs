@@ -66,9 +66,9 @@ impl Device {
             let ns = now.since(self.now).as_ns();
             let (phase, busy) = (self.phase(), self.graph.live() > 0);
             self.totals.energy.quiet_ns[phase as usize][usize::from(busy)] += ns;
-            self.see_accesses();
-            self.totals.energy.quiet_until = now;
         }
+        self.see_accesses();
+        self.totals.energy.quiet_until = now;
     }
 
     /// Accesses since the last look, made when nothing was outstanding and nothing is now, belong
@@ -106,7 +106,7 @@ impl Device {
         let active = self.outstanding > 0 || self.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
-        ((standby + controller) * 1_000).saturating_add(self.settings.dram_uw())
+        ((standby + controller) * 1_000).saturating_add(self.dram_uw)
     }
 
     /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
@@ -153,7 +153,7 @@ impl Device {
             let time = u128::from(still + active);
             let [tables, buffer, search] = self.accesses_of(phase, accesses);
             let before = fj / 1_000;
-            fj += time * u128::from(self.settings.dram_uw());
+            fj += time * u128::from(self.dram_uw);
             Background {
                 standby: time * u128::from(keys.standby_mw) * self.dies.len() as u128,
                 controller: u128::from(active) * u128::from(keys.controller_active_mw)

@@ -36,6 +36,7 @@ impl Device {
                 continue;
             }
             let Bound::Page(page) = self.bind(set, die) else { continue };
+            self.take_power_for_plane(die, stage.op());
             self.take_from_queue(set);
             self.ride(set, page, true, &mut last);
             self.fill_page(set, plane, page, &mut last);

@@ -253,6 +253,7 @@ impl Device {
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Search(plane) => self.search_over(plane),
+                Timer::Sought(set) => self.sought(set),
             }
         }
     }

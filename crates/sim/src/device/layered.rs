@@ -14,14 +14,14 @@
 use super::Device;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
+use super::timers::Timer;
 use super::translate::Plan;
-use crate::config::{ConfigError, ProgramOrder, Settings};
+use crate::config::{ProgramOrder, Settings};
 use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::initial::planned;
 use crate::metrics::parts::Parts;
-use crate::policy::Policy;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
@@ -233,7 +233,7 @@ impl Layered {
 impl Layered {
     /// Puts a fresh device into the initial state of its settings.
     pub(super) fn make_initial(&mut self, settings: &Settings, map: &mut PageMap) {
-        let state = std::cell::RefCell::new((self, map));
+        let state = std::cell::RefCell::new((&mut *self, map));
         planned::writes(
             settings,
             &mut |pages| {
@@ -245,6 +245,7 @@ impl Layered {
                 layered.write_at_once(settings, lpn, map);
             },
         );
+        self.unmeasured = self.counts();
     }
 
     /// The logical pages below `pages` have been written in order.
@@ -317,17 +318,6 @@ impl Layered {
 }
 
 impl Device {
-    /// A device whose pages are chosen by layers of the user's own, one a plane.
-    pub fn with_layers(
-        settings: &Settings,
-        policy: Policy,
-        make: &dyn Fn(&Shape) -> Box<dyn TranslationLayer>,
-    ) -> Result<Self, ConfigError> {
-        settings.check_layers()?;
-        let mut own = |shape: &Shape| Some(AnyLayer::Own(make(shape)));
-        Ok(Self::with_parts(settings, policy, &mut own))
-    }
-
     /// What all layers did since the start.
     pub(super) fn layer_counts(&self) -> MergeCounts {
         self.layered.as_ref().map_or_else(MergeCounts::default, |layered| layered.counts())
@@ -344,16 +334,15 @@ impl Device {
         let page =
             PageWrite { lpn: layered.local(lpn), request_pages, more: left / layered.planes };
         layered.plan.steps.clear();
+        let looks = layered.layers[plane.index()].counts().searches;
         layered.layers[plane.index()].write(page, &mut layered.plan);
+        let looks = layered.layers[plane.index()].counts().searches - looks;
         let host = layered.plan.steps.iter().position(|step| matches!(step, Step::Host { .. }));
         let host = host.expect("a plan of a write programs its page");
         let Step::Host { to: page } = layered.plan.steps[host] else { unreachable!() };
         let target = layered.ppn(plane, page);
-        if !self.idle.wanting.is_empty() {
-            self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
-        }
         if host > 0 {
-            self.chain_up(plane, 0..host, handle);
+            self.chain_up(plane, 0..host, handle, looks);
         }
         self.plan_target_waits(to, plane, target);
         to.target = Some((target, host + 1));
@@ -404,7 +393,7 @@ impl Device {
         if behind == end {
             return;
         }
-        self.chain_up(plane, behind..end, handle);
+        self.chain_up(plane, behind..end, handle, 0);
         if let Some(stage) = barrier {
             let layered = self.layered.as_ref().expect("only layers plan");
             let &(last, _) = layered.chains[plane.index()].chunks.back().expect("chained up");
@@ -418,8 +407,15 @@ impl Device {
         layered.merge_first && behind < layered.plan.steps.len()
     }
 
-    /// Appends planned steps to the chain of a plane.
-    pub(super) fn chain_up(&mut self, plane: PlaneId, steps: Range<usize>, charge: u32) {
+    /// Appends planned steps to the chain of a plane, which so many looks at candidates led to.
+    pub(super) fn chain_up(
+        &mut self,
+        plane: PlaneId,
+        steps: Range<usize>,
+        charge: u32,
+        looks: u64,
+    ) {
+        let mut search = self.begin_search(plane, charge, looks);
         let mut count = 0;
         for place in steps.clone() {
             let layered = self.layered.as_mut().expect("only layers plan");
@@ -427,14 +423,33 @@ impl Device {
             layered.chains[plane.index()].steps.push_back(work);
             count += 1;
             if work.erases() || place + 1 == steps.end {
-                self.add_chunk(plane, count, charge);
+                self.add_chunk(plane, count, charge, search.take());
                 count = 0;
             }
         }
     }
 
-    /// The last `count` steps of a chain become a chunk.
-    fn add_chunk(&mut self, plane: PlaneId, count: u32, charge: u32) {
+    /// A search for a victim, if it takes time: a set that is over when it is.
+    fn begin_search(&mut self, plane: PlaneId, charge: u32, looks: u64) -> Option<u32> {
+        let span = Span::from_ns(looks.saturating_mul(self.settings.keys.gc.search_us));
+        if span == Span::ZERO {
+            return None;
+        }
+        let set = self.own_set(charge, Set::VACANT, &[(Stage::Barrier, plane)]);
+        self.graph.set_span(set, 0, span);
+        self.enter(set, Mode::Firmware);
+        self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
+        Some(set)
+    }
+
+    /// The search of a layer is over.
+    pub(super) fn sought(&mut self, set: u32) {
+        self.activate(set);
+        self.wake_passed();
+    }
+
+    /// The last `count` steps of a chain become a chunk, which begins behind a search.
+    fn add_chunk(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<u32>) {
         let layered = self.layered.as_ref().expect("only layers plan");
         let (read, levels) = (layered.read, layered.levels);
         if charge != NIL {
@@ -475,6 +490,9 @@ impl Device {
                 self.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
             }
             None => self.prepare(set, plane),
+        }
+        if let Some(source) = search {
+            self.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
         }
         self.activate(set);
     }

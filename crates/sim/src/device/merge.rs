@@ -170,12 +170,8 @@ impl Device {
             return true;
         }
         chain.chunks.pop_front();
-        match chain.chunks.front() {
-            Some(&(next, _)) => self.prepare(next, plane),
-            None if !self.idle.wanting.is_empty() => {
-                self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
-            }
-            None => {}
+        if let Some(&(next, _)) = chain.chunks.front() {
+            self.prepare(next, plane);
         }
         false
     }
@@ -229,10 +225,12 @@ impl Device {
             return false;
         }
         layered.plan.steps.clear();
+        let looks = layered.layers[plane.index()].counts().searches;
         let work = layered.layers[plane.index()].idle(&mut layered.plan);
+        let looks = layered.layers[plane.index()].counts().searches - looks;
         let steps = layered.plan.steps.len();
         if steps > 0 {
-            self.chain_up(plane, 0..steps, NIL);
+            self.chain_up(plane, 0..steps, NIL, looks);
         } else if work {
             // What costs nothing may be followed by more.
             return self.merge_idle(plane);

@@ -140,8 +140,10 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
-    /// Free blocks of each plane when the first phase began.
+    /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
     free_at_start: Vec<u32>,
+    /// Power of the DRAM, in microwatts.
+    dram_uw: u64,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -264,7 +266,8 @@ impl Device {
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             counts_fot,
             idle: Idle::new(settings),
-            free_at_start: Vec::new(),
+            dram_uw: settings.dram_uw(),
+            free_at_start: vec![u32::MAX; geometry.all_planes() as usize],
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
             operations: 0,

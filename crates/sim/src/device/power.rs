@@ -120,20 +120,22 @@ impl Device {
         }
     }
 
-    /// Whether the operation that a die has just begun may cover one more plane; if so its power is
-    /// taken.
-    pub(super) fn has_power_for_plane(&mut self, die: DieId, op: Op) -> bool {
-        let Some(budget) = &mut self.budget else { return true };
-        let share = &mut budget.shares[die.index()];
+    /// Whether the operation that a die has just begun may cover one more plane.
+    pub(super) fn has_power_for_plane(&self, die: DieId, op: Op) -> bool {
+        let Some(budget) = &self.budget else { return true };
+        let share = &budget.shares[die.index()];
         let used = share.used_mw + budget.operation_mw[op as usize];
-        let more = used.saturating_sub(share.mw);
-        if more > budget.mw {
-            return false;
-        }
+        used.saturating_sub(share.mw) <= budget.mw
+    }
+
+    /// It covers one more plane.
+    pub(super) fn take_power_for_plane(&mut self, die: DieId, op: Op) {
+        let Some(budget) = &mut self.budget else { return };
+        let share = &mut budget.shares[die.index()];
+        share.used_mw += budget.operation_mw[op as usize];
+        let more = share.used_mw.saturating_sub(share.mw);
         budget.mw -= more;
         share.mw += more;
-        share.used_mw = used;
-        true
     }
 
     /// The array of a die is done with its operation.

@@ -44,6 +44,7 @@ impl Device {
         to.text(&shape(&self.settings));
         self.now.save(&mut to);
         [self.arrived, self.next_set, self.next_insertion].save(&mut to);
+        self.free_at_start.save(&mut to);
         self.map.save(&mut to);
         if let Some(cache) = &self.cache {
             cache.save(&mut to);
@@ -152,6 +153,7 @@ impl Device {
         let mut counts = [0u64; 3];
         counts.load(from)?;
         [self.arrived, self.next_set, self.next_insertion] = counts;
+        self.free_at_start.load(from)?;
         self.map.load(from)?;
         self.map.blocks.restored();
         if let Some(cache) = &mut self.cache {

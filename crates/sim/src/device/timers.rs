@@ -16,6 +16,8 @@ pub(super) enum Timer {
     Buffer(u32),
     /// A victim of this plane has been found.
     Search(PlaneId),
+    /// The search of a translation layer is over.
+    Sought(u32),
 }
 
 /// Timers that have not gone off.

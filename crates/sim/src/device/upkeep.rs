@@ -11,7 +11,8 @@ pub enum Upkeep {
     Merge,
     /// Collect one victim a plane, whatever is free.
     Collect,
-    /// Write all dirty map entries back.
+    /// Write back every map page with dirty entries, once; what garbage collection makes dirty
+    /// meanwhile stays so.
     FlushMap,
     /// Collect until every plane has as many free blocks as when the first phase began, or collects
     /// nothing more.
@@ -75,9 +76,9 @@ impl Device {
         let start = std::mem::take(&mut self.free_at_start);
         let keeps = self.settings.keys.gc.reserve_blocks / 2;
         let short = |device: &Self, plane: PlaneId| {
-            let before = start.get(plane.index()).copied().unwrap_or(0);
+            let before = start[plane.index()];
             let free = device.map.blocks.free_blocks(plane);
-            free < before && u64::from(free) > keeps
+            before < u32::MAX && free < before && u64::from(free) > keeps
         };
         let geometry = self.settings.geometry;
         let patience = geometry.units_per_block() / geometry.program_units();
@@ -113,6 +114,7 @@ impl Device {
             }
             let now = self.events.first().0.min(timers);
             if now == Time::MAX {
+                assert_eq!(self.graph.live(), 0, "own work waits for what never comes");
                 return Ok(());
             }
             self.advance(now);
@@ -121,9 +123,10 @@ impl Device {
 
     /// Remembers how many blocks are free when the first phase begins.
     pub(super) fn note_free(&mut self) {
-        if self.free_at_start.is_empty() {
-            let planes = (0..self.planes.len()).map(PlaneId::from_index);
-            self.free_at_start = planes.map(|plane| self.map.blocks.free_blocks(plane)).collect();
+        for (plane, free) in self.free_at_start.iter_mut().enumerate() {
+            if *free == u32::MAX {
+                *free = self.map.blocks.free_blocks(PlaneId::from_index(plane));
+            }
         }
     }
 }

@@ -28,7 +28,9 @@ impl Scheme for BlockKeys {
 
     fn check(&self, shape: &Shape) -> Result<(), String> {
         match spare(shape) {
-            0 => Err("a rewrite needs a spare block".to_string()),
+            0 => Err("ftl.scheme: a rewrite of a block needs a spare one on each plane; raise \
+                     ftl.over_provisioning_percent"
+                .to_string()),
             _ => Ok(()),
         }
     }

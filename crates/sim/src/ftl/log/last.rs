@@ -43,14 +43,14 @@ keys! {
             source: "assumed: 32 of 400",
             flip: "3", with: &["@log", "ftl.scheme=last"],
         },
-        /// A write of at least this many bytes is sequential.
+        /// A write that touches at least as many pages as this takes is sequential.
         threshold_bytes: u64 = 8_192 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "assumed: a few kB; Lee et al. 2008 tell writes apart by size",
             flip: "65536", with: &["@log", "ftl.scheme=last"],
         },
         /// A page is hot if it was last written no more random page writes ago than this share of
-        /// the shared log blocks has pages.
+        /// the shared log blocks has pages, of one block at least.
         hot_percent: u64 = 250_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a quarter",
