@@ -5,7 +5,7 @@
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits.
 //!
-//! `cargo xtask golden --update`: writes the regression table of the command policies anew.
+//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -19,17 +19,20 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
-/// Where the results of the command policies are, below the root of the repository.
-const TABLE: &str = "crates/cli/tests/golden/policies.txt";
+/// The tests with tables, and where these are, below the root of the repository.
+const TABLES: [&str; 2] = ["policies", "ftls"];
+const FOLDER: &str = "crates/cli/tests/golden";
 
-/// Has the test that compares the table of the command policies write it anew.
+/// Has the tests that compare the tables write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["test", "--package", "flashyard", "--test", "policies"]);
+    cargo.args(["test", "--package", "flashyard"]);
+    cargo.args(TABLES.iter().flat_map(|table| ["--test", table]));
     let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
     let status = status.context("cannot run cargo")?;
-    ensure!(status.success(), "the table was not written: {status}");
-    Ok(format!("{TABLE} is written; review every line that differs"))
+    ensure!(status.success(), "the tables were not written: {status}");
+    let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(" and ");
+    Ok(format!("{files} are written; review every line that differs"))
 }
 
 /// Runs every case of every file; an error names the first difference.

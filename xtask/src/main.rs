@@ -23,7 +23,7 @@ Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
-  golden --update write the regression table of the command policies anew, for review
+  golden --update write the regression tables anew, for review
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it

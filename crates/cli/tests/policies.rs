@@ -3,6 +3,8 @@
 //!
 //! `cargo xtask golden --update` writes the table anew.
 
+mod golden;
+
 use flashyard_core::policy::PolicyName;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
@@ -14,10 +16,6 @@ use flashyard_workload::{
     Generator, GeneratorKeys, Pattern, PatternKeys, RequestSource, WorkloadError,
 };
 use std::fmt::Write;
-
-/// The table, and the variable under which it is written instead of compared.
-const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/policies.txt");
-const UPDATE: &str = "FLASHYARD_UPDATE_GOLDEN";
 
 const HEADER: &str = "\
 # Results of every command policy: write amplification, mean and 99th percentile of read and write
@@ -149,22 +147,7 @@ fn table() -> String {
     table
 }
 
-/// Prints the first line that differs, and what to do about it.
 #[test]
 fn every_policy_gives_the_results_of_the_table() {
-    let found = table();
-    if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(TABLE, &found).unwrap_or_else(|error| panic!("{TABLE}: {error}"));
-        return;
-    }
-    let expected = std::fs::read_to_string(TABLE).unwrap_or_default();
-    let mut lines = (1..).zip(expected.lines().zip(found.lines()));
-    if let Some((line, (expected, found))) = lines.find(|(_, (expected, found))| expected != found)
-    {
-        panic!(
-            "{TABLE}:{line}: a result has moved\n  was {expected}\n  is  {found}\n\
-             If that is on purpose: cargo xtask golden --update, and review the difference"
-        );
-    }
-    assert_eq!(found.lines().count(), expected.lines().count(), "{TABLE}: policies or workloads");
+    golden::compare("policies.txt", &table());
 }

@@ -12,7 +12,7 @@ mod logs;
 mod presets;
 mod right_input;
 mod saved;
-mod study_page;
+mod study;
 mod support;
 mod trace_info;
 mod transforms;
