@@ -100,7 +100,8 @@ pub(crate) enum Study {
 pub(crate) struct ReproduceArgs {
     /// Which one.
     pub(crate) study: Study,
-    /// A directory with the published traces; without it the built-in workloads stand in.
+    /// A directory with the published traces. Without it the built-in workloads stand in for
+    /// those of drs; energy runs generated ones anyway, and these traces besides.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
     /// A preset's name or a device file to run it on; default: the study's own device.

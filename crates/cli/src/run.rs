@@ -8,6 +8,7 @@ use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
+use flashyard_sim::ftl::log::SchemeName;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
@@ -63,7 +64,9 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.json {
         print(&text)?;
     } else {
-        print(&table::summary(&inputs.device_name, inputs.workload_name(), &outcome.report))?;
+        let merges = inputs.sections.device.ftl.scheme != SchemeName::Page;
+        let (device, workload) = (&inputs.device_name, inputs.workload_name());
+        print(&table::summary(device, workload, merges, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.

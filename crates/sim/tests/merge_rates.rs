@@ -139,8 +139,8 @@ fn fast_merges_each_data_block_at_the_rate_of_a_renewal_process() {
         let keys = [format!("ftl.fast.log_blocks={log_blocks}")];
         let cycle = cycle(&shape, f64::from(log_blocks - 1));
         let filled = 1_500;
-        // Four cycles of the longest ones.
-        let warm = 500 * u64::from(pages);
+        // Four cycles without rewrites.
+        let warm = 4 * u64::from(log_blocks * pages + blocks);
         let writes = filled * u64::from(pages);
         let report = run(&shape, "fast", &keys, [warm, writes]);
         let merges = &report.gc.merges;

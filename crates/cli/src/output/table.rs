@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::device::Share;
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::report::{LatencyReport, Report};
+use flashyard_sim::report::{LatencyReport, Report, Wear};
 use std::fmt::Write;
 
 /// A table without lines, the first column to the left, the others to the right.
@@ -55,8 +55,8 @@ fn share(share: &Share) -> String {
     if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }
 
-/// The summary of a run.
-pub(crate) fn summary(device: &str, workload: &str, report: &Report) -> String {
+/// The summary of a run; `merges`: a scheme with merges in place of garbage collection.
+pub(crate) fn summary(device: &str, workload: &str, merges: bool, report: &Report) -> String {
     let mut text = format!("device {device}, workload {workload}\n\n");
     let measured = report.phases.iter().any(|phase| phase.measured);
     if report.phases.len() > 1 || !measured {
@@ -72,11 +72,11 @@ pub(crate) fn summary(device: &str, workload: &str, report: &Report) -> String {
         text += &streams(report);
         text += "\n";
     }
-    text += &figures(report);
+    text += &figures(merges, report);
     text += "\n";
     text += &parts(report);
     text += "\n";
-    text += &verdict(report);
+    text += &verdict(merges, report);
     text
 }
 
@@ -147,13 +147,12 @@ fn streams(report: &Report) -> String {
     render(&table)
 }
 
-fn figures(report: &Report) -> String {
+fn figures(merges: bool, report: &Report) -> String {
     let flash = &report.flash;
     let sum = |operation: &str| flash.array_ops[operation].values().sum::<u64>();
     let rate = |value: Option<f64>, scale: f64| {
         value.map_or_else(|| "-".to_string(), |value| format!("{:.1}", value / scale))
     };
-    let map = &report.map;
     let energy = &report.energy_pj;
     let amplification =
         flash.write_amplification.map_or_else(|| "-".to_string(), |factor| format!("{factor:.3}"));
@@ -176,29 +175,18 @@ fn figures(report: &Report) -> String {
             sum("programs"),
             sum("erases"),
         ),
-        format!(
-            "map cache    {} lookups, {} hits ({}), {} dirty evictions, {} stalls",
-            map.lookups,
-            map.hits,
-            percent(map.hits as f64, map.lookups as f64),
-            map.dirty_evictions,
-            map.stalls
-        ),
-        format!(
-            "collection   {} victims, {} valid pages, {} programs waited for room, erases a block {} to {}",
-            report.gc.jobs,
-            report.gc.valid_pages_copied,
-            report.gc.programs_that_waited_for_room,
-            report.wear.erases_min,
-            report.wear.erases_max
-        ),
+    ];
+    lines.extend(map_cache(report));
+    lines.push(if merges { merged(report) } else { collected(report) });
+    lines.extend(memory(report));
+    lines.extend([
         format!(
             "energy       {:.3} mJ, {} of it of no request",
             energy.total as f64 / 1e9,
             percent(energy.unattributed as f64, energy.total as f64)
         ),
         power(report),
-    ];
+    ]);
     lines.extend(buffer(report));
     if let Some(waits) = &report.waits_ns {
         let all = &waits["all"];
@@ -211,6 +199,67 @@ fn figures(report: &Report) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// What the map cache did, if there is one.
+fn map_cache(report: &Report) -> Option<String> {
+    let map = &report.map;
+    (report.memory.cache_bytes > 0).then(|| {
+        format!(
+            "map cache    {} lookups, {} hits ({}), {} dirty evictions, {} stalls",
+            map.lookups,
+            map.hits,
+            percent(map.hits as f64, map.lookups as f64),
+            map.dirty_evictions,
+            map.stalls
+        )
+    })
+}
+
+/// What garbage collection did.
+fn collected(report: &Report) -> String {
+    let (gc, wear) = (&report.gc, &report.wear);
+    format!(
+        "collection   {} victims, {} searches, {} valid pages, {} programs waited for room, {}",
+        gc.jobs,
+        gc.searches,
+        gc.valid_pages_copied,
+        gc.programs_that_waited_for_room,
+        erases(wear)
+    )
+}
+
+/// What the merges of a scheme with log blocks did.
+fn merged(report: &Report) -> String {
+    let (merges, wear) = (&report.gc.merges, &report.wear);
+    format!(
+        "merges       {} switch, {} partial, {} full, {} dead, {} searches, {}",
+        merges.switch,
+        merges.partial,
+        merges.full,
+        merges.dead,
+        report.gc.searches,
+        erases(wear)
+    )
+}
+
+fn erases(wear: &Wear) -> String {
+    format!("erases a block {} to {}", wear.erases_min, wear.erases_max)
+}
+
+/// Tables of the translation layer, where their size is known.
+fn memory(report: &Report) -> Option<String> {
+    let memory = &report.memory;
+    (memory.table_bytes + memory.cache_bytes > 0).then(|| {
+        let cache = match memory.cache_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes of map cache"),
+        };
+        format!(
+            "memory       {} bytes of tables{cache}, {} accesses",
+            memory.table_bytes, memory.table_accesses
+        )
+    })
 }
 
 /// Mean and highest power, where energy goes by phase, and waits for power.
@@ -276,7 +325,7 @@ fn parts(report: &Report) -> String {
     render(&table)
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(merges: bool, report: &Report) -> String {
     let verdict = &report.verdict;
     let load = match verdict.offered_load {
         None => "all requests arrive at once".to_string(),
@@ -290,8 +339,8 @@ fn verdict(report: &Report) -> String {
     } else {
         "the queue did not grow"
     };
-    let collection =
-        if verdict.gc_ran { "garbage collection ran" } else { "garbage collection did not run" };
+    let ran = if verdict.gc_ran { "ran" } else { "did not run" };
+    let collection = format!("{} {ran}", if merges { "merges" } else { "garbage collection" });
     let state = match (verdict.initial_write_amplification, verdict.initial_error) {
         (Some(factor), Some(error)) => format!(
             "{} (write amplification {factor:.2} by a miniature, good to about {:.1} %)",

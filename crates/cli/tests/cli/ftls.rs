@@ -36,6 +36,25 @@ fn a_layer_that_a_device_cannot_run_is_listed_with_the_reason() {
 }
 
 #[test]
+fn every_layer_runs_on_the_device_of_the_study() {
+    let folder = Folder::new();
+    let text = folder.run(&["list", "ftls", "ftl-study"]).text();
+    for name in ["page", "line cache", "dftl", "block", "bast", "fast", "last"] {
+        let line = line(&text, name);
+        assert!(line.ends_with("  runs"), "{line}");
+        // What selects it does run.
+        let words = line.split_whitespace();
+        let set = words.filter(|word| word.starts_with("ftl.") || word.starts_with("map."));
+        let set: Vec<&str> = set.flat_map(|setting| ["--set", setting]).collect();
+        let args = ["run", "--check", "--json", "ftl-study", "oltp", "--set", "mix.requests=300"];
+        let run = folder.run(&[&args[..], &set].concat()).json();
+        assert_eq!(int(&run, "workload.requests"), 300, "{line}");
+    }
+    let layers = text.lines().filter(|line| line.ends_with("  runs")).count();
+    assert_eq!(layers + 2, text.lines().count(), "{text}");
+}
+
+#[test]
 fn devices_are_for_ftls_only_and_bad_ones_are_refused() {
     let folder = Folder::new();
     for (args, what) in [

@@ -388,3 +388,31 @@ mod unix {
         }
     }
 }
+
+/// The lines of a run's figures by their first words, for a layer of the study's device.
+#[track_caller]
+fn figures(set: &str) -> Vec<String> {
+    let args = ["run", "ftl-study", "oltp", "--set", "mix.requests=3000", "--set", set];
+    let text = Folder::new().run(&args).text();
+    text.lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_run_prints_merges_map_cache_and_memory_where_there_are_such() {
+    let starts = |lines: &[String], word: &str| lines.iter().any(|line| line.starts_with(word));
+    for (set, memory, [merges, collection, cache]) in [
+        ("ftl.scheme=fast", "93184 bytes of tables, ", [true, false, false]),
+        ("ftl.scheme=page", "1572864 bytes of tables, ", [false, true, false]),
+        ("map.store=cmt", "bytes of tables, 32768 bytes of map cache, ", [false, true, true]),
+    ] {
+        let lines = figures(set);
+        assert_eq!(starts(&lines, "merges  "), merges, "{set}: {lines:#?}");
+        assert_eq!(starts(&lines, "collection  "), collection, "{set}: {lines:#?}");
+        assert_eq!(starts(&lines, "map cache  "), cache, "{set}: {lines:#?}");
+        let line = lines.iter().find(|line| line.starts_with("memory  ")).expect("a line");
+        assert!(line.contains(memory) && line.ends_with(" accesses"), "{line}");
+        let verdict = lines.iter().find(|line| line.starts_with("verdict: ")).expect("a line");
+        assert_eq!(verdict.contains("; garbage collection did not run;"), !merges, "{verdict}");
+        assert_eq!(verdict.contains("; merges ran;"), merges, "{verdict}");
+    }
+}

@@ -5,18 +5,20 @@ mod claims;
 mod object;
 mod study;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use super::study::{Loaded, simulate};
 use crate::args::ReproduceArgs;
 use crate::inputs::wrong;
 use crate::output::{print, remark};
 use anyhow::Result;
-use flashyard_sim::config::{DeviceKeys, Settings};
+use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use indicatif::ParallelProgressIterator;
 use rayon::prelude::*;
-use study::{Mix, Study};
+use study::{Base, Mix, Study};
 
 const FILE: &str = include_str!("../../../../../experiments/energy.toml");
 
@@ -48,6 +50,8 @@ struct Results {
     /// What the generated workloads are like: OLTP and OLAP.
     mixes: [Mix; 2],
     traces: Vec<TraceRead>,
+    /// Files of traces that were not found.
+    missing: Vec<String>,
     /// The device, whatever its layer.
     settings: Settings,
 }
@@ -64,22 +68,21 @@ pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
         return Err(wrong("--twins: only reproduce drs has twins"));
     }
     let study = Study::parse(FILE)?;
-    let (device, keys) = study.device(args, own)?;
-    let results = simulate_all(study, &keys, &device, args)?;
+    let base = study.device(args, own)?;
+    let results = simulate_all(study, &base, args)?;
     let claims = claims::judge(&results);
     if args.json {
-        let object = object::object(&results, &claims, args, &device);
+        let object = object::object(&results, &claims, args, &base.name);
         return print(&serde_json::to_string_pretty(&object)?);
     }
-    print(&tables::text(&results, &claims, args, &device))
+    print(&tables::text(&results, &claims, args, &base.name))
 }
 
-fn simulate_all(
-    study: Study,
-    keys: &DeviceKeys,
-    device: &str,
-    args: &ReproduceArgs,
-) -> Result<Results> {
+fn simulate_all(study: Study, base: &Base, args: &ReproduceArgs) -> Result<Results> {
+    let (read, missing) = match &args.traces {
+        Some(dir) => study.load(base, dir)?,
+        None => (Vec::new(), Vec::new()),
+    };
     let mut loaded: Vec<Loaded> = Vec::new();
     let mut names: Vec<(String, u64)> = Vec::new();
     let mut jobs = Vec::new();
@@ -90,12 +93,12 @@ fn simulate_all(
         let workload = if let Some(place) = known {
             place
         } else {
-            loaded.push(study.generate(device, case, keys)?);
+            loaded.push(study.generate(base, case)?);
             names.push(key);
             loaded.len() - 1
         };
         for ftl in &case.ftls {
-            let settings = study.settings(keys, ftl, &case.initial, &[])?;
+            let settings = study.settings(&base.keys, ftl, &case.initial, &[])?;
             jobs.push(Job { workload, settings });
             rows.push((case.name.clone(), case.initial.clone(), ftl.clone()));
         }
@@ -105,20 +108,18 @@ fn simulate_all(
     let workload = names.iter().position(|known| *known == key).expect("one of the cases");
     let mut windows = Vec::new();
     for (ftl, settings) in study.window_settings() {
-        let settings = study.settings(keys, &ftl, &case.initial, &settings)?;
+        let settings = study.settings(&base.keys, &ftl, &case.initial, &settings)?;
         windows.push(Job { workload, settings });
     }
     let mut traces = Vec::new();
-    if let Some(dir) = &args.traces {
-        for (trace, notes) in study.load(device, dir, keys)? {
-            let name = trace.name.clone();
-            traces.push(TraceRead { name: name.clone(), mix: Mix::of(&trace), notes });
-            loaded.push(trace);
-            for (initial, ftl) in study.trace_runs() {
-                let settings = study.settings(keys, &ftl, &initial, &[])?;
-                jobs.push(Job { workload: loaded.len() - 1, settings });
-                rows.push((name.clone(), initial, ftl));
-            }
+    for (trace, notes) in read {
+        let name = trace.name.clone();
+        traces.push(TraceRead { name: name.clone(), mix: Mix::of(&trace), notes });
+        loaded.push(trace);
+        for (initial, ftl) in study.trace_runs() {
+            let settings = study.settings(&base.keys, &ftl, &initial, &[])?;
+            jobs.push(Job { workload: loaded.len() - 1, settings });
+            rows.push((name.clone(), initial, ftl));
         }
     }
     let reports = run_jobs("energy", &jobs, &loaded, args.check)?;
@@ -138,7 +139,8 @@ fn simulate_all(
         window: window.chunks(study.window.share_percent.len()).map(<[Report]>::to_vec).collect(),
         mixes,
         traces,
-        settings: Settings::new(*keys)?,
+        missing,
+        settings: Settings::new(base.keys)?,
         study,
     })
 }
@@ -178,6 +180,8 @@ struct Parts {
     copy: [u64; 2],
     map: [u64; 2],
     erase: u64,
+    /// What is no operation of the array: controller, DRAM, standby, searches, channel, buffer.
+    other: u64,
 }
 
 impl Parts {
@@ -196,14 +200,22 @@ impl Parts {
         };
         let reads_and_programs = |purposes: &[&str]| [0, 1].map(|kind| of(kind, purposes));
         let post = &flash.phases["post"];
-        Self {
+        let parts = Self {
             total: report.energy_pj.total,
             post: (0..3).map(|kind| each[kind] * post[kinds[kind].1]).sum(),
             host: reads_and_programs(&["host"]),
             copy: reads_and_programs(&["gc", "merge", "wear"]),
             map: reads_and_programs(&["map_fetch", "map_writeback", "map_gc"]),
             erase: flash.array_ops["erases"].values().sum::<u64>() * each[2],
-        }
+            other: 0,
+        };
+        Self { other: parts.total - parts.operations(), ..parts }
+    }
+
+    /// Energy of all operations of the array.
+    fn operations(&self) -> u64 {
+        let pairs = [self.host, self.copy, self.map];
+        pairs.iter().flatten().sum::<u64>() + self.erase
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn object(
         "device": device,
         "seed": study.seed,
         "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),
+        "traces_missing": results.missing,
         "trace_notes": traces.collect::<Map<String, Value>>(),
         "energy": results.rows.iter().map(|row| energy(results, row)).collect::<Vec<_>>(),
         "window": windows(results),
@@ -41,7 +42,7 @@ pub(super) fn object(
 fn energy(results: &Results, row: &Row) -> Value {
     let case = results.study.case.iter().find(|case| case.name == row.case);
     let report = &row.report;
-    let Parts { total, post, host, copy, map, erase } = row.parts();
+    let Parts { total, post, host, copy, map, erase, other } = row.parts();
     let [switch, partial, full, dead] = merges(report);
     json!({
         "case": row.case,
@@ -59,6 +60,7 @@ fn energy(results: &Results, row: &Row) -> Value {
             "map_read": map[0],
             "map_write": map[1],
             "erase": erase,
+            "other": other,
         },
         "erases": erases(report),
         "programs_per_host_page": report.flash.programs_per_host_page,

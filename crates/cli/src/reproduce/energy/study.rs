@@ -21,6 +21,8 @@ pub(super) struct Study {
     pub(super) notes: String,
     pub(super) device: String,
     pub(super) seed: u64,
+    /// Requests of every generated workload, where it is not to be as long as it is.
+    pub(super) requests: Option<u64>,
     pub(super) ftl: Vec<Ftl>,
     pub(super) case: Vec<Case>,
     pub(super) window: Window,
@@ -30,6 +32,19 @@ pub(super) struct Study {
     pub(super) published: Vec<Published>,
     pub(super) erratum: Vec<Erratum>,
 }
+
+/// The device of all runs, before the settings of a layer.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    /// A preset's name or a file.
+    pub(super) name: String,
+    pub(super) keys: DeviceKeys,
+    /// The user's own parts, whose keys the file may set.
+    own: OwnParts,
+}
+
+/// Traces, what was changed in each, and the files that were not found.
+type TracesRead = (Vec<(Loaded, Vec<String>)>, Vec<String>);
 
 /// A translation layer on the study's device.
 #[derive(Clone, Debug, Deserialize)]
@@ -111,11 +126,7 @@ impl Study {
     }
 
     /// The study's device with the settings of the command line.
-    pub(super) fn device(
-        &self,
-        args: &ReproduceArgs,
-        own: OwnParts,
-    ) -> Result<(String, DeviceKeys)> {
+    pub(super) fn device(&self, args: &ReproduceArgs, own: OwnParts) -> Result<Base> {
         let name = args.device.clone().unwrap_or_else(|| self.device.clone());
         let layers = self.ftl.iter();
         let swept = layers.flat_map(|ftl| ftl.settings.iter().chain(&ftl.window).chain(&ftl.drawn));
@@ -131,7 +142,7 @@ impl Study {
         let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
         let inputs = Inputs::load(own, &name, &self.case[0].workload, &set)?;
         inputs.settings()?;
-        Ok((name, inputs.sections.device))
+        Ok(Base { name, keys: inputs.sections.device, own })
     }
 
     /// The device with a layer in an initial state, and further settings.
@@ -177,54 +188,50 @@ impl Study {
         all
     }
 
-    /// A generated workload; `keys` say how large the device is.
-    pub(super) fn generate(&self, device: &str, case: &Case, keys: &DeviceKeys) -> Result<Loaded> {
-        let footprint = format!("mix.footprint_percent={}", case.footprint_percent);
-        let mut inputs =
-            Inputs::load(OwnParts::default(), device, &case.workload, &[("study", footprint)])?;
+    /// A generated workload for the device.
+    pub(super) fn generate(&self, base: &Base, case: &Case) -> Result<Loaded> {
+        let mut set = vec![("study", format!("mix.footprint_percent={}", case.footprint_percent))];
+        set.extend(self.requests.map(|requests| ("study", format!("mix.requests={requests}"))));
+        let mut inputs = Inputs::load(base.own, &base.name, &case.workload, &set)?;
         inputs.set_seed(self.seed);
-        let capacity = Settings::new(*keys)?.capacity_sectors();
+        let capacity = Settings::new(base.keys)?.capacity_sectors();
         let requests = all_of(&mut inputs.open(Some(capacity))?)?;
         Ok(Loaded { name: case.workload.clone(), requests })
     }
 
-    /// The traces of a directory, or of the directories in it, and what was changed in each.
-    pub(super) fn load(
-        &self,
-        device: &str,
-        dir: &Path,
-        keys: &DeviceKeys,
-    ) -> Result<Vec<(Loaded, Vec<String>)>> {
+    /// The traces of a directory, or of the directories in it: those that are there.
+    pub(super) fn load(&self, base: &Base, dir: &Path) -> Result<TracesRead> {
         let mut places = vec![dir.to_path_buf()];
         places.extend(directories(dir)?);
         let place = |trace: &Trace| places.iter().find_map(|dir| find(dir, &trace.file));
-        let missing: Vec<&str> = self
-            .trace
-            .iter()
-            .filter(|trace| place(trace).is_none())
-            .map(|trace| trace.file.as_str())
-            .collect();
-        if !missing.is_empty() {
-            return Err(wrong(&format!(
-                "{}: neither it nor a directory in it has {} (plain, .gz or .zst)",
-                dir.display(),
-                missing.join(", ")
-            )));
-        }
-        let capacity = Settings::new(*keys)?.capacity_sectors();
-        let load = |trace: &Trace| {
-            let mut inputs = Inputs::load(OwnParts::default(), device, DEFAULT_WORKLOAD, &[])?;
+        let capacity = Settings::new(base.keys)?.capacity_sectors();
+        let load = |trace: &Trace, path: String| {
+            let mut inputs = Inputs::load(base.own, &base.name, DEFAULT_WORKLOAD, &[])?;
             let mut problems = Vec::new();
             for setting in self.traces.settings.iter().chain(&trace.settings) {
                 apply_setting("settings", setting, &mut inputs.sections, &mut problems);
             }
             anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
-            inputs.set_trace(place(trace).expect("none is missing"));
+            inputs.set_trace(path);
             let mut source = inputs.open(Some(capacity))?;
             let requests = all_of(&mut source)?;
             Ok((Loaded { name: trace.name.clone(), requests }, source.notes()))
         };
-        self.trace.iter().map(load).collect()
+        let (mut read, mut missing) = (Vec::new(), Vec::new());
+        for trace in &self.trace {
+            match place(trace) {
+                Some(path) => read.push(load(trace, path)?),
+                None => missing.push(trace.file.clone()),
+            }
+        }
+        if read.is_empty() {
+            return Err(wrong(&format!(
+                "{}: neither it nor a directory in it has any of {} (plain, .gz or .zst)",
+                dir.display(),
+                missing.join(", ")
+            )));
+        }
+        Ok((read, missing))
     }
 
     /// The initial state and the layer of each run of a trace.

@@ -20,11 +20,12 @@ pub(super) fn text(
         study.title, study.source, study.notes, study.seed
     );
     text += &match &args.traces {
-        Some(dir) => format!(", and the traces in {}\n", dir.display()),
+        Some(dir) => format!(", and the traces in {}{}\n", dir.display(), missing(results)),
         None => "; with --traces DIR real ones besides\n".to_string(),
     };
-    text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy: those of merges and\n\
-             garbage collection; post: of the total, after the last request\n";
+    text += "\nEnergy by operation (figure 5), J; map: reads and programs of map pages; copy:\n\
+             those of merges and garbage collection; other: all that is no operation of the\n\
+             array; post: of the total, operations after the last request\n";
     for group in groups(&results.rows) {
         text += &format!("\n{}", energy_table(results, group));
     }
@@ -40,6 +41,12 @@ pub(super) fn text(
         let _ = writeln!(text, "  {}: {}. Here: {}.", erratum.text, erratum.problem, erratum.here);
     }
     text
+}
+
+/// The traces that were not found.
+fn missing(results: &Results) -> String {
+    let files = results.missing.join(", ");
+    if files.is_empty() { files } else { format!("; missing there: {files}") }
 }
 
 /// Runs of one case in one initial state, next to each other.
@@ -69,6 +76,7 @@ fn energy_table(results: &Results, rows: &[Row]) -> String {
         "map read",
         "write",
         "erase",
+        "other",
         "erases",
         "WA",
         "mean ms",
@@ -86,9 +94,9 @@ fn energy_table(results: &Results, rows: &[Row]) -> String {
 
 fn energy_row(results: &Results, row: &Row) -> Vec<String> {
     let (report, parts) = (&row.report, Parts::of(&row.report));
-    let Parts { total, post, host, copy, map, erase } = parts;
+    let Parts { total, post, host, copy, map, erase, other } = parts;
     let mut cells = vec![results.study.layer(&row.ftl).title.clone()];
-    let energies = [total, post, host[0], host[1], copy[0], copy[1], map[0], map[1], erase];
+    let energies = [total, post, host[0], host[1], copy[0], copy[1], map[0], map[1], erase, other];
     cells.extend(energies.map(joules));
     cells.push(erases(report).to_string());
     let programs = report.flash.programs_per_host_page;
@@ -152,8 +160,7 @@ fn window_table(results: &Results) -> String {
     }
     let mut table = table::table(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for (place, share) in window.share_percent.iter().enumerate() {
-        let name = if *share > 0.0 { format!("{}", share / 100.0) } else { "Const.".to_string() };
-        let mut cells = vec![name];
+        let mut cells = vec![share_name(*share)];
         for layer in 0..window.ftls.len() {
             let report = &results.window[layer][place];
             cells.push(format!("{:.3}", normalised(results, layer, place)));
@@ -163,6 +170,11 @@ fn window_table(results: &Results) -> String {
         table.add_row(cells);
     }
     table::render(&table)
+}
+
+/// A width of the window, in percent, as the share that the tables name.
+pub(super) fn share_name(share_percent: f64) -> String {
+    if share_percent > 0.0 { format!("{}", share_percent / 100.0) } else { "Const.".to_string() }
 }
 
 /// The mean response at a window over the longest one of the layer.
