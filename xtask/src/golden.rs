@@ -3,7 +3,8 @@
 //! A file holds `cases`, each with `config` (K entries a line, map_ent entries a map page, depth,
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
-//! Times are whole microseconds, except averages, which are rounded to three digits.
+//! Times are whole microseconds, except averages, which are rounded to three digits. A file with
+//! `examples` is one of translation layers (`golden_ftl`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs.
 
@@ -42,8 +43,14 @@ pub(crate) fn run(files: &[String]) -> Result<String> {
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
         let all: Value = serde_json::from_str(&text).with_context(|| file.clone())?;
+        if all.get("examples").is_some() {
+            passed += crate::golden_ftl::run(&all).with_context(|| file.clone())?;
+            continue;
+        }
         let cases = all.get("cases").and_then(Value::as_array);
-        let cases = cases.with_context(|| format!("{file}: there is no list `cases`"))?;
+        let cases = cases.with_context(|| {
+            format!("{file}: there is neither a list `cases` nor one of `examples`")
+        })?;
         for case in cases {
             let name = case["name"].as_str().unwrap_or("?");
             passed += run_case(case).with_context(|| format!("{file}: case {name}"))?;

@@ -7,6 +7,7 @@ mod fuzz;
     reason = "its page lists the keys of JSON files by their bare names"
 )]
 mod golden;
+mod golden_ftl;
 mod instructions;
 mod tidy;
 
