@@ -1,10 +1,10 @@
 //! Worked examples of translation layers for `cargo xtask golden`.
 //!
-//! A file holds `examples` and `oracle_runs`, each with `ftl` (page, dftl, block, bast, fast, last),
-//! `config`, `steps` and what they cost (`expect` or `counts`). Steps: `pre` (every page has been
-//! written once), `W l n` and `R l n` (n pages from page l), `RND seed n pw sq mx` (n requests drawn
-//! from splitmix64), `I` (merge every log block), `G` (one collection), `F` (write dirty map entries
-//! back). Energy and time are those of the operations of Park et al. 2011, Table 1.
+//! A file holds `examples` and `oracle_runs`, each with `ftl` (page, dftl, block, bast, fast,
+//! last), `config`, `steps` and what they cost (`expect` or `counts`). Steps: `pre` (every page has
+//! been written once), `W l n` and `R l n` (n pages from page l), `RND seed n pw sq mx` (n requests
+//! drawn from splitmix64), `I` (merge every log block), `G` (one collection), `F` (write dirty map
+//! entries back). Energy and time are those of the operations of Park et al. 2011, Table 1.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -161,7 +161,7 @@ fn simulate(settings: &Settings, steps: &[&str]) -> Result<Report> {
         let (name, numbers) = step.split_once(' ').unwrap_or((step, ""));
         let numbers = numbers.split_whitespace().map(str::parse);
         let numbers: Vec<u64> =
-            numbers.collect::<Result<_, _>>().with_context(|| format!("{step}"))?;
+            numbers.collect::<Result<_, _>>().with_context(|| (*step).to_string())?;
         let upkeep = match (name, numbers.as_slice()) {
             ("W" | "R", [first, rest @ ..]) => {
                 let count = rest.first().copied().unwrap_or(1);
