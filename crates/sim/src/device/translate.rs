@@ -94,8 +94,7 @@ impl Device {
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        let waits_at_end = plan.waits[..plan.wait_count].iter().any(|wait| wait.0 == plan.count);
-        if waits_at_end || (plan.count == 0 && trims && self.layered.is_some()) {
+        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.layered.is_some())) {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
