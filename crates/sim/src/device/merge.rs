@@ -2,7 +2,7 @@
 //! change.
 
 use super::Device;
-use super::state::Stage;
+use super::state::{Set, Stage};
 use crate::ftl::layer::TranslationLayer;
 use crate::ftl::page_map::Owner;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
@@ -19,21 +19,15 @@ impl Device {
     pub(super) fn prepare(&mut self, set: u32, plane: PlaneId) {
         let layered = self.layered.as_ref().expect("only layers have chunks");
         let step = layered.front(plane);
-        let (stage, program_order) = if step.erases() {
-            (layered.erase, false)
-        } else {
-            (
-                layered.read,
-                self.settings.keys.nand.program_order != crate::config::ProgramOrder::Any,
-            )
-        };
+        let (read, erase, ordered) = (layered.read, layered.erase, layered.ordered);
         let state = &mut self.sets[set as usize];
-        state.stages[0].0 = stage;
         if step.erases() {
             let block = step.block();
+            state.stages[0].0 = erase;
             state.ppn = Some(self.settings.geometry.unit_of(block, 0));
             return self.wait_until_empty(set, block);
         }
+        state.stages[0].0 = read;
         state.lpn = step.lpn();
         state.source = Some(step.from());
         let mut waits = false;
@@ -43,7 +37,7 @@ impl Device {
             self.wait_for_change(set, writer);
             waits = true;
         }
-        if program_order {
+        if ordered {
             waits |= self.wait_for_programs(set, self.settings.geometry.block_of(step.to()), false);
         }
         if waits {
@@ -54,20 +48,7 @@ impl Device {
     /// The write planned before a chunk that is going to program a page.
     fn program_under_way(&self, chunk: u32, lpn: Lpn, page: Ppn) -> Option<u32> {
         let number = self.graph.node(chunk).number;
-        let mut at = self.lpn_index[self.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at as usize];
-            if state.lpn == lpn
-                && state.changes
-                && state.source == Some(page)
-                && self.graph.node(at).number < number
-                && self.graph.node(at).stage <= self.commit_stage(at)
-            {
-                return Some(at);
-            }
-            at = state.next_of_lpn;
-        }
-        None
+        self.uncommitted(lpn, 0..number, |change| change.source == Some(page))
     }
 
     /// The current stage of a chunk starts only when a change has been committed.
@@ -98,12 +79,23 @@ impl Device {
 
     /// A change of a page with one of these numbers that has not been committed.
     fn change_under_way(&self, lpn: Lpn, numbers: Range<u64>) -> Option<u32> {
+        self.uncommitted(lpn, numbers, |_| true)
+    }
+
+    /// The same, among those that are `wanted`.
+    fn uncommitted(
+        &self,
+        lpn: Lpn,
+        numbers: Range<u64>,
+        wanted: impl Fn(&Set) -> bool,
+    ) -> Option<u32> {
         let mut at = self.lpn_index[self.bucket_of(lpn)];
         while at != NIL {
             let state = &self.sets[at as usize];
             let node = self.graph.node(at);
             if state.lpn == lpn
                 && state.changes
+                && wanted(state)
                 && numbers.contains(&node.number)
                 && node.stage <= self.commit_stage(at)
             {

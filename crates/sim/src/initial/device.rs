@@ -313,7 +313,7 @@ fn frontier(generation: u32) -> Frontier {
 }
 
 /// A share in parts per million of a number.
-fn share(count: u32, ppm: u64) -> u32 {
+pub(super) fn share(count: u32, ppm: u64) -> u32 {
     let share = u128::from(count) * u128::from(ppm) / 1_000_000;
     u32::try_from(share.min(u128::from(count))).expect("at most the number")
 }

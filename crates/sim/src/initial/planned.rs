@@ -1,6 +1,7 @@
 //! The initial states of devices whose pages are chosen by translation layers: writes that the
 //! layers plan, done without timing.
 
+use super::device::share;
 use super::place::walk;
 use super::random::Random;
 use crate::config::{InitialState, Settings};
@@ -39,10 +40,4 @@ fn age(settings: &Settings, filled: u32, write: &mut dyn FnMut(Lpn)) {
         let lpn = if is_hot { random.below(hot) } else { hot + random.below(filled - hot) };
         write(Lpn::new(lpn));
     }
-}
-
-/// A share in parts per million of a number.
-fn share(count: u32, ppm: u64) -> u32 {
-    let share = u128::from(count) * u128::from(ppm) / 1_000_000;
-    u32::try_from(share.min(u128::from(count))).expect("at most the number")
 }

@@ -7,8 +7,7 @@
 
 use super::engine::Engine;
 use super::{Scheme, spare};
-use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
-use flashyard_core::command::Purpose;
+use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use flashyard_core::key::Kind;
 
 flashyard_core::keys! {
@@ -87,23 +86,5 @@ impl TranslationLayer for Block {
         }
     }
 
-    fn trim(&mut self, lpn: u32) {
-        self.engine.forget(lpn);
-    }
-
-    fn place(&self, lpn: u32) -> Option<u32> {
-        self.engine.place(lpn)
-    }
-
-    fn counts(&self) -> MergeCounts {
-        self.engine.counts
-    }
-
-    fn fill(&mut self, pages: u32) {
-        self.engine.fill(pages);
-    }
-
-    fn purpose(&self) -> Purpose {
-        Purpose::Merge
-    }
+    by_engine!();
 }

@@ -6,8 +6,7 @@
 
 use super::engine::Engine;
 use super::{Scheme, check_log, log_blocks};
-use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
-use flashyard_core::command::Purpose;
+use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 use std::collections::VecDeque;
@@ -165,23 +164,5 @@ impl TranslationLayer for Fast {
         work
     }
 
-    fn trim(&mut self, lpn: u32) {
-        self.engine.forget(lpn);
-    }
-
-    fn place(&self, lpn: u32) -> Option<u32> {
-        self.engine.place(lpn)
-    }
-
-    fn counts(&self) -> MergeCounts {
-        self.engine.counts
-    }
-
-    fn fill(&mut self, pages: u32) {
-        self.engine.fill(pages);
-    }
-
-    fn purpose(&self) -> Purpose {
-        Purpose::Merge
-    }
+    by_engine!();
 }

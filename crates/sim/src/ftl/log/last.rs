@@ -10,8 +10,7 @@ use super::engine::Engine;
 use super::last_shared::{COLD, HOT, Shared};
 use super::list::BlockList;
 use super::{NONE, Scheme, check_log, log_blocks};
-use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
-use flashyard_core::command::Purpose;
+use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -290,23 +289,5 @@ impl TranslationLayer for Last {
         kind.is_some()
     }
 
-    fn trim(&mut self, lpn: u32) {
-        self.engine.forget(lpn);
-    }
-
-    fn place(&self, lpn: u32) -> Option<u32> {
-        self.engine.place(lpn)
-    }
-
-    fn counts(&self) -> MergeCounts {
-        self.engine.counts
-    }
-
-    fn fill(&mut self, pages: u32) {
-        self.engine.fill(pages);
-    }
-
-    fn purpose(&self) -> Purpose {
-        Purpose::Merge
-    }
+    by_engine!();
 }

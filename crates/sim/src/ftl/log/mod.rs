@@ -3,6 +3,31 @@
 //!
 //! To add a scheme, write a file beside these and name it in the `registry!` below.
 
+/// What every layer with an `engine` leaves to it.
+macro_rules! by_engine {
+    () => {
+        fn trim(&mut self, lpn: u32) {
+            self.engine.forget(lpn);
+        }
+
+        fn place(&self, lpn: u32) -> Option<u32> {
+            self.engine.place(lpn)
+        }
+
+        fn counts(&self) -> $crate::ftl::layer::MergeCounts {
+            self.engine.counts
+        }
+
+        fn fill(&mut self, pages: u32) {
+            self.engine.fill(pages);
+        }
+
+        fn purpose(&self) -> flashyard_core::command::Purpose {
+            flashyard_core::command::Purpose::Merge
+        }
+    };
+}
+
 mod engine;
 mod last_shared;
 mod list;
