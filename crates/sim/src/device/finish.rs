@@ -136,6 +136,7 @@ impl Device {
             command: self.command_name(set),
             op: stage.op(),
             purpose: stage.purpose(state.copies_map, state.levels),
+            lpn: stage.is_data().then_some(state.lpn.get()),
             die,
             ppn: state.ppn.map(flashyard_core::units::Ppn::get),
             queue: self.queue_name(set),
