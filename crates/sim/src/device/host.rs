@@ -252,6 +252,7 @@ impl Device {
                 Timer::Enter(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
+                Timer::Quiet => self.quiet_over(),
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
             }

@@ -14,6 +14,8 @@ pub(super) enum Timer {
     Answer(u32),
     /// A unit has been put into the write buffer or got from there.
     Buffer(u32),
+    /// The device may have been idle for as long as the write buffer waits.
+    Quiet,
     /// A victim of this plane has been found.
     Search(PlaneId),
     /// The search of a translation layer is over.
