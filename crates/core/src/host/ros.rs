@@ -1,6 +1,6 @@
-//! Read-while-write out of order (ROS): the order of `ris`, but the flush that the oldest write
-//! needs may begin beside a put in another bank, and while a put of the host runs and no get does,
-//! gets that end before it hide behind it:
+//! Read-while-write out of order (ROS): the order of `ris`, but the oldest request may begin the flush
+//! that it needs, or a read that the buffer does not serve, beside a put; and while a put of the host
+//! runs and no get does, gets that end before it hide behind it:
 //!
 //! 1. hoisted reads: a page that any queued request reads and the buffer holds;
 //! 2. else early flushes: where the queued writes need more lines than are free or being flushed,
@@ -16,7 +16,7 @@
 //! A pick looks at each page of the queue; lines needed are only counted until they are too many.
 
 use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
-use super::ris::serve_beside;
+use super::ris::{Beside, serve_beside};
 use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
@@ -85,7 +85,7 @@ impl HostPolicy for RosKeys {
         if is_quiet(view) {
             return serve_alone(view);
         }
-        let answer = serve_beside(view, true);
+        let answer = serve_beside(view, Beside { flushes: true, misses: true });
         if answer != HostAnswer::Wait || !view.has_buffer() {
             return answer;
         }
@@ -284,7 +284,7 @@ mod tests {
     fn an_early_flush_passes_over_lines_that_do_not_fit() {
         let lines = Fake::default().line(3, 0, true).line(4, 1, true).line(5, 1, true);
         let mut view = lines.line(7, 1, true).line(1, 0, true).busy_dies(&[5]);
-        view = view.write(1, 1).read(9, 1).write(6, 1).write(4, 1);
+        view = view.write(1, 1).write(1, 1).write(6, 1).write(4, 1);
         view.obey(HostAnswer::StartPage { place: 0, page: 0 });
         let ros = RosKeys::default();
         assert_eq!(ros.pick(&view), HostAnswer::Flush(3));
