@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod drain;
 mod energy;
 mod error;
 mod explain;
@@ -25,8 +26,10 @@ mod gather;
 mod host;
 mod issue;
 mod layered;
+mod link;
 mod memory;
 mod merge;
+mod pages;
 mod phase;
 mod power;
 mod remap;
@@ -37,6 +40,7 @@ mod timers;
 mod translate;
 mod upkeep;
 mod usage;
+mod view;
 
 use crate::check::Checker;
 use crate::config::{Acknowledge, InitialState, Settings};
@@ -48,7 +52,7 @@ use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
-use crate::policy::Policy;
+use crate::policy::{HostRule, Policy};
 use channel::Channel;
 use collect::{Idle, Job};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
@@ -56,7 +60,6 @@ use flashyard_core::agenda::{Agenda, Slot};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry};
-use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -121,7 +124,7 @@ struct Plane {
 pub struct Device {
     settings: Settings,
     policy: Policy,
-    host_policy: AnyHostPolicy,
+    host_policy: HostRule,
     observers: Vec<Box<dyn Observer>>,
     checker: Option<Box<Checker>>,
     now: Time,
@@ -167,8 +170,19 @@ pub struct Device {
     works: Vec<Tally>,
     free_pending: u32,
     waiting_requests: VecDeque<u32>,
-    /// The request that is being translated.
+    /// The request that is being translated, and whether the dispatcher still works on it.
     translating: Option<u32>,
+    dispatching: bool,
+    /// Requests that were started and are not answered; which ones, where the host policy may
+    /// leave the order.
+    started: u64,
+    started_requests: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number.
+    started_ahead: Vec<(u32, u32)>,
+    /// Page accesses that are not over.
+    pages_under_way: u32,
+    /// The request that was last picked while it had to wait for one under way.
+    held_back: u32,
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
@@ -240,6 +254,7 @@ impl Device {
             Some(layered) => layered.make_initial(settings, &mut device.map),
             None => device.made = initial::device::make(settings, &mut device.map),
         }
+        device.fill_buffer();
         device
     }
 
@@ -252,7 +267,7 @@ impl Device {
         Self {
             settings: *settings,
             policy,
-            host_policy: keys.host_policies.policy(keys.host.policy),
+            host_policy: HostRule::of(keys),
             observers: Vec::new(),
             checker: None,
             now: Time::ZERO,
@@ -284,6 +299,12 @@ impl Device {
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
             translating: None,
+            dispatching: false,
+            started: 0,
+            started_requests: Vec::new(),
+            started_ahead: Vec::new(),
+            pages_under_way: 0,
+            held_back: NIL,
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],
@@ -329,8 +350,8 @@ impl Device {
             if let Some(layered) = &self.layered {
                 checker.adopt_pages(&layered.written);
             }
-            checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
+        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         checker.adopt_bad_blocks(&self.map);
         self.checker = Some(checker);
     }
@@ -374,6 +395,8 @@ impl Device {
             first,
             pages,
             translated: 0,
+            next_page: 0,
+            page: 0,
             unfinished: 0,
             charges: 0,
             answered: None,
@@ -495,7 +518,7 @@ impl Device {
     /// The nominal duration of a command: array and channel, without waiting, on a page of the
     /// first type, one unit of a read.
     fn span_of(&self, stage: Stage) -> Span {
-        if matches!(stage, Stage::Barrier | Stage::Buffer) {
+        if matches!(stage, Stage::Barrier | Stage::Buffer | Stage::Link) {
             return Span::ZERO;
         }
         let data = match stage {
@@ -582,6 +605,12 @@ impl Die {
             since: Time::ZERO,
             busy: [0; explain::DIE_ACCOUNTS],
         }
+    }
+
+    /// Whether it does nothing and nothing waits for it.
+    fn is_idle(&self) -> bool {
+        let works = self.array.is_some() || self.output.is_some() || self.pausing;
+        !works && self.host.is_empty() && self.gc.is_empty()
     }
 
     /// Commands of reads that were put into `host` since it was empty.
