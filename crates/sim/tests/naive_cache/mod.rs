@@ -14,24 +14,10 @@
 //! literal as it can be: linear scans over plain vectors.
 #![expect(unreachable_pub, reason = "a plain interface, whichever test includes the module")]
 
-use std::collections::VecDeque;
+mod rules;
 
-/// How the dispatcher picks among the queued requests.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Policy {
-    /// The oldest.
-    Fifo,
-    /// The oldest whose chips are all idle, else the oldest.
-    Idle,
-    /// The oldest whose chips are all idle, else none.
-    StrictIdle,
-    /// Least (class, arrival) among those that no earlier conflicting request holds back.
-    Ready,
-    /// The published pass over the queue in order of arrival, which adds 1 to a predecessor's.
-    OnePass,
-    /// The same pass over the queue in order of slots.
-    OnePassBySlot,
-}
+pub use rules::{Policy, Req, one_pass};
+use std::collections::VecDeque;
 
 /// The device and its state before the first request; `initial`: the dirty lines, least recent
 /// first. `duplex`: one link each way, else one for both. `at_once`: a line is flushed as soon
@@ -55,26 +41,6 @@ pub struct Params {
     pub policy: Policy,
 }
 
-/// One request: arrival, first page, pages.
-#[derive(Clone, Copy, Debug)]
-pub struct Req {
-    pub at_ns: u64,
-    pub first: u64,
-    pub pages: u64,
-    pub read: bool,
-}
-
-impl Req {
-    fn list(&self) -> std::ops::Range<u64> {
-        self.first..self.first + self.pages
-    }
-
-    /// Whether the order of the two matters: they share a page and one of them writes.
-    fn conflicts(&self, other: &Self) -> bool {
-        !(self.read && other.read) && self.list().any(|page| other.list().contains(&page))
-    }
-}
-
 /// What came of a run. Hazards: picks ahead of an earlier conflicting request that was queued,
 /// and that was out.
 #[derive(Default, Debug, PartialEq, Eq)]
@@ -84,20 +50,6 @@ pub struct Outcome {
     pub evictions: Vec<u64>,
     pub queued_hazards: usize,
     pub flying_hazards: usize,
-}
-
-/// The published rule: `queue` holds (arrival number, request, class) in the array's order; the
-/// place of the least value, ties to the earlier arrival.
-pub fn one_pass(queue: &[(usize, Req, u64)]) -> Option<usize> {
-    let mut values: Vec<u64> = queue.iter().map(|entry| entry.2).collect();
-    for (i, later) in queue.iter().enumerate() {
-        for (j, earlier) in queue.iter().enumerate() {
-            if earlier.0 < later.0 && earlier.1.conflicts(&later.1) {
-                values[i] = values[j] + 1;
-            }
-        }
-    }
-    (0..queue.len()).min_by_key(|&i| (values[i], queue[i].0))
 }
 
 /// A page access: request and page.
@@ -118,7 +70,7 @@ enum End {
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Read(Access),
-    Flush(u64, Option<Access>),
+    Flush(Option<Access>),
 }
 
 /// A server of one job at a time, first come first served.
@@ -225,45 +177,42 @@ impl Device<'_> {
         self.lines.retain(|line| line.0 != page);
         self.flushing += 1;
         self.out.evictions.push(page);
-        self.on_chip(page, Job::Flush(page, access));
+        self.on_chip(page, Job::Flush(access));
     }
 
     fn on_chip(&mut self, page: u64, job: Job) {
         let chip = self.chip_of(page);
         self.chips[chip].queue.push_back(job);
-        self.run_chip(chip);
-    }
-
-    fn run_chip(&mut self, chip: usize) {
-        match self.chips[chip].next() {
-            Some(Job::Read(_)) => self.after(self.params.read_ns, End::ArrayRead(chip)),
-            Some(Job::Flush(..)) => self.over_channel(chip),
-            None => {}
-        }
-    }
-
-    fn over_channel(&mut self, chip: usize) {
-        let channel = chip / self.params.ways;
-        self.channels[channel].queue.push_back(chip);
-        self.run_channel(channel);
-    }
-
-    fn run_channel(&mut self, channel: usize) {
-        if self.channels[channel].next().is_some() {
-            self.after(self.params.channel_ns, End::Channel(channel));
-        }
     }
 
     fn over_link(&mut self, access: Access) {
         let link = usize::from(self.params.duplex && self.trace[access.0].read);
         self.links[link].queue.push_back(access);
-        self.run_link(link);
     }
 
-    fn run_link(&mut self, link: usize) {
-        if self.links[link].next().is_some() {
-            self.after(self.params.link_ns, End::Link(link));
+    /// Whatever is free takes the next of its queue: chips, then channels, then links.
+    fn begin_all(&mut self) {
+        for chip in 0..self.chips.len() {
+            match self.chips[chip].next() {
+                Some(Job::Read(_)) => self.after(self.params.read_ns, End::ArrayRead(chip)),
+                Some(Job::Flush(_)) => self.over_channel(chip),
+                None => {}
+            }
         }
+        for channel in 0..self.channels.len() {
+            if self.channels[channel].next().is_some() {
+                self.after(self.params.channel_ns, End::Channel(channel));
+            }
+        }
+        for link in 0..self.links.len() {
+            if self.links[link].next().is_some() {
+                self.after(self.params.link_ns, End::Link(link));
+            }
+        }
+    }
+
+    fn over_channel(&mut self, chip: usize) {
+        self.channels[chip / self.params.ways].queue.push_back(chip);
     }
 
     fn page_done(&mut self, request: usize) {
@@ -271,9 +220,8 @@ impl Device<'_> {
         if self.pages_left[request] == 0 {
             self.out.done_ns[request] = self.now;
             self.flying.retain(|&other| other != request);
-            self.slots.iter_mut().filter(|slot| **slot == Some(request)).for_each(|slot| {
-                *slot = None;
-            });
+            let slot = self.slots.iter().position(|slot| *slot == Some(request)).unwrap();
+            self.slots[slot] = None;
         }
     }
 
@@ -299,30 +247,23 @@ impl Device<'_> {
             End::ArrayRead(chip) => self.over_channel(chip),
             End::Channel(channel) => {
                 let chip = self.channels[channel].now.take().unwrap();
-                self.run_channel(channel);
                 if let Some(Job::Read(access)) = self.chips[chip].now {
                     self.chips[chip].now = None;
-                    self.run_chip(chip);
                     self.over_link(access);
                 } else {
                     self.after(self.params.program_ns, End::Program(chip));
                 }
             }
             End::Program(chip) => {
-                if let Some(Job::Flush(_, Some(access))) = self.chips[chip].now {
-                    self.flushing -= 1;
+                self.flushing -= 1;
+                if let Some(Job::Flush(Some(access))) = self.chips[chip].now.take() {
                     self.take(access.1);
                     self.over_link(access);
-                } else {
-                    self.flushing -= 1;
                 }
-                self.chips[chip].now = None;
-                self.run_chip(chip);
                 self.lines_for_all();
             }
             End::Link(link) => {
                 let access = self.links[link].now.take().unwrap();
-                self.run_link(link);
                 if self.trace[access.0].read {
                     self.page_done(access.0);
                 } else {
@@ -399,6 +340,7 @@ impl Device<'_> {
             self.flying.push(request);
             if self.params.dispatch_ns == 0 {
                 self.start(request);
+                self.begin_all();
             } else {
                 self.dispatching = true;
                 self.after(self.params.dispatch_ns, End::Dispatch(request));
@@ -432,6 +374,7 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
         while let Some(place) = device.ends.iter().position(|end| end.0 == device.now) {
             let (_, end) = device.ends.remove(place);
             device.ended(end);
+            device.begin_all();
         }
         let free = device.slots.iter().position(Option::is_none);
         if let Some(slot) = free.filter(|_| next < trace.len() && trace[next].at_ns <= device.now) {
