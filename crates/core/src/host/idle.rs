@@ -39,7 +39,7 @@ crate::keys! {
 }
 
 impl HostPolicy for IdleKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting());
         let is_idle = |&place: &usize| {
             if self.ignores_buffer { view.all_dies_idle(place) } else { view.dies_idle(place) }
