@@ -135,9 +135,10 @@ mod tests {
     fn nothing_overlaps_an_access_of_flash() {
         let view = Fake::default().line(3, 0, true).elsewhere(9);
         let ris = RisKeys { overlap_flushes: true };
+        let ros = RosKeys { pairing: true, ..RosKeys::default() };
         for busy in [view.clone().read(3, 1), view.clone().write(3, 1), view.write(6, 1)] {
             assert_eq!(ris.pick(&busy), HostAnswer::Wait);
-            assert_eq!(RosKeys { pairing: true, ..RosKeys::default() }.pick(&busy), HostAnswer::Wait);
+            assert_eq!(ros.pick(&busy), HostAnswer::Wait);
         }
     }
 

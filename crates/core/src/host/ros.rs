@@ -70,7 +70,8 @@ crate::keys! {
             kind: Kind::Bool, source: "assumed: the study of ROS is silent", flip: "true",
             with: WITH,
         },
-        /// Early flushes keep this many lines free or being flushed; 0: as many as queued writes need.
+        /// Early flushes keep this many lines free or being flushed; 0 for as many as queued writes
+        /// need.
         watermark_lines: u64 = 0 => {
             kind: Kind::count("lines", 0, 1 << 32),
             source: "assumed: the study of ROS flushes before a line is requested",
