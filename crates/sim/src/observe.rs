@@ -61,7 +61,7 @@ pub struct CommandDone {
     pub rekeys: u32,
 }
 
-/// An access to the buffer that is over.
+/// An access to the buffer, told when it has a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferAccess {
     /// The request that asked for it, by order of arrival from 0; none for a flush.
@@ -70,10 +70,8 @@ pub struct BufferAccess {
     pub page: u32,
     /// The unit.
     pub lpn: u32,
-    /// The line that holds it, and its bank.
-    pub line: u32,
-    /// See `line`.
-    pub bank: u32,
+    /// The bank of its line; none where its line has gone.
+    pub bank: Option<u32>,
     /// Whether it was put, not got.
     pub put: bool,
     /// From when on it had the port.
@@ -113,7 +111,7 @@ pub trait Observer {
     fn queued(&mut self, _event: &Queued) {}
     /// A command is over.
     fn command_done(&mut self, _event: &CommandDone) {}
-    /// An access to the buffer is over.
+    /// An access to the buffer has got its time on a port.
     fn buffer_access(&mut self, _event: &BufferAccess) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}

@@ -177,9 +177,13 @@ impl Device {
                 self.commit_write(set);
             }
             Stage::Read => {
+                let (request, page) = (state.request, state.page);
+                if self.settings.keys.buffer.read_allocate {
+                    self.allocate_read(set);
+                }
                 if let Some(checker) = &mut self.checker {
-                    let order = self.pending[state.request as usize].order;
-                    checker.read_over(order, state.page);
+                    let order = self.pending[request as usize].order;
+                    checker.read_over(order, page);
                 }
             }
             Stage::CopyProgram | Stage::Erase if self.layered.is_none() => {

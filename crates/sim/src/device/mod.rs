@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod drain;
 mod energy;
 mod error;
 mod explain;
@@ -253,6 +254,7 @@ impl Device {
             Some(layered) => layered.make_initial(settings, &mut device.map),
             None => device.made = initial::device::make(settings, &mut device.map),
         }
+        device.fill_buffer();
         device
     }
 
@@ -348,8 +350,8 @@ impl Device {
             if let Some(layered) = &self.layered {
                 checker.adopt_pages(&layered.written);
             }
-            checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
+        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         checker.adopt_bad_blocks(&self.map);
         self.checker = Some(checker);
     }
