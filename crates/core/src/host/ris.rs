@@ -98,6 +98,7 @@ fn flush_beside(view: &(impl HostView + ?Sized)) -> HostAnswer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ros::RosKeys;
     use super::super::tests::fake::Fake;
     use super::super::tests::{assert_figure, random_machines};
     use super::*;
@@ -139,5 +140,29 @@ mod tests {
             machine.run(&RisKeys { overlap_flushes });
             assert_eq!((machine.now, machine.names()[1]), (total, victim));
         }
+    }
+
+    #[test]
+    fn nothing_overlaps_an_access_of_flash() {
+        let view = Fake::default().line(3, 0, true).elsewhere(9);
+        let ris = RisKeys { overlap_flushes: true };
+        let ros = RosKeys { pairing: true, ..RosKeys::default() };
+        for busy in [view.clone().read(3, 1), view.clone().write(3, 1), view.write(6, 1)] {
+            assert_eq!(ris.pick(&busy), HostAnswer::Wait);
+            assert_eq!(ros.pick(&busy), HostAnswer::Wait);
+        }
+    }
+
+    /// While 3 is programmed, a read of 4 waits here, and does not in `ros`.
+    #[test]
+    fn nothing_overlaps_a_flush() {
+        let mut view = Fake::default().line(3, 0, true).line(4, 1, true);
+        view.obey(HostAnswer::Flush(0));
+        view.now = view.get;
+        view.complete();
+        let view = view.read(4, 1);
+        assert_eq!(RisKeys { overlap_flushes: true }.pick(&view), HostAnswer::Wait);
+        let start = HostAnswer::StartPage { place: 0, page: 0 };
+        assert_eq!(RosKeys::default().pick(&view), start);
     }
 }
