@@ -304,6 +304,11 @@ impl Lines {
         some(self.groups[group as usize].first)
     }
 
+    /// The dirty line of the same group that was used next after this one.
+    pub fn next_of_group(&self, line: u32) -> Option<u32> {
+        some(self.slab[line as usize].links[GROUP].next)
+    }
+
     /// The least recently used dirty line.
     pub fn oldest(&self) -> Option<u32> {
         some(self.dirty.first)

@@ -6,6 +6,17 @@
 //! contents of a line as of its start and, in the order of changes, the number of the write that
 //! they came from, so every rule for changes holds for it. Flushes of a group of lines begin
 //! together, so that their programs fill a program unit.
+//!
+//! Before a cached map a flush looks its unit up when it begins, as a write does that is on flash
+//! when it is answered; what the buffer alone serves looks nothing up. No set waits for another in
+//! a circle: map commands come first in a set and wait for map commands of earlier sets only, so
+//! those always end; a put waits for puts of earlier sets, and for a line, that is for programs of
+//! sets that have been put, which wait for map commands, reads of old contents and programs of
+//! such sets before them. What is left are slots: a write that waits for a line holds one, and map
+//! commands of a request's other sets may wait for it. So a flush never waits for a set without a
+//! slot, and where it does not begin for that, or for want of a line of the map cache, those sets
+//! get one beyond the depth ([`Device::give_slots`]). What a stalled flush misses then ends by
+//! itself; whenever anything ends requests are admitted, and a stalled flusher goes first.
 
 use super::Device;
 use super::explain::Track;
@@ -40,8 +51,20 @@ pub(super) struct Staging {
     high: u32,
     low: u32,
     pub(super) draining: bool,
-    /// Flushes that begin together; empty between uses.
+    /// Whether a flush could not begin because of the map cache since the flusher last tried.
+    pub(super) stalled: bool,
+    /// Flushes that begin together, and map commands that they wait for; empty between uses.
     together: Vec<u32>,
+    map_waits: Vec<(u32, Wait)>,
+}
+
+/// Where a read finds what the buffer has of its unit.
+enum Found {
+    /// A write is about to put it.
+    Write(u32),
+    /// A line, which may hold all that is wanted.
+    Line(u32, bool),
+    Nothing,
 }
 
 impl Staging {
@@ -69,7 +92,9 @@ impl Staging {
             high,
             low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
             draining: false,
+            stalled: false,
             together: Vec::new(),
+            map_waits: Vec::new(),
         }))
     }
 
@@ -93,6 +118,12 @@ impl Device {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
+        if self.cache.is_some()
+            && let Some(write) = self.latest_unput(lpn)
+        {
+            // It may have map commands to do first.
+            plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
+        }
         plan.push(Stage::Buffer, self.plane_of_lpn(lpn));
         let request = self.pending[handle as usize].request;
         if self.is_durable(request.flags) {
@@ -108,35 +139,69 @@ impl Device {
         self.settings.keys.buffer.acknowledge == Acknowledge::Program || flags.has(Flags::FUA)
     }
 
+    /// Whether a page access needs its map entry before it can be translated: not where the buffer
+    /// alone serves it, whose flush looks it up.
+    pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
+        self.cache.is_some()
+            && (self.buffer.is_none()
+                || match op {
+                    RequestOp::Read => {
+                        matches!(
+                            self.find_read(handle, lpn),
+                            Found::Line(_, false) | Found::Nothing
+                        )
+                    }
+                    RequestOp::Write => {
+                        self.is_durable(self.pending[handle as usize].request.flags)
+                    }
+                    RequestOp::Trim | RequestOp::Flush => true,
+                })
+    }
+
+    /// What the buffer has for a read, or is about to get.
+    fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
+        let held = self.staging().lines.find(lpn);
+        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
+        let earlier = self.live_change_of(lpn, u64::MAX);
+        if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
+            if self.is_unput(change) && !self.sets[change as usize].superseded {
+                return Found::Write(change);
+            }
+            if self.sets[change as usize].trims {
+                return Found::Nothing;
+            }
+        }
+        let Some(line) = held else { return Found::Nothing };
+        let request = self.pending[handle as usize].request;
+        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
+        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
+        Found::Line(line, enough)
+    }
+
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
         let plane = self.plane_of_lpn(lpn);
         let access =
             (self.pending[handle as usize].order, self.pending[handle as usize].translated);
-        let held = self.staging().lines.find(lpn);
-        let earlier = self
-            .live_change_of(lpn, u64::MAX)
-            .filter(|&write| self.is_unput(write) && !self.sets[write as usize].superseded);
-        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        if let Some(write) = earlier.filter(|_| held.is_none() || ordered) {
-            let version = self.graph.node(write).number;
-            plan.wait(write, 0, EdgeKind::Order);
-            plan.push(Stage::Buffer, plane);
-            self.totals.buffer.read_hits += 1;
-            if let Some(checker) = &mut self.checker {
-                checker.buffer_read(access, lpn, version, false);
+        let (line, enough) = match self.find_read(handle, lpn) {
+            Found::Write(write) => {
+                let version = self.graph.node(write).number;
+                plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
+                plan.push(Stage::Buffer, plane);
+                self.totals.buffer.read_hits += 1;
+                if let Some(checker) = &mut self.checker {
+                    checker.buffer_read(access, lpn, version, false);
+                }
+                return;
             }
-            return;
-        }
-        let Some(line) = held else {
-            self.totals.buffer.read_misses += 1;
-            return self.plan_read(plan, lpn);
+            Found::Nothing => {
+                self.totals.buffer.read_misses += 1;
+                return self.plan_read(plan, lpn);
+            }
+            Found::Line(line, enough) => (line, enough),
         };
-        let request = self.pending[handle as usize].request;
-        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
-        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
-        let version = found.version;
+        let version = self.staging().lines.line(line).version;
         if self.staging().keys.recency == Recency::ReadsAndWrites {
             self.staging_mut().lines.touch(line);
         }
@@ -156,8 +221,44 @@ impl Device {
 
     /// Whether a set is a write that is not in the buffer yet.
     fn is_unput(&self, set: u32) -> bool {
-        let state = &self.sets[set as usize];
-        self.graph.node(set).stage == 0 && state.stages[0].0 == Stage::Buffer && !state.trims
+        let (state, node) = (&self.sets[set as usize], self.graph.node(set));
+        let left = &state.stages[node.stage as usize..node.stages as usize];
+        state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
+    }
+
+    /// The latest write of a unit that is not in the buffer yet.
+    fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
+        let mut change = self.live_change_of(lpn, u64::MAX);
+        while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
+            change = self.live_change_of(lpn, self.graph.node(set).number);
+        }
+        change
+    }
+
+    /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
+    /// would wait for a set without a slot.
+    fn flush_stalls(&mut self, lpn: Lpn) -> bool {
+        let stalls = self.map_stalls(lpn, |set| self.waits_for_slot(set));
+        if stalls {
+            self.staging_mut().stalled = true;
+        }
+        stalls
+    }
+
+    /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
+    /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
+    fn waits_for_slot(&self, set: u32) -> bool {
+        let mut at = set;
+        loop {
+            let state = &self.sets[at as usize];
+            if state.request != NIL {
+                return state.mode == Mode::Slotless && !state.slotted;
+            }
+            match self.graph.first_wait(at) {
+                Some(wait) if state.mode == Mode::Waiting => at = wait.source,
+                _ => return false,
+            }
+        }
     }
 
     /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
@@ -279,13 +380,19 @@ impl Device {
     }
 
     /// Begins to flush the `count` least recently used dirty units of a group, behind the write
-    /// `first` and on its plane, if there is one.
-    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) {
+    /// `first` and on its plane, if there is one. Those whose map entries cannot be had now stay
+    /// dirty. Returns whether any flush began.
+    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) -> bool {
         let mut together = std::mem::take(&mut self.staging_mut().together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
+        let mut next = self.staging().lines.oldest_of(group);
         for _ in 0..count {
-            let Some(line) = self.staging().lines.oldest_of(group) else { break };
+            let Some(line) = next else { break };
+            next = self.staging().lines.next_of_group(line);
+            if self.flush_stalls(self.staging().lines.line(line).lpn) {
+                continue;
+            }
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
             if self.settings.keys.ftl.allocation == Allocation::Dynamic {
                 self.planes[plane.index()].writes += 1;
@@ -293,27 +400,47 @@ impl Device {
             together.push(self.new_flush(line, group, plane));
         }
         self.start_together(&together);
-        for &set in &together[usize::from(first.is_some())..] {
+        if self.cache.is_some()
+            && let Some((set, _)) = first
+        {
+            self.hand_on_ranks(&[set], None);
+        }
+        let flushes = &together[usize::from(first.is_some())..];
+        let any = !flushes.is_empty();
+        for &set in flushes {
             self.activate(set);
         }
         together.clear();
         self.staging_mut().together = together;
+        any
     }
 
-    /// The programs of sets begin when all of them can.
+    /// The programs of sets begin when all of them can: each waits for the command before the
+    /// program of every other one, and for map commands that such a program waits for. Nothing
+    /// before a program waits for one of the group, so there is no circle.
     fn start_together(&mut self, sets: &[u32]) {
-        for &reader in sets {
-            let stages =
-                &self.sets[reader as usize].stages[..self.graph.node(reader).stages as usize];
-            let Some(read) = (0u8..).zip(stages).find(|(_, stage)| stage.0 == Stage::OldRead)
-            else {
-                continue;
-            };
-            let wait = Wait { source: reader, stage: read.0, kind: EdgeKind::Order };
-            for &other in sets.iter().filter(|other| **other != reader) {
+        if sets.len() < 2 {
+            return;
+        }
+        let mut waits = std::mem::take(&mut self.staging_mut().map_waits);
+        for &set in sets {
+            let (node, stages) = (self.graph.node(set), &self.sets[set as usize].stages);
+            let program = node.stages - 1;
+            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
+                waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
+            }
+            self.graph.waits_of(set, program, |wait| {
+                if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
+                    waits.push((set, wait));
+                }
+            });
+        }
+        for (set, wait) in waits.drain(..) {
+            for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
                 self.connect(wait, other, self.graph.node(other).stages - 1);
             }
         }
+        self.staging_mut().map_waits = waits;
     }
 
     /// Makes the set that programs the contents of a line.
@@ -334,13 +461,15 @@ impl Device {
             track: Track::starting(self.now, Parts::default()),
             ..Set::VACANT
         };
-        let program = (Stage::Program, plane);
-        let set = match self.plane_of_rest(line) {
-            Some(old) => self.numbered_set(state.version, set, &[(Stage::OldRead, old), program]),
-            None => self.numbered_set(state.version, set, &[program]),
-        };
-        self.list_by_lpn(set);
-        self.list_change(set);
+        let mut plan = Plan::new();
+        let found = self.plan_map(&mut plan, state.lpn);
+        assert!(found, "the cache has been asked before");
+        if let Some(old) = self.plane_of_rest(line) {
+            plan.push(Stage::OldRead, old);
+        }
+        plan.push(Stage::Program, plane);
+        let set = self.numbered_set(state.version, plan.completed(set), plan.stages());
+        self.enlist(set, &plan);
         self.begin_flush(set, line, group);
         set
     }
@@ -430,15 +559,18 @@ impl Device {
         }
     }
 
-    /// Begins to flush every dirty unit.
-    pub(super) fn flush_all(&mut self) {
+    /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
+    pub(super) fn flush_all(&mut self) -> bool {
         let whole = self.settings.geometry.program_units();
         while let Some(buffer) = &self.buffer
             && let Some(line) = buffer.lines.oldest()
         {
             let group = buffer.lines.line(line).group();
-            self.flush_group(group, whole, None);
+            if !self.flush_group(group, whole, None) {
+                return false;
+            }
         }
+        true
     }
 
     /// Writes that wait for a line get what is free. Returns whether one did.
@@ -472,7 +604,9 @@ impl Device {
                 group = oldest.map(|line| buffer.lines.line(line).group());
             }
             let Some(group) = group else { break };
-            self.flush_group(group, whole, None);
+            if !self.flush_group(group, whole, None) {
+                break;
+            }
         }
     }
 
