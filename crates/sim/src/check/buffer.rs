@@ -15,9 +15,17 @@ pub(super) struct BufferAccount {
 }
 
 impl Checker {
-    /// Takes over what a restored buffer holds: units and the numbers of their changes.
-    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, u64)>) {
-        self.buffer.held = lines.map(|(lpn, number)| (lpn, number + 1)).collect();
+    /// Takes over what a restored buffer holds: units, the numbers of their changes, and whether
+    /// those are on flash too.
+    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, u64, bool)>) {
+        for (lpn, number, clean) in lines {
+            self.buffer.held.insert(lpn, number + 1);
+            let place = self.place[lpn.index()].checked_sub(1);
+            if let Some(ppn) = place.filter(|_| clean) {
+                self.newest[lpn.index()] = number + 1;
+                self.contents[ppn as usize] = number + 1;
+            }
+        }
     }
 
     /// What a request that has arrived asks of the buffer; `durable` is whether its changes are on

@@ -385,6 +385,7 @@ impl Device {
             self.close_and_rest(set);
             let passed = &mut self.passed;
             self.graph.complete_stage(set, |waiter| passed.push(waiter));
+            self.charge_passed();
             return true;
         }
         node.stage == node.stages

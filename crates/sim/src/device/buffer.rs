@@ -27,6 +27,7 @@ use crate::buffer::Lines;
 use crate::config::{
     Acknowledge, Allocation, BufferKeys, DataOrder, PartialWrite, Recency, Settings,
 };
+use crate::ftl::line_cache::Lookup;
 use crate::metrics::parts::Parts;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
@@ -98,10 +99,11 @@ impl Staging {
         }))
     }
 
-    /// Every unit that it holds, and the place of its contents in the order of changes.
-    pub(super) fn all_lines(&self) -> impl Iterator<Item = (Lpn, u64)> {
+    /// Every unit that it holds, the place of its contents in the order of changes, and whether
+    /// flash has them.
+    pub(super) fn all_lines(&self) -> impl Iterator<Item = (Lpn, u64, bool)> {
         let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
-        lines.map(|line| (line.lpn, line.version))
+        lines.map(|line| (line.lpn, line.version, !line.is_dirty()))
     }
 
     /// Takes the port for a unit from `now` on; returns when it is put or got.
@@ -237,11 +239,12 @@ impl Device {
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
     /// would wait for a set without a slot.
     fn flush_stalls(&mut self, lpn: Lpn) -> bool {
-        let stalls = self.map_stalls(lpn, |set| self.waits_for_slot(set));
-        if stalls {
-            self.staging_mut().stalled = true;
-        }
-        stalls
+        let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
+            return false;
+        };
+        self.totals.map.stalls += u64::from(stalled == Lookup::Stall);
+        self.staging_mut().stalled = true;
+        true
     }
 
     /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
@@ -313,8 +316,8 @@ impl Device {
         }
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.charge_passed();
         self.activate(set);
-        // At once: their accounts read that of this set, whose place is free now.
         self.wake_passed();
     }
 

@@ -150,11 +150,13 @@ impl Device {
         true
     }
 
-    /// Whether [`Self::plan_map`] would fail now, or wait for a set that `is_stuck` names.
-    pub(super) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> bool {
-        let Some(cache) = &self.cache else { return false };
-        let sources = match cache.lookup(lpn) {
-            Lookup::Stall => return true,
+    /// What the cache finds where [`Self::plan_map`] would fail now, or wait for a set that
+    /// `is_stuck` names.
+    pub(super) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> Option<Lookup> {
+        let cache = self.cache.as_ref()?;
+        let lookup = cache.lookup(lpn);
+        let sources = match lookup {
+            Lookup::Stall => return Some(lookup),
             Lookup::Hit { fetch, .. } => [Some(fetch).filter(|fetch| *fetch != NIL), None, None],
             Lookup::Miss { victim } => {
                 let evicted = match cache.victim(victim) {
@@ -165,7 +167,7 @@ impl Device {
                 [evicted, cache.fetch_of_page(lpn), cache.writer_of_line(lpn)]
             }
         };
-        sources.into_iter().flatten().any(is_stuck)
+        sources.into_iter().flatten().any(is_stuck).then_some(lookup)
     }
 
     /// Map commands of a miss: write the victim's map page back if it is dirty, fetch the line.
