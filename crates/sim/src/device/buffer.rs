@@ -6,28 +6,15 @@
 //! contents of a line as of its start and, in the order of changes, the number of the write that
 //! they came from, so every rule for changes holds for it. Flushes of a group of lines begin
 //! together, so that their programs fill a program unit.
-//!
-//! Before a cached map a flush looks its unit up when it begins, as a write does that is on flash
-//! when it is answered; what the buffer alone serves looks nothing up. No set waits for another in
-//! a circle: map commands come first in a set and wait for map commands of earlier sets only, so
-//! those always end; a put waits for puts of earlier sets, and for a line, that is for programs of
-//! sets that have been put, which wait for map commands, reads of old contents and programs of
-//! such sets before them. What is left are slots: a write that waits for a line holds one, and map
-//! commands of a request's other sets may wait for it. So a flush never waits for a set without a
-//! slot, and where it does not begin for that, or for want of a line of the map cache, those sets
-//! get one beyond the depth ([`Device::give_slots`]). What a stalled flush misses then ends by
-//! itself; whenever anything ends requests are admitted, and a stalled flusher goes first.
 
 use super::Device;
+use super::buffered_map::Found;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
 use super::translate::Plan;
 use crate::buffer::Lines;
-use crate::config::{
-    Acknowledge, Allocation, BufferKeys, DataOrder, PartialWrite, Recency, Settings,
-};
-use crate::ftl::line_cache::Lookup;
+use crate::config::{Acknowledge, Allocation, BufferKeys, PartialWrite, Recency, Settings};
 use crate::metrics::parts::Parts;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
@@ -57,15 +44,6 @@ pub(super) struct Staging {
     /// Flushes that begin together, and map commands that they wait for; empty between uses.
     together: Vec<u32>,
     map_waits: Vec<(u32, Wait)>,
-}
-
-/// Where a read finds what the buffer has of its unit.
-enum Found {
-    /// A write is about to put it.
-    Write(u32),
-    /// A line, which may hold all that is wanted.
-    Line(u32, bool),
-    Nothing,
 }
 
 impl Staging {
@@ -141,45 +119,6 @@ impl Device {
         self.settings.keys.buffer.acknowledge == Acknowledge::Program || flags.has(Flags::FUA)
     }
 
-    /// Whether a page access needs its map entry before it can be translated: not where the buffer
-    /// alone serves it, whose flush looks it up.
-    pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
-        self.cache.is_some()
-            && (self.buffer.is_none()
-                || match op {
-                    RequestOp::Read => {
-                        matches!(
-                            self.find_read(handle, lpn),
-                            Found::Line(_, false) | Found::Nothing
-                        )
-                    }
-                    RequestOp::Write => {
-                        self.is_durable(self.pending[handle as usize].request.flags)
-                    }
-                    RequestOp::Trim | RequestOp::Flush => true,
-                })
-    }
-
-    /// What the buffer has for a read, or is about to get.
-    fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
-        let held = self.staging().lines.find(lpn);
-        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        let earlier = self.live_change_of(lpn, u64::MAX);
-        if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
-            if self.is_unput(change) && !self.sets[change as usize].superseded {
-                return Found::Write(change);
-            }
-            if self.sets[change as usize].trims {
-                return Found::Nothing;
-            }
-        }
-        let Some(line) = held else { return Found::Nothing };
-        let request = self.pending[handle as usize].request;
-        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
-        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
-        Found::Line(line, enough)
-    }
-
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
@@ -221,46 +160,10 @@ impl Device {
     }
 
     /// Whether a set is a write that is not in the buffer yet.
-    fn is_unput(&self, set: u32) -> bool {
+    pub(super) fn is_unput(&self, set: u32) -> bool {
         let (state, node) = (&self.sets[set as usize], self.graph.node(set));
         let left = &state.stages[node.stage as usize..node.stages as usize];
         state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
-    }
-
-    /// The latest write of a unit that is not in the buffer yet.
-    fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
-        let mut change = self.live_change_of(lpn, u64::MAX);
-        while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
-            change = self.live_change_of(lpn, self.graph.node(set).number);
-        }
-        change
-    }
-
-    /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
-    /// would wait for a set without a slot.
-    fn flush_stalls(&mut self, lpn: Lpn) -> bool {
-        let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
-            return false;
-        };
-        self.totals.map.stalls += u64::from(stalled == Lookup::Stall);
-        self.staging_mut().stalled = true;
-        true
-    }
-
-    /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
-    /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
-    fn waits_for_slot(&self, set: u32) -> bool {
-        let mut at = set;
-        loop {
-            let state = &self.sets[at as usize];
-            if state.request != NIL {
-                return state.mode == Mode::Slotless && !state.slotted;
-            }
-            match self.graph.first_wait(at) {
-                Some(wait) if state.mode == Mode::Waiting => at = wait.source,
-                _ => return false,
-            }
-        }
     }
 
     /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
@@ -620,11 +523,11 @@ impl Device {
         }
     }
 
-    fn staging(&self) -> &Staging {
+    pub(super) fn staging(&self) -> &Staging {
         self.buffer.as_ref().expect("there is a buffer")
     }
 
-    fn staging_mut(&mut self) -> &mut Staging {
+    pub(super) fn staging_mut(&mut self) -> &mut Staging {
         self.buffer.as_mut().expect("there is a buffer")
     }
 }
