@@ -132,7 +132,7 @@ pub enum HostAnswer {
 /// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
 pub trait HostPolicy {
     /// Called when the device can start something, until the answer is [`HostAnswer::Wait`].
-    fn pick(&self, view: &impl HostView) -> HostAnswer;
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer;
     /// Whether the policy starts single pages and flushes lines itself; the buffer then flushes by
     /// itself only what a request asks for.
     fn by_pages(&self) -> bool {
@@ -144,34 +144,8 @@ pub trait HostPolicy {
     }
 }
 
-/// Views for the tests of policies: which of the waiting requests find their dies idle.
 #[cfg(test)]
-mod views {
-    use super::HostView;
-    use crate::request::{Flags, Request, RequestOp};
-    use crate::units::Time;
-
-    pub(super) struct Waiting<'a>(pub(super) &'a [bool]);
-
-    impl HostView for Waiting<'_> {
-        fn waiting(&self) -> usize {
-            self.0.len()
-        }
-        fn request(&self, place: usize) -> Request {
-            Request {
-                arrival: Time::ZERO,
-                first_sector: place as u64,
-                sectors: 1,
-                stream: 0,
-                op: RequestOp::Read,
-                flags: Flags::NONE,
-            }
-        }
-        fn dies_idle(&self, place: usize) -> bool {
-            self.0[place]
-        }
-    }
-}
+mod tests;
 
 /// The registry: one line a policy.
 macro_rules! registry {
@@ -186,7 +160,7 @@ macro_rules! registry {
 
         impl AnyHostPolicy {
             /// See [`HostPolicy::pick`].
-            pub fn pick(&self, view: &impl HostView) -> HostAnswer {
+            pub fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
                 match self { $(Self::$variant(policy) => policy.pick(view),)+ }
             }
 
@@ -208,4 +182,12 @@ registry! {
     Fifo(fifo::FifoKeys) = "fifo",
     /// The oldest request whose dies are all idle; where there is none, the oldest.
     Idle(idle::IdleKeys) = "idle",
+    /// One page access or flush at a time, in order.
+    Is(is::IsKeys) = "is",
+    /// In order; a page is got from one bank of the buffer while another is put into one.
+    Ris(ris::RisKeys) = "ris",
+    /// As `ris`, and gets of later reads and of early flushes hide behind puts.
+    Ros(ros::RosKeys) = "ros",
+    /// Reads before writes, what the buffer serves first, then reads whose dies are idle.
+    CacheReadAware(cache_read_aware::CacheReadAwareKeys) = "cache-read-aware",
 }

@@ -95,8 +95,7 @@ impl Device {
         let place = match self.host_policy.pick(&View(self)) {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
-                self.flush_line(line);
-                return Picked::Page;
+                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };

@@ -9,13 +9,19 @@
 
 use super::Device;
 use super::buffered_map::Found;
+use super::drain::Wanted;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
 use super::translate::Plan;
-use crate::buffer::Lines;
-use crate::config::{Acknowledge, Allocation, BufferKeys, PartialWrite, Recency, Settings};
+use crate::buffer::ports::{Direction, Granted, Ports};
+use crate::buffer::{Line, Lines};
+use crate::config::{
+    Acknowledge, AfterFlush, Allocation, BufferKeys, Eviction, PartialWrite, PortKind, Recency,
+    Settings,
+};
 use crate::metrics::parts::Parts;
+use crate::observe::BufferAccess;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -29,18 +35,26 @@ const WINDOW: u32 = 2;
 /// The write buffer of a device.
 #[derive(Debug)]
 pub(super) struct Staging {
-    keys: BufferKeys,
+    pub(super) keys: BufferKeys,
     pub(super) lines: Lines,
+    pub(super) ports: Ports,
+    /// Time of a unit on its port, got and put.
+    pub(super) spans: [Span; 2],
     /// Writes that wait for a line.
-    waiting: VecDeque<u32>,
-    /// When the port has nothing left to carry.
-    port_free: Time,
+    pub(super) waiting: VecDeque<u32>,
     /// Dirty lines at which flushing begins, and at which it ends.
-    high: u32,
-    low: u32,
+    pub(super) high: u32,
+    pub(super) low: u32,
     pub(super) draining: bool,
     /// Whether a flush could not begin because of the map cache since the flusher last tried.
     pub(super) stalled: bool,
+    /// Program units under way.
+    pub(super) flushes: u64,
+    /// Requests that had come when the device became idle, and when that was.
+    pub(super) quiet: (u64, Time),
+    /// Whether a look at that is due.
+    pub(super) looks: bool,
+    pub(super) wanted: Wanted,
     /// Flushes that begin together, and map commands that they wait for; empty between uses.
     together: Vec<u32>,
     map_waits: Vec<(u32, Wait)>,
@@ -63,11 +77,22 @@ impl Staging {
             Allocation::Static => (geometry.all_planes() * streams, WINDOW * whole),
             Allocation::Dynamic => (streams, WINDOW * whole * geometry.all_planes()),
         };
+        let window = if keys.flush_width == 0 { window } else { u32::MAX };
+        let ready = if keys.eviction == Eviction::AtOnce { 1 } else { whole };
+        let banks = u32::try_from(keys.banks).expect("the key's range fits 32 bits");
+        let frees = keys.after_flush == AfterFlush::Free;
+        let bytes = u64::from(geometry.unit_bytes());
+        let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
         Some(Box::new(Self {
             keys,
-            lines: Lines::new(units, groups, whole, window),
+            lines: Lines::new(units, groups, ready, window).ruled(keys.replacement, banks, frees),
+            ports: Ports::new(keys.ports == PortKind::Shared, banks),
+            spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
             waiting: VecDeque::new(),
-            port_free: Time::ZERO,
+            flushes: 0,
+            quiet: (u64::MAX, Time::ZERO),
+            looks: false,
+            wanted: Wanted::new(if keys.eviction == Eviction::Ahead { units } else { 0 }),
             high,
             low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
             draining: false,
@@ -77,18 +102,9 @@ impl Staging {
         }))
     }
 
-    /// Every unit that it holds, the place of its contents in the order of changes, and whether
-    /// flash has them.
-    pub(super) fn all_lines(&self) -> impl Iterator<Item = (Lpn, u64, bool)> {
-        let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
-        lines.map(|line| (line.lpn, line.version, !line.is_dirty()))
-    }
-
-    /// Takes the port for a unit from `now` on; returns when it is put or got.
-    fn access(&mut self, bytes: u64, now: Time) -> Time {
-        let ns = (bytes * self.keys.ps_per_byte).div_ceil(1_000);
-        self.port_free = self.port_free.max(now) + Span::from_ns(ns);
-        self.port_free + Span::from_ns(self.keys.access_ns)
+    /// Every line that it holds.
+    pub(super) fn all_lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.dirty_lines().chain(self.lines.clean_lines())
     }
 }
 
@@ -141,14 +157,17 @@ impl Device {
             }
             Found::Line(line, enough) => (line, enough),
         };
-        let version = self.staging().lines.line(line).version;
+        let found = self.staging().lines.line(line);
+        let (version, of_flash) = (found.version, found.is_of_flash());
         if self.staging().keys.recency == Recency::ReadsAndWrites {
             self.staging_mut().lines.touch(line);
         }
         // What was never written needs no array.
         let whole = enough || self.map.lookup(lpn).is_none();
-        if let Some(checker) = &mut self.checker {
-            checker.buffer_read(access, lpn, version, true);
+        match &mut self.checker {
+            Some(checker) if of_flash => checker.allocated_read(access, lpn),
+            Some(checker) => checker.buffer_read(access, lpn, version, true),
+            None => {}
         }
         if whole {
             self.totals.buffer.read_hits += 1;
@@ -159,7 +178,7 @@ impl Device {
         }
     }
 
-    /// Whether a set is a write that is not in the buffer yet.
+    /// Whether a set is a write that is not in the buffer yet, or only just.
     pub(super) fn is_unput(&self, set: u32) -> bool {
         let (state, node) = (&self.sets[set as usize], self.graph.node(set));
         let left = &state.stages[node.stage as usize..node.stages as usize];
@@ -177,11 +196,12 @@ impl Device {
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     pub(super) fn use_buffer(&mut self, set: u32) {
-        if !self.sets[set as usize].slotted {
+        let Set { slotted, changes, request, .. } = self.sets[set as usize];
+        if !slotted && request != NIL {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
-        if self.sets[set as usize].changes && !self.put(set, false) {
+        if changes && request != NIL && !self.put(set, false) {
             self.totals.buffer.stalls += 1;
             self.staging_mut().waiting.push_back(set);
             return;
@@ -191,31 +211,90 @@ impl Device {
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
-        if !(self.host.by_pages && self.sets[set as usize].changes && self.crosses_link(set)) {
-            self.take_port(set);
+        let Set { changes, request, .. } = self.sets[set as usize];
+        let comes = self.host.by_pages && changes && request != NIL;
+        if !(comes && self.crosses_link(set)) {
+            self.access(set);
         }
     }
 
     /// A unit is put or got.
-    pub(super) fn take_port(&mut self, set: u32) {
-        let bytes = u64::from(self.settings.geometry.unit_bytes());
-        let now = self.now;
-        let over = self.staging_mut().access(bytes, now);
-        if over > now {
+    pub(super) fn access(&mut self, set: u32) {
+        let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
+        let host = request != NIL;
+        let direction = if host && changes { Direction::Put } else { Direction::Get };
+        let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
+        let granted = self.take_port(direction, lpn, line, host);
+        if !self.observers.is_empty() {
+            self.tell_access(set, direction, line, &granted);
+        }
+        let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
+        if over > self.now {
             self.host.timers.set(over, Timer::Buffer(set));
         } else {
             self.access_over(set);
         }
     }
 
+    /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
+    /// its number where its line has gone; `host` is whether a request asks for it. Returns when
+    /// it has them.
+    pub(super) fn take_port(
+        &mut self,
+        direction: Direction,
+        lpn: Lpn,
+        line: Option<u32>,
+        host: bool,
+    ) -> Granted {
+        let now = self.now;
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let bank = match line {
+            Some(line) => buffer.lines.line(line).bank(),
+            None => lpn.get() % buffer.lines.banks(),
+        };
+        let span = buffer.spans[direction as usize];
+        let line = line.unwrap_or(NIL);
+        let granted = buffer.ports.reserve(direction, bank, span, line, host, now);
+        let totals = &mut self.totals.buffer;
+        totals.hidden_ns += granted.hidden.as_ns();
+        *match (direction, host) {
+            (Direction::Get, true) => &mut totals.get_ns,
+            (Direction::Get, false) => &mut totals.flush_get_ns,
+            (Direction::Put, _) => &mut totals.put_ns,
+        } += span.as_ns();
+        granted
+    }
+
+    /// Tells observers of an access.
+    fn tell_access(
+        &mut self,
+        set: u32,
+        direction: Direction,
+        line: Option<u32>,
+        granted: &Granted,
+    ) {
+        let Set { request, page, lpn, .. } = self.sets[set as usize];
+        let event = BufferAccess {
+            request: (request != NIL).then(|| self.pending[request as usize].order),
+            page,
+            lpn: lpn.get(),
+            bank: line.map(|line| self.staging().lines.line(line).bank()),
+            put: direction == Direction::Put,
+            start: granted.from,
+            end: granted.until,
+        };
+        self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
+    }
+
     /// A unit has been put or got.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
-        let state = &self.sets[set as usize];
-        if !state.changes
-            && let Some(checker) = &mut self.checker
-        {
-            checker.read_over(self.pending[state.request as usize].order, state.page);
+        let Set { changes, request, page, lpn, .. } = self.sets[set as usize];
+        if !changes && let Some(checker) = &mut self.checker {
+            checker.read_over(self.pending[request as usize].order, page);
+        }
+        if changes && request != NIL {
+            self.flush_at_once(lpn);
         }
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
@@ -292,18 +371,36 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the `count` least recently used dirty units of a group, behind the write
-    /// `first` and on its plane, if there is one. Those whose map entries cannot be had now stay
-    /// dirty. Returns whether any flush began.
+    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on its
+    /// plane, if there is one. Returns whether any flush began.
     fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) -> bool {
+        self.flush_lines(None, group, count, first)
+    }
+
+    /// The same, the line `head` before all others. Those whose map entries cannot be had now stay
+    /// dirty.
+    pub(super) fn flush_lines(
+        &mut self,
+        mut head: Option<u32>,
+        group: u32,
+        count: u32,
+        first: Option<(u32, PlaneId)>,
+    ) -> bool {
         let mut together = std::mem::take(&mut self.staging_mut().together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
-        let mut next = self.staging().lines.oldest_of(group);
+        let mut stalled = None;
         for _ in 0..count {
-            let Some(line) = next else { break };
-            next = self.staging().lines.next_of_group(line);
+            // The group's first line, but for those that have stalled.
+            let line = match (head, stalled) {
+                (Some(head), _) => Some(head),
+                (None, Some(stalled)) => self.staging().lines.next_of_group(stalled),
+                (None, None) => self.staging_mut().lines.oldest_of(group),
+            };
+            let Some(line) = line else { break };
+            let is_head = head.take().is_some();
             if self.flush_stalls(self.staging().lines.line(line).lpn) {
+                stalled = if is_head { stalled } else { Some(line) };
                 continue;
             }
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
@@ -311,6 +408,10 @@ impl Device {
                 self.planes[plane.index()].writes += 1;
             }
             together.push(self.new_flush(line, group, plane));
+        }
+        if let Some(&leader) = together.first() {
+            self.sets[leader as usize].leads_flush = true;
+            self.staging_mut().flushes += 1;
         }
         self.start_together(&together);
         if self.cache.is_some()
@@ -354,6 +455,16 @@ impl Device {
             }
         }
         self.staging_mut().map_waits = waits;
+        // They are got one after the other, in this order.
+        if let Some((&last, others)) = sets.split_last()
+            && self.stage(last) == Stage::Buffer
+            && self.sets[last as usize].request == NIL
+        {
+            let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
+            for &other in others {
+                self.connect(wait, other, self.graph.node(other).stages - 1);
+            }
+        }
     }
 
     /// Makes the set that programs the contents of a line.
@@ -375,6 +486,9 @@ impl Device {
             ..Set::VACANT
         };
         let mut plan = Plan::new();
+        if self.settings.keys.buffer.flush_reads {
+            plan.push(Stage::Buffer, plane);
+        }
         let found = self.plan_map(&mut plan, state.lpn);
         assert!(found, "the cache has been asked before");
         if let Some(old) = self.plane_of_rest(line) {
@@ -423,7 +537,7 @@ impl Device {
     }
 
     /// The sectors of a whole unit.
-    fn unit_range(&self) -> Range<u16> {
+    pub(super) fn unit_range(&self) -> Range<u16> {
         0..u16::try_from(self.settings.geometry.unit_sectors()).expect("a unit is at most 1 MiB")
     }
 
@@ -448,9 +562,16 @@ impl Device {
 
     /// A set that carried a unit to flash is complete.
     pub(super) fn flush_over(&mut self, set: u32) {
-        let Set { lpn, stream, buffered, request, .. } = self.sets[set as usize];
+        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set as usize];
         let group = self.group_of(lpn, stream);
-        self.staging_mut().lines.land(buffered, group);
+        let buffer = self.staging_mut();
+        buffer.flushes -= u64::from(leads_flush);
+        if let Some(freed) = buffer.lines.land(buffered, group)
+            && let Some(checker) = &mut self.checker
+        {
+            checker.unbuffered(freed);
+        }
+        self.sets[set as usize].leads_flush = false;
         self.sets[set as usize].buffered = NIL;
         if request == NIL {
             self.unlist_change(set);
@@ -475,7 +596,7 @@ impl Device {
     /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
     pub(super) fn flush_all(&mut self) -> bool {
         let whole = self.settings.geometry.program_units();
-        while let Some(buffer) = &self.buffer
+        while let Some(buffer) = &mut self.buffer
             && let Some(line) = buffer.lines.oldest()
         {
             let group = buffer.lines.line(line).group();
@@ -498,29 +619,6 @@ impl Device {
             granted = true;
         }
         granted
-    }
-
-    /// Flushes, as far as the marks ask for it and planes are free.
-    pub(super) fn drain_buffer(&mut self) {
-        let idle = self.settings.keys.buffer.flush_when_idle && self.outstanding == 0;
-        let whole = self.settings.geometry.program_units();
-        while let Some(buffer) = &mut self.buffer {
-            let dirty = buffer.lines.dirty();
-            buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
-            if !buffer.draining && !idle {
-                break;
-            }
-            let mut group = buffer.lines.pick();
-            if group.is_none() && !buffer.waiting.is_empty() && buffer.lines.flights() == 0 {
-                // No program would be full, but a write waits.
-                let oldest = buffer.lines.oldest();
-                group = oldest.map(|line| buffer.lines.line(line).group());
-            }
-            let Some(group) = group else { break };
-            if !self.flush_group(group, whole, None) {
-                break;
-            }
-        }
     }
 
     pub(super) fn staging(&self) -> &Staging {
