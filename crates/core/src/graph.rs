@@ -18,7 +18,7 @@ use crate::command::Rank;
 use crate::units::Span;
 
 /// The most commands of a set: map eviction read, map program, map fetch, read of old data, data.
-pub const STAGES: usize = 5;
+pub const STAGES: usize = 6;
 
 /// A handle that names nothing.
 pub const NIL: u32 = u32::MAX;

@@ -11,6 +11,10 @@ impl HostPolicy for FifoKeys {
     fn pick(&self, view: &impl HostView) -> HostAnswer {
         if view.waiting() == 0 { HostAnswer::Wait } else { HostAnswer::Start(0) }
     }
+
+    fn in_order(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

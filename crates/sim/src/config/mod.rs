@@ -186,6 +186,14 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
+    let HostChoice { policy, dispatch_width, dispatch_ns } = keys.host;
+    if (dispatch_width > 0 || dispatch_ns > 0) && keys.host_policies.policy(policy).by_pages() {
+        fail(
+            "host.dispatch_width: this host.policy starts pages, not requests; set \
+             host.dispatch_width = 0 and host.dispatch_ns = 0"
+                .to_string(),
+        );
+    }
     let dynamic = keys.ftl.allocation == Allocation::Dynamic;
     if dynamic && keys.queue.slots_scope == SlotsScope::Die {
         fail(

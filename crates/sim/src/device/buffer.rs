@@ -112,8 +112,7 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
         let plane = self.plane_of_lpn(lpn);
-        let access =
-            (self.pending[handle as usize].order, self.pending[handle as usize].translated);
+        let access = (self.pending[handle as usize].order, self.pending[handle as usize].page);
         let held = self.staging().lines.find(lpn);
         let earlier = self
             .live_change_of(lpn, u64::MAX)
@@ -183,7 +182,15 @@ impl Device {
         self.access_buffer(set);
     }
 
+    /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
+        if !(self.host.by_pages && self.sets[set as usize].changes && self.crosses_link(set)) {
+            self.take_port(set);
+        }
+    }
+
+    /// A unit is put or got.
+    pub(super) fn take_port(&mut self, set: u32) {
         let bytes = u64::from(self.settings.geometry.unit_bytes());
         let now = self.now;
         let over = self.staging_mut().access(bytes, now);

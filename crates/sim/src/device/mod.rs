@@ -25,8 +25,10 @@ mod gather;
 mod host;
 mod issue;
 mod layered;
+mod link;
 mod memory;
 mod merge;
+mod pages;
 mod phase;
 mod power;
 mod remap;
@@ -37,6 +39,7 @@ mod timers;
 mod translate;
 mod upkeep;
 mod usage;
+mod view;
 
 use crate::check::Checker;
 use crate::config::{Acknowledge, InitialState, Settings};
@@ -167,8 +170,19 @@ pub struct Device {
     works: Vec<Tally>,
     free_pending: u32,
     waiting_requests: VecDeque<u32>,
-    /// The request that is being translated.
+    /// The request that is being translated, and whether the dispatcher still works on it.
     translating: Option<u32>,
+    dispatching: bool,
+    /// Requests that were started and are not answered; which ones, where the host policy may
+    /// leave the order.
+    started: u64,
+    started_requests: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number.
+    started_ahead: Vec<(u32, u32)>,
+    /// Page accesses that are not over.
+    pages_under_way: u32,
+    /// The request that was last picked while it had to wait for one under way.
+    held_back: u32,
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
@@ -284,6 +298,12 @@ impl Device {
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
             translating: None,
+            dispatching: false,
+            started: 0,
+            started_requests: Vec::new(),
+            started_ahead: Vec::new(),
+            pages_under_way: 0,
+            held_back: NIL,
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],
@@ -374,6 +394,8 @@ impl Device {
             first,
             pages,
             translated: 0,
+            next_page: 0,
+            page: 0,
             unfinished: 0,
             charges: 0,
             answered: None,
@@ -495,7 +517,7 @@ impl Device {
     /// The nominal duration of a command: array and channel, without waiting, on a page of the
     /// first type, one unit of a read.
     fn span_of(&self, stage: Stage) -> Span {
-        if matches!(stage, Stage::Barrier | Stage::Buffer) {
+        if matches!(stage, Stage::Barrier | Stage::Buffer | Stage::Link) {
             return Span::ZERO;
         }
         let data = match stage {
@@ -582,6 +604,12 @@ impl Die {
             since: Time::ZERO,
             busy: [0; explain::DIE_ACCOUNTS],
         }
+    }
+
+    /// Whether it does nothing and nothing waits for it.
+    fn is_idle(&self) -> bool {
+        let works = self.array.is_some() || self.output.is_some() || self.pausing;
+        !works && self.host.is_empty() && self.gc.is_empty()
     }
 
     /// Commands of reads that were put into `host` since it was empty.

@@ -67,7 +67,10 @@ impl Plan {
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
-    pub(super) fn translate_page(&mut self, handle: u32, lpn: Lpn) -> Option<u32> {
+    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
+        let request = &mut self.pending[handle as usize];
+        request.page = page;
+        let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
@@ -100,10 +103,10 @@ impl Device {
         }
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
-        let page = request.translated;
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
+        self.pages_under_way += 1;
         let state = Set {
             request: handle,
             charge: handle,
@@ -209,7 +212,10 @@ impl Device {
                 self.plan_buffered(plan, handle, op, lpn);
             }
             RequestOp::Read => self.plan_read(plan, lpn),
-            RequestOp::Write => self.plan_write(plan, handle, lpn),
+            RequestOp::Write => {
+                self.plan_link(plan, lpn);
+                self.plan_write(plan, handle, lpn);
+            }
             RequestOp::Trim => {
                 self.totals.tables.lookups += 1;
                 if let Some(layered) = &mut self.layered {
@@ -218,6 +224,16 @@ impl Device {
                 }
             }
             RequestOp::Flush => {}
+        }
+        if op == RequestOp::Read {
+            self.plan_link(plan, lpn);
+        }
+    }
+
+    /// The data of a page access crosses the link by itself.
+    fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
+        if self.host.by_pages {
+            plan.push(Stage::Link, self.plane_of_lpn(lpn));
         }
     }
 
