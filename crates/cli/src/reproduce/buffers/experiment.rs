@@ -3,9 +3,9 @@
 use super::super::study::{Loaded, Published, all_of, find};
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
-use crate::presets::DEFAULT_WORKLOAD;
+use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::{Context, Result};
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
@@ -240,17 +240,13 @@ fn read(
     capacity: u64,
     limit: usize,
 ) -> Result<(Loaded, Vec<String>)> {
-    let mut inputs = Inputs::load(OwnParts::default(), "drs", &row.built_in, &[])?;
+    let (name, settings) = match trace {
+        Some((path, settings)) => (path, settings.as_slice()),
+        None => (row.built_in.clone(), row.settings.as_slice()),
+    };
+    let set: Vec<_> = settings.iter().map(|setting| ("settings", setting.clone())).collect();
+    let mut inputs = Inputs::load(OwnParts::default(), DEFAULT_DEVICE, &name, &set)?;
     inputs.set_seed(seed);
-    let settings = trace.as_ref().map_or(&row.settings, |(_, settings)| settings);
-    let mut problems = Vec::new();
-    for setting in settings {
-        apply_setting("settings", setting, &mut inputs.sections, &mut problems);
-    }
-    anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
-    if let Some((path, _)) = trace {
-        inputs.set_trace(path);
-    }
     let mut source = inputs.open(Some(capacity))?;
     let mut requests = all_of(&mut source)?;
     requests.truncate(limit);
