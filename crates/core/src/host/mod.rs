@@ -144,34 +144,8 @@ pub trait HostPolicy {
     }
 }
 
-/// Views for the tests of policies: which of the waiting requests find their dies idle.
 #[cfg(test)]
-mod views {
-    use super::HostView;
-    use crate::request::{Flags, Request, RequestOp};
-    use crate::units::Time;
-
-    pub(super) struct Waiting<'a>(pub(super) &'a [bool]);
-
-    impl HostView for Waiting<'_> {
-        fn waiting(&self) -> usize {
-            self.0.len()
-        }
-        fn request(&self, place: usize) -> Request {
-            Request {
-                arrival: Time::ZERO,
-                first_sector: place as u64,
-                sectors: 1,
-                stream: 0,
-                op: RequestOp::Read,
-                flags: Flags::NONE,
-            }
-        }
-        fn dies_idle(&self, place: usize) -> bool {
-            self.0[place]
-        }
-    }
-}
+mod tests;
 
 /// The registry: one line a policy.
 macro_rules! registry {
@@ -208,4 +182,12 @@ registry! {
     Fifo(fifo::FifoKeys) = "fifo",
     /// The oldest request whose dies are all idle; where there is none, the oldest.
     Idle(idle::IdleKeys) = "idle",
+    /// One page access or flush at a time, in order.
+    Is(is::IsKeys) = "is",
+    /// In order; a page is got from one bank of the buffer while another is put into one.
+    Ris(ris::RisKeys) = "ris",
+    /// As `ris`, and gets of later reads and of early flushes hide behind puts.
+    Ros(ros::RosKeys) = "ros",
+    /// Reads before writes, what the buffer serves first, then reads whose dies are idle.
+    CacheReadAware(cache_read_aware::CacheReadAwareKeys) = "cache-read-aware",
 }
