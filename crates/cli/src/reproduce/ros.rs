@@ -6,9 +6,8 @@ use super::buffers::results::Results;
 use super::buffers::{Judged, judged_table, tables};
 use crate::args::ReproduceArgs;
 use crate::output::print;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use flashyard_sim::own::OwnParts;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 const FILE: &str = include_str!("../../../../experiments/ros.toml");
@@ -20,27 +19,21 @@ const PUBLISHED_HRR: f64 = 0.95;
 /// How far a published share may be off and still hold.
 const TOLERANCE: f64 = 0.05;
 
-/// The part of the experiment file that only this study has.
-#[derive(Clone, Debug, Deserialize)]
-struct Own {
-    figure: Vec<Figure>,
-}
-
 /// Runs the study and prints it.
 pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
-    let Own { figure: figures } = toml::from_str(FILE).context("the experiment file")?;
     let results = Results::new(FILE, args, own)?;
+    let figures = &results.experiment.figure;
     let found = figures.iter().map(Figure::found).collect::<Result<Vec<_>>>()?;
-    let judged = judge(&results, &figures, &found);
+    let judged = judge(&results, figures, &found);
     if args.json {
         let mut object = results.object(args);
         object.insert("study".to_string(), json!("ros"));
-        object.insert("figures".to_string(), examples::object(&figures, &found));
+        object.insert("figures".to_string(), examples::object(figures, &found));
         let judged = judged.iter().map(Judged::object).collect::<Vec<_>>();
         object.insert("published".to_string(), judged.into());
         return print(&serde_json::to_string_pretty(&Value::Object(object))?);
     }
-    print(&text(&results, args, &examples::text(&figures, &found), &judged))
+    print(&text(&results, args, &examples::text(figures, &found), &judged))
 }
 
 fn text(results: &Results, args: &ReproduceArgs, figures: &str, judged: &[Judged]) -> String {

@@ -1,6 +1,7 @@
 //! The experiment file, its devices and its workloads.
 
 use super::super::study::{Loaded, Published, all_of, find};
+use super::examples::Figure;
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
@@ -34,6 +35,7 @@ pub(crate) struct Experiment {
     traces: TraceSettings,
     trace: Vec<Trace>,
     pub(crate) sweep: Vec<Sweep>,
+    pub(crate) figure: Vec<Figure>,
     pub(crate) published: Vec<Published>,
 }
 
