@@ -231,6 +231,22 @@ pub struct BufferReport {
     pub flushed_units: u64,
     /// Dirty units that were trimmed.
     pub trimmed_units: u64,
+    /// Units that stayed, clean, after a read of flash.
+    pub allocated_units: u64,
+    /// Share of the page accesses of reads that it served.
+    pub hit_ratio_read: Option<f64>,
+    /// Share of the page accesses of writes that replaced what a line held.
+    pub hit_ratio_write: Option<f64>,
+    /// Time of the port in gets of requests ...
+    pub get_ns: u64,
+    /// ... in puts ...
+    pub put_ns: u64,
+    /// ... and in gets of flushes.
+    pub flush_get_ns: u64,
+    /// Time of gets, of both kinds, that passed beside a put ...
+    pub hidden_read_ns: u64,
+    /// ... and its share of the time of all gets.
+    pub hidden_read_ratio: Option<f64>,
     /// Dirty units at the end.
     pub dirty_at_end: u64,
 }

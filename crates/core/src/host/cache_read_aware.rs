@@ -107,7 +107,7 @@ fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
 }
 
 /// The class of a request.
-fn class(view: &impl HostView, place: usize) -> u16 {
+fn class(view: &(impl HostView + ?Sized), place: usize) -> u16 {
     let request = view.request(place);
     let is_whole = request.flags.has(Flags::PREFLUSH);
     match request.op {
@@ -121,12 +121,12 @@ fn class(view: &impl HostView, place: usize) -> u16 {
 
 impl CacheReadAwareKeys {
     /// Whether a request has waited for too long.
-    fn is_aged(&self, view: &impl HostView, place: usize) -> bool {
+    fn is_aged(&self, view: &(impl HostView + ?Sized), place: usize) -> bool {
         self.age_us > 0 && view.now().since(view.entered(place)).as_ns() >= self.age_us
     }
 
     /// The request to start of those that wait for no other.
-    fn pick_ready(&self, view: &impl HostView, window: usize) -> Option<usize> {
+    fn pick_ready(&self, view: &(impl HostView + ?Sized), window: usize) -> Option<usize> {
         let ready = |place: &usize| !view.conflicts(*place);
         let aged = (0..window).take_while(|&place| self.is_aged(view, place)).find(ready);
         // The first of equals is the least.
@@ -134,7 +134,7 @@ impl CacheReadAwareKeys {
     }
 
     /// The request to start by the published pass.
-    fn pick_by_pass(&self, view: &impl HostView, window: usize) -> Option<usize> {
+    fn pick_by_pass(&self, view: &(impl HostView + ?Sized), window: usize) -> Option<usize> {
         let mut memory = [Entry::NONE; LARGEST];
         let entries = &mut memory[..window];
         for (place, entry) in entries.iter_mut().enumerate() {
@@ -158,7 +158,7 @@ impl CacheReadAwareKeys {
 }
 
 impl HostPolicy for CacheReadAwareKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting());
         let window = window.min(LARGEST);
         let place = match self.dependencies {

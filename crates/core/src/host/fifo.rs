@@ -8,7 +8,7 @@ crate::keys! {
 }
 
 impl HostPolicy for FifoKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         if view.waiting() == 0 { HostAnswer::Wait } else { HostAnswer::Start(0) }
     }
 

@@ -39,12 +39,12 @@ crate::keys! {
 }
 
 impl HostPolicy for IdleKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting());
-        let idle = (0..window).find(|&place| match self.ignores_buffer {
-            true => view.all_dies_idle(place),
-            false => view.dies_idle(place),
-        });
+        let is_idle = |&place: &usize| {
+            if self.ignores_buffer { view.all_dies_idle(place) } else { view.dies_idle(place) }
+        };
+        let idle = (0..window).find(is_idle);
         // Where nothing is under way, nothing need come: a unit may count as one of a busy die
         // because it has no die yet.
         let waits = self.strict && view.under_way() != UnderWay::default();

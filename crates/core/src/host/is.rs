@@ -13,7 +13,7 @@ crate::keys! {
 }
 
 impl HostPolicy for IsKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         if is_quiet(view) { serve_alone(view) } else { HostAnswer::Wait }
     }
 
@@ -41,7 +41,7 @@ pub(super) enum Needs {
 }
 
 /// Whether nothing that a policy starts is under way.
-pub(super) fn is_quiet(view: &impl HostView) -> bool {
+pub(super) fn is_quiet(view: &(impl HostView + ?Sized)) -> bool {
     view.under_way() == UnderWay::default()
         && view.flushes() == 0
         && view.putting().is_none()
@@ -49,24 +49,24 @@ pub(super) fn is_quiet(view: &impl HostView) -> bool {
 }
 
 /// Whether a request starts as a whole, when it is the oldest and nothing is under way.
-pub(super) fn starts_whole(view: &impl HostView, place: usize) -> bool {
+pub(super) fn starts_whole(view: &(impl HostView + ?Sized), place: usize) -> bool {
     let request = view.request(place);
     let by_pages = matches!(request.op, RequestOp::Read | RequestOp::Write);
     !by_pages || request.flags.has(Flags::PREFLUSH)
 }
 
 /// The next page access of the oldest request, where it does not start as a whole.
-pub(super) fn first_page(view: &impl HostView) -> Option<u32> {
+pub(super) fn first_page(view: &(impl HostView + ?Sized)) -> Option<u32> {
     if view.waiting() == 0 || starts_whole(view, 0) { None } else { view.next_page(0, 0) }
 }
 
 /// The unit of a page access.
-pub(super) fn unit(view: &impl HostView, place: usize, page: u32) -> Lpn {
+pub(super) fn unit(view: &(impl HostView + ?Sized), place: usize, page: u32) -> Lpn {
     Lpn::new(view.first_page(place).get() + page)
 }
 
 /// What a page access needs first.
-pub(super) fn needs(view: &impl HostView, place: usize, page: u32) -> Needs {
+pub(super) fn needs(view: &(impl HostView + ?Sized), place: usize, page: u32) -> Needs {
     if view.page_conflicts(place, page) {
         return Needs::Time;
     }
@@ -84,7 +84,7 @@ pub(super) fn needs(view: &impl HostView, place: usize, page: u32) -> Needs {
 }
 
 /// The oldest request goes on while nothing else is under way.
-pub(super) fn serve_alone(view: &impl HostView) -> HostAnswer {
+pub(super) fn serve_alone(view: &(impl HostView + ?Sized)) -> HostAnswer {
     if view.waiting() == 0 {
         return HostAnswer::Wait;
     }
@@ -98,7 +98,7 @@ pub(super) fn serve_alone(view: &impl HostView) -> HostAnswer {
 
 /// The first line to flush that is not in a busy bank and is fit otherwise.
 pub(super) fn line_outside(
-    view: &impl HostView,
+    view: &(impl HostView + ?Sized),
     bank: Option<u32>,
     fits: impl Fn(&LineView) -> bool,
 ) -> Option<LineView> {

@@ -132,7 +132,7 @@ pub enum HostAnswer {
 /// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
 pub trait HostPolicy {
     /// Called when the device can start something, until the answer is [`HostAnswer::Wait`].
-    fn pick(&self, view: &impl HostView) -> HostAnswer;
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer;
     /// Whether the policy starts single pages and flushes lines itself; the buffer then flushes by
     /// itself only what a request asks for.
     fn by_pages(&self) -> bool {
@@ -160,7 +160,7 @@ macro_rules! registry {
 
         impl AnyHostPolicy {
             /// See [`HostPolicy::pick`].
-            pub fn pick(&self, view: &impl HostView) -> HostAnswer {
+            pub fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
                 match self { $(Self::$variant(policy) => policy.pick(view),)+ }
             }
 

@@ -29,7 +29,7 @@ crate::keys! {
 }
 
 impl HostPolicy for RisKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         if is_quiet(view) {
             return serve_alone(view);
         }
@@ -43,7 +43,7 @@ impl HostPolicy for RisKeys {
 
 /// The oldest request goes on beside what is under way. Flushes are not looked at, but that one is
 /// under way already keeps another one back.
-pub(super) fn serve_beside(view: &impl HostView, overlap_flushes: bool) -> HostAnswer {
+pub(super) fn serve_beside(view: &(impl HostView + ?Sized), overlap_flushes: bool) -> HostAnswer {
     let Some(page) = first_page(view) else { return HostAnswer::Wait };
     let under_way = view.under_way();
     let start = match needs(view, 0, page) {
@@ -61,21 +61,21 @@ pub(super) fn serve_beside(view: &impl HostView, overlap_flushes: bool) -> HostA
 
 /// Whether a get may start beside what is under way. A put that has not reached its port may come
 /// to any bank.
-fn may_get(view: &impl HostView, bank: u32) -> bool {
+fn may_get(view: &(impl HostView + ?Sized), bank: u32) -> bool {
     let under_way = view.under_way();
     let beside = view.putting().map_or(under_way.puts == 0, |put| put.bank != bank);
     beside && view.getting().is_none() && under_way.gets == 0 && under_way.others == 0
 }
 
 /// Whether a put may start beside what is under way. A get that holds no port is past its own.
-fn may_put(view: &impl HostView, bank: u32) -> bool {
+fn may_put(view: &(impl HostView + ?Sized), bank: u32) -> bool {
     let under_way = view.under_way();
     let beside = view.getting().is_none_or(|get| get.bank != bank);
     beside && view.putting().is_none() && under_way.puts == 0 && under_way.others == 0
 }
 
 /// Flushes a line for the oldest request beside a put, the first one in another bank.
-fn flush_beside(view: &impl HostView) -> HostAnswer {
+fn flush_beside(view: &(impl HostView + ?Sized)) -> HostAnswer {
     let under_way = view.under_way();
     let put = view.putting();
     if under_way.others > 0 || view.getting().is_some() || (under_way.puts > 0 && put.is_none()) {

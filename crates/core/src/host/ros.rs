@@ -81,7 +81,7 @@ crate::keys! {
 }
 
 impl HostPolicy for RosKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         if is_quiet(view) {
             return serve_alone(view);
         }
@@ -108,7 +108,7 @@ impl HostPolicy for RosKeys {
 
 impl RosKeys {
     /// A page of a queued read that hides behind the put.
-    fn hoisted(&self, view: &impl HostView, put: PortView) -> Option<HostAnswer> {
+    fn hoisted(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
         let waiting = view.waiting();
         (0..waiting).find_map(|nth| {
             let place = match self.hoist_order {
@@ -127,7 +127,7 @@ impl RosKeys {
     }
 
     /// A flush whose get hides behind the put.
-    fn early(&self, view: &impl HostView, put: PortView) -> Option<HostAnswer> {
+    fn early(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
         let coming = u64::from(view.free_lines()) + u64::from(view.flushes());
         let short = match self.watermark_lines {
             0 => self.early_flush && needs_lines(view, coming),
@@ -140,24 +140,24 @@ impl RosKeys {
 }
 
 /// The page accesses of a request that have not been started.
-fn pages(view: &impl HostView, place: usize) -> impl Iterator<Item = u32> {
+fn pages(view: &(impl HostView + ?Sized), place: usize) -> impl Iterator<Item = u32> {
     core::iter::successors(view.next_page(place, 0), move |page| view.next_page(place, page + 1))
 }
 
 /// The number of a unit in a request, where its page access has not been started.
-fn page_of(view: &impl HostView, place: usize, lpn: Lpn) -> Option<u32> {
+fn page_of(view: &(impl HostView + ?Sized), place: usize, lpn: Lpn) -> Option<u32> {
     let page = lpn.get().checked_sub(view.first_page(place).get())?;
     let inside = page < view.pages(place);
     if inside { view.next_page(place, page).filter(|&next| next == page) } else { None }
 }
 
 /// Whether a queued request accesses a unit.
-fn is_asked_for(view: &impl HostView, lpn: Lpn) -> bool {
+fn is_asked_for(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
     (0..view.waiting()).any(|place| page_of(view, place, lpn).is_some())
 }
 
 /// Whether the queued writes need more than so many lines.
-fn needs_lines(view: &impl HostView, lines: u64) -> bool {
+fn needs_lines(view: &(impl HostView + ?Sized), lines: u64) -> bool {
     let writes = |place: &usize| view.request(*place).op == RequestOp::Write;
     let places = || (0..view.waiting()).filter(writes);
     let most: u64 = places().map(|place| u64::from(view.pages(place))).sum();
@@ -182,12 +182,12 @@ fn needs_lines(view: &impl HostView, lines: u64) -> bool {
 
 /// Whether a write of a unit takes a line from those that count as free: it has none, or one that
 /// holds only what flash holds too.
-fn takes_line(view: &impl HostView, lpn: Lpn) -> bool {
+fn takes_line(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
     view.line_of(lpn).is_none_or(|line| !line.dirty && !line.writing && !line.flushing)
 }
 
 /// The oldest page of a queued write that may be put beside the get.
-fn paired(view: &impl HostView, get: PortView) -> Option<HostAnswer> {
+fn paired(view: &(impl HostView + ?Sized), get: PortView) -> Option<HostAnswer> {
     let under_way = view.under_way();
     if under_way.puts > 0 || under_way.others > 0 {
         return None;
@@ -271,7 +271,8 @@ mod tests {
         let mut machine = start.later(2, RequestOp::Read, 3).later(2, RequestOp::Write, 3);
         let mut by_need = machine.clone();
         machine.run(&RosKeys { watermark_lines: 1, ..RosKeys::default() });
-        let expected = [("W1", 0), ("F3", 0), ("P3", 1), ("R3", 2), ("W3", 6), ("F1", 6), ("P1", 7)];
+        let expected =
+            [("W1", 0), ("F3", 0), ("P3", 1), ("R3", 2), ("W3", 6), ("F1", 6), ("P1", 7)];
         let events: Vec<_> = machine.events.iter().map(|e| (e.0.as_str(), e.1)).collect();
         assert_eq!(events, expected);
         by_need.run(&RosKeys::default());

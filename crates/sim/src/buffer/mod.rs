@@ -5,12 +5,15 @@
 //! programs them, **in flight** while programs of them are under way, **clean** otherwise; it
 //! can be dirty and in flight, when it was overwritten meanwhile. Dirty lines are in one list
 //! of all and in one of those that are programmed together, clean lines in a list of their own,
-//! each with the least recently used first. Lines live in a slab and are found by buckets of
-//! chains; memory is touched when it is first used.
+//! each with the one that goes first at the front. Lines live in a slab and are found by buckets of
+//! chains; memory is touched when it is first used. A place in the slab is a physical line, and
+//! belongs to a bank.
 
+pub mod ports;
 #[cfg(test)]
 mod tests;
 
+use crate::config::Replacement;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
@@ -56,6 +59,12 @@ pub struct Line {
     /// Programs of its contents under way.
     flights: u32,
     dirty: bool,
+    /// Whether it was used since the clock hand last passed it.
+    used: bool,
+    /// Whether it holds what was read from flash, not what was written.
+    of_flash: bool,
+    /// The bank of the physical line, whatever it holds.
+    bank: u32,
     /// Whether it only waits for its programs to end.
     dropped: bool,
     group: u32,
@@ -74,6 +83,9 @@ impl Line {
         until: 0,
         flights: 0,
         dirty: false,
+        used: false,
+        of_flash: false,
+        bank: 0,
         dropped: false,
         group: 0,
         links: [Link { prev: NIL, next: NIL }; 2],
@@ -83,6 +95,21 @@ impl Line {
     /// Whether flash lacks its contents and nobody programs them.
     pub const fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// Whether programs of its contents are under way.
+    pub const fn is_flushing(&self) -> bool {
+        self.flights > 0
+    }
+
+    /// Whether it holds what a read has found on flash.
+    pub const fn is_of_flash(&self) -> bool {
+        self.of_flash
+    }
+
+    /// The bank that it is in.
+    pub const fn bank(&self) -> u32 {
+        self.bank
     }
 
     /// The group of lines that it is programmed with.
@@ -96,7 +123,10 @@ impl Saved for Line {
         self.lpn.get().save(to);
         self.version.save(to);
         [u32::from(self.from), u32::from(self.until)].save(to);
-        [self.stream, u8::from(self.dirty)].save(to);
+        let marks = [self.dirty, self.used, self.of_flash];
+        let marks = (0..).zip(marks).map(|(bit, mark)| u8::from(mark) << bit).sum::<u8>();
+        [self.stream, marks].save(to);
+        self.bank.save(to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let (mut lpn, mut range, mut marks) = (0u32, [0u32; 2], [0u8; 2]);
@@ -107,8 +137,10 @@ impl Saved for Line {
         let narrow = |sector: u32| u16::try_from(sector).map_err(|_| RestoreError::Corrupt);
         self.lpn = Lpn::new(lpn);
         (self.from, self.until) = (narrow(range[0])?, narrow(range[1])?);
-        (self.stream, self.dirty) = (marks[0], marks[1] == 1);
-        Ok(())
+        let has = |bit: u8| marks[1] & (1 << bit) != 0;
+        (self.stream, self.dirty) = (marks[0], has(0));
+        (self.used, self.of_flash) = (has(1), has(2));
+        self.bank.load(from)
     }
 }
 
@@ -116,9 +148,15 @@ impl Saved for Line {
 #[derive(Debug)]
 pub struct Lines {
     units: u32,
+    replacement: Replacement,
+    /// Banks that physical lines are spread over by their numbers.
+    banks: u32,
+    /// Whether a line is free once its contents are on flash.
+    frees: bool,
     slab: Vec<Line>,
-    /// Lines of the slab that hold nothing.
+    /// Lines of the slab that hold nothing: the last one that got free, and how many.
     free: u32,
+    free_count: u32,
     /// The first line of each bucket, + 1.
     buckets: Vec<u32>,
     dirty: List,
@@ -137,14 +175,18 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Room for `units` units. Dirty ones are in `groups` groups; one that has `whole` of them and
+    /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are in `groups` groups; one that has `whole` of them and
     /// fewer than `window` under way is ready to be flushed.
     pub fn new(units: u32, groups: u32, whole: u32, window: u32) -> Self {
         let groups = groups as usize;
         Self {
             units,
+            replacement: Replacement::Lru,
+            banks: 1,
+            frees: false,
             slab: Vec::with_capacity(units as usize),
             free: NIL,
+            free_count: 0,
             buckets: vec![0; units.next_power_of_two() as usize],
             dirty: List::EMPTY,
             clean: List::EMPTY,
@@ -158,9 +200,32 @@ impl Lines {
         }
     }
 
+    /// The same with this rule of which lines go first, in so many banks; `frees` is whether a line
+    /// is free once its contents are on flash.
+    #[must_use]
+    pub fn ruled(mut self, replacement: Replacement, banks: u32, frees: bool) -> Self {
+        (self.replacement, self.banks, self.frees) = (replacement, banks, frees);
+        self
+    }
+
     /// How many units fit.
     pub const fn units(&self) -> u32 {
         self.units
+    }
+
+    /// Physical lines that ever held something.
+    pub(crate) fn touched(&self) -> u32 {
+        u32::try_from(self.slab.len()).expect("units have 32 bits")
+    }
+
+    /// Banks that lines are spread over.
+    pub const fn banks(&self) -> u32 {
+        self.banks
+    }
+
+    /// Whether a group has fewer units under way than it may.
+    pub fn may_begin(&self, group: u32) -> bool {
+        self.under_way[group as usize] < self.window
     }
 
     /// How many lines are dirty.
@@ -200,12 +265,34 @@ impl Lines {
         self.free != NIL || self.slab.len() < self.units as usize || self.clean.count > 0
     }
 
-    /// Adds a unit, as a line in no list; in place of the least recently used clean one where no
-    /// line is free. Returns the line and the unit that made way.
+    /// Lines that hold nothing, or nothing that flash lacks.
+    pub fn free_lines(&self) -> u32 {
+        let untouched = self.units - u32::try_from(self.slab.len()).expect("units have 32 bits");
+        untouched + self.free_count + self.clean.count
+    }
+
+    /// The bank of the line that the next new unit takes.
+    pub fn room(&self) -> Option<u32> {
+        if self.free != NIL {
+            return Some(self.slab[self.free as usize].bank);
+        }
+        if self.slab.len() < self.units as usize {
+            return Some(self.bank_of_number(self.slab.len()));
+        }
+        self.first_by_order(self.clean).map(|line| self.slab[line as usize].bank)
+    }
+
+    /// Puts a physical line into another bank.
+    pub fn move_to_bank(&mut self, line: u32, bank: u32) {
+        self.slab[line as usize].bank = bank;
+    }
+
+    /// Adds a unit, as a line in no list; in place of the clean one that goes first where no line is
+    /// free. Returns the line and the unit that made way.
     pub fn insert(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
         let mut evicted = None;
         if self.free == NIL && self.slab.len() == self.units as usize {
-            let line = self.clean.first;
+            let line = self.front(ALL, self.clean.first).unwrap_or(NIL);
             assert!(line != NIL, "a unit is only added where there is room");
             evicted = Some(self.slab[line as usize].lpn);
             self.remove(line);
@@ -213,20 +300,41 @@ impl Lines {
         let bucket = self.bucket_of(lpn);
         let mut new = Line { lpn, next_of_bucket: self.buckets[bucket], ..Line::VACANT };
         let line = if self.free == NIL {
+            new.bank = self.bank_of_number(self.slab.len());
             self.slab.push(new);
             u32::try_from(self.slab.len() - 1).expect("units have 32 bits")
         } else {
             let line = self.free;
+            new.bank = self.slab[line as usize].bank;
             std::mem::swap(&mut self.slab[line as usize], &mut new);
             self.free = new.links[ALL].next;
+            self.free_count -= 1;
             line
         };
         self.buckets[bucket] = line + 1;
         (line, evicted)
     }
 
-    /// The contents of a line are new: it is dirty, in `group`, and the most recently used one.
+    /// Adds a unit that a read has found on flash, as the clean line that goes last. There must be
+    /// room. Returns the line and the unit that made way.
+    pub fn insert_clean(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
+        let (line, evicted) = self.insert(lpn);
+        self.slab[line as usize].of_flash = true;
+        self.push(line, ALL);
+        (line, evicted)
+    }
+
+    /// The contents of a line are new: it is dirty, in `group`, and was used just now.
     pub fn soil(&mut self, line: u32, group: u32) {
+        let state = &self.slab[line as usize];
+        let known = state.dirty || state.flights > 0 || self.is_in_clean(line);
+        let stays = self.replacement != Replacement::Lru && state.dirty && state.group == group;
+        let state = &mut self.slab[line as usize];
+        state.used = known;
+        state.of_flash = false;
+        if stays {
+            return;
+        }
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
         state.dirty = true;
@@ -236,8 +344,17 @@ impl Lines {
         self.judge(group);
     }
 
-    /// A line is the most recently used one.
+    /// A line was used.
     pub fn touch(&mut self, line: u32) {
+        match self.replacement {
+            Replacement::Fifo => {}
+            Replacement::Clock => self.slab[line as usize].used = true,
+            Replacement::Lru => self.send_back(line),
+        }
+    }
+
+    /// A line is the last one of the lists that it is in.
+    fn send_back(&mut self, line: u32) {
         let Line { dirty, flights, .. } = self.slab[line as usize];
         if dirty || flights == 0 {
             self.unlink(line, ALL);
@@ -260,21 +377,27 @@ impl Lines {
         self.judge(group);
     }
 
-    /// It is over; `group` is the one that it began with.
-    pub fn land(&mut self, line: u32, group: u32) {
+    /// It is over; `group` is the one that it began with. Returns the unit that is no longer in the
+    /// buffer, if that frees its line.
+    pub fn land(&mut self, line: u32, group: u32) -> Option<Lpn> {
         self.flights -= 1;
         self.under_way[group as usize] -= 1;
         self.judge(group);
         let state = &mut self.slab[line as usize];
         state.flights -= 1;
         if state.flights > 0 || state.dirty {
-            return;
+            return None;
         }
         if state.dropped {
             self.release(line);
+        } else if self.frees {
+            let lpn = state.lpn;
+            self.remove(line);
+            return Some(lpn);
         } else {
             self.push(line, ALL);
         }
+        None
     }
 
     /// A unit is no longer in the buffer.
@@ -299,20 +422,79 @@ impl Lines {
         }
     }
 
-    /// The least recently used dirty line of a group.
-    pub fn oldest_of(&self, group: u32) -> Option<u32> {
-        some(self.groups[group as usize].first)
+    /// The dirty line of a group that goes first.
+    pub fn oldest_of(&mut self, group: u32) -> Option<u32> {
+        self.front(GROUP, self.groups[group as usize].first)
     }
 
-    /// The least recently used dirty line.
-    pub fn oldest(&self) -> Option<u32> {
-        some(self.dirty.first)
+    /// The dirty line that goes first.
+    pub fn oldest(&mut self) -> Option<u32> {
+        self.front(ALL, self.dirty.first)
     }
 
-    /// The group to flush next: that of the least recently used dirty line if it is ready, or else
+    /// The line that goes first of a list whose first one is given: of a clock, those that were used
+    /// since it last passed go to the end, once.
+    fn front(&mut self, which: usize, mut first: u32) -> Option<u32> {
+        while self.replacement == Replacement::Clock
+            && first != NIL
+            && std::mem::take(&mut self.slab[first as usize].used)
+        {
+            self.send_back(first);
+            // Sending the only one back leaves it first.
+            first = match self.slab[first as usize] {
+                Line { dirty: true, group, .. } if which == GROUP => {
+                    self.groups[group as usize].first
+                }
+                Line { dirty: true, .. } => self.dirty.first,
+                Line { dirty: false, .. } => self.clean.first,
+            };
+        }
+        some(first)
+    }
+
+    /// The dirty line that goes first. A look, that moves no hand.
+    pub fn first_dirty(&self) -> Option<u32> {
+        self.first_by_order(self.dirty)
+    }
+
+    /// The dirty line that goes after another one.
+    pub fn next_dirty(&self, line: u32) -> Option<u32> {
+        self.next_by_order(self.dirty, line)
+    }
+
+    /// What [`Self::front`] would find in a list.
+    fn first_by_order(&self, list: List) -> Option<u32> {
+        let found = match self.replacement {
+            Replacement::Clock => self.find_used(list.first, false),
+            Replacement::Lru | Replacement::Fifo => None,
+        };
+        found.or(some(list.first))
+    }
+
+    /// What it would find next if a line were gone: of a clock, first those that were not used.
+    fn next_by_order(&self, list: List, line: u32) -> Option<u32> {
+        let state = &self.slab[line as usize];
+        let next = state.links[ALL].next;
+        if self.replacement != Replacement::Clock {
+            return some(next);
+        }
+        let found = self.find_used(next, state.used);
+        if state.used { found } else { found.or_else(|| self.find_used(list.first, true)) }
+    }
+
+    /// The first line from one on that was used since the hand passed it, or was not.
+    fn find_used(&self, mut line: u32, used: bool) -> Option<u32> {
+        while line != NIL && self.slab[line as usize].used != used {
+            line = self.slab[line as usize].links[ALL].next;
+        }
+        some(line)
+    }
+
+    /// The group to flush next: that of the dirty line that goes first if it is ready, or else
     /// the next one that is, by turns.
     pub fn pick(&mut self) -> Option<u32> {
-        let group = self.slab[self.oldest()? as usize].group;
+        let oldest = self.oldest()?;
+        let group = self.slab[oldest as usize].group;
         let word = group as usize / 64;
         if self.ready[word] & (1 << (group % 64)) != 0 {
             return Some(group);
@@ -336,23 +518,67 @@ impl Lines {
         Some(found)
     }
 
-    /// Dirty lines, the least recently used one first.
+    /// Dirty lines, as they are in their list.
     pub fn dirty_lines(&self) -> impl Iterator<Item = &Line> {
         self.walk(self.dirty.first)
     }
 
-    /// Clean lines, the least recently used one first.
+    /// Clean lines, as they are in their list.
     pub fn clean_lines(&self) -> impl Iterator<Item = &Line> {
         self.walk(self.clean.first)
     }
 
-    /// Adds a line that was saved, more recently used than those before.
-    pub(crate) fn restore(&mut self, line: &Line, group: u32) {
-        let (new, _) = self.insert(line.lpn);
+    /// Dirty lines, then clean ones, by number, each as they are in their list.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        let of = |list: &List| {
+            let next = |line: &u32| some(self.slab[*line as usize].links[ALL].next);
+            std::iter::successors(some(list.first), next)
+        };
+        of(&self.dirty).chain(of(&self.clean))
+    }
+
+    /// Lines that hold nothing but once did, with their banks, the next to be taken first.
+    pub(crate) fn free_list(&self) -> Vec<u32> {
+        let next = |line: &u32| some(self.slab[*line as usize].links[ALL].next);
+        let free = std::iter::successors(some(self.free), next);
+        free.flat_map(|line| [line, self.slab[line as usize].bank]).collect()
+    }
+
+    /// Lays an empty buffer out as the saved one was: so many physical lines, of which these hold
+    /// nothing. Returns whether that makes sense.
+    pub(crate) fn lay_out(&mut self, count: u32, free: &[u32]) -> bool {
+        self.slab.resize(count as usize, Line::VACANT);
+        for pair in free.chunks(2).rev() {
+            let &[line, bank] = pair else { return false };
+            let Some(state) = self.slab.get_mut(line as usize) else { return false };
+            state.bank = bank;
+            self.release(line);
+        }
+        true
+    }
+
+    /// Adds a line that was saved, behind those before; as the physical line `at` if that is known.
+    pub(crate) fn restore(&mut self, line: &Line, group: u32, at: Option<u32>) {
+        let new = match at {
+            None => self.insert(line.lpn).0,
+            Some(at) => {
+                let bucket = self.bucket_of(line.lpn);
+                let next_of_bucket = std::mem::replace(&mut self.buckets[bucket], at + 1);
+                let state = Line { lpn: line.lpn, bank: line.bank, next_of_bucket, ..Line::VACANT };
+                self.slab[at as usize] = state;
+                at
+            }
+        };
         let state = &mut self.slab[new as usize];
         (state.version, state.stream) = (line.version, line.stream);
         (state.from, state.until) = (line.from, line.until);
-        if line.dirty { self.soil(new, group) } else { self.push(new, ALL) }
+        if line.dirty {
+            self.soil(new, group)
+        } else {
+            self.push(new, ALL)
+        }
+        let state = &mut self.slab[new as usize];
+        (state.used, state.of_flash) = (line.used, line.of_flash);
     }
 
     fn walk(&self, first: u32) -> impl Iterator<Item = &Line> {
@@ -362,6 +588,15 @@ impl Lines {
 
     fn bucket_of(&self, lpn: Lpn) -> usize {
         lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & (self.buckets.len() - 1)
+    }
+
+    fn bank_of_number(&self, line: usize) -> u32 {
+        u32::try_from(line).expect("units have 32 bits") % self.banks
+    }
+
+    fn is_in_clean(&self, line: u32) -> bool {
+        let Line { dirty, flights, links, .. } = self.slab[line as usize];
+        !dirty && flights == 0 && (self.clean.first == line || links[ALL].prev != NIL)
     }
 
     /// Whether a group is ready may have changed.
@@ -377,12 +612,12 @@ impl Lines {
     }
 
     fn leave_lists(&mut self, line: u32) {
-        let Line { dirty, flights, group, links, .. } = self.slab[line as usize];
+        let Line { dirty, group, .. } = self.slab[line as usize];
         if dirty {
             self.unlink(line, ALL);
             self.unlink(line, GROUP);
             self.judge(group);
-        } else if flights == 0 && (self.clean.first == line || links[ALL].prev != NIL) {
+        } else if self.is_in_clean(line) {
             self.unlink(line, ALL);
         }
     }
@@ -390,6 +625,7 @@ impl Lines {
     fn release(&mut self, line: u32) {
         self.slab[line as usize].links[ALL].next = self.free;
         self.free = line;
+        self.free_count += 1;
     }
 
     fn list(&mut self, line: u32, which: usize) -> &mut List {

@@ -2,18 +2,20 @@
 
 use super::*;
 
-/// A unit of the model: most recently used last in the list that holds it.
+/// A unit of the model: what goes first comes first in the list that holds it.
 #[derive(Clone, Debug, PartialEq)]
 struct Unit {
     lpn: u32,
     group: u32,
     dirty: bool,
+    used: bool,
     /// Programs under way, by the group that each began with.
     flights: Vec<u32>,
 }
 
-#[derive(Default)]
 struct Model {
+    replacement: Replacement,
+    frees: bool,
     units: Vec<Unit>,
     /// Flights of units that were removed, in all lines.
     ghosts: Vec<(u32, u32)>,
@@ -41,9 +43,53 @@ impl Model {
         let flights = &mut self.units[at].flights;
         let flight = flights.iter().position(|flight| *flight == group);
         flights.remove(flight.unwrap());
-        if flights.is_empty() && !self.units[at].dirty {
+        if !flights.is_empty() || self.units[at].dirty {
+            return;
+        }
+        if self.frees {
+            self.units.remove(at);
+        } else {
             self.last(at);
         }
+    }
+
+    /// A unit was used: by a read, or by a write, which makes it dirty in its group.
+    fn used(&mut self, at: usize, written: Option<u32>) {
+        let unit = &mut self.units[at];
+        unit.used = true;
+        let listed = unit.dirty || unit.flights.is_empty();
+        let moves = written.is_some_and(|group| !unit.dirty || unit.group != group);
+        if let Some(group) = written {
+            (unit.dirty, unit.group) = (true, group);
+        }
+        if moves || (self.replacement == Replacement::Lru && listed) {
+            self.last(at);
+        }
+    }
+
+    /// The unit of a kind that goes first: a clock sends those that were used to the end.
+    fn front(&mut self, member: impl Fn(&Unit) -> bool) -> Option<u32> {
+        loop {
+            let at = self.units.iter().position(&member)?;
+            if self.replacement != Replacement::Clock || !std::mem::take(&mut self.units[at].used) {
+                return Some(self.units[at].lpn);
+            }
+            self.last(at);
+        }
+    }
+
+    /// Dirty units in the order in which they would be flushed one after the other.
+    fn flush_order(&self) -> Vec<u32> {
+        let passes: &[_] = match self.replacement {
+            Replacement::Clock => &[Some(false), Some(true)],
+            Replacement::Lru | Replacement::Fifo => &[None],
+        };
+        let pass = |used: &Option<bool>| {
+            let used = *used;
+            let dirty = self.units.iter().filter(|unit| unit.dirty);
+            dirty.filter(move |unit| used.is_none_or(|used| unit.used == used))
+        };
+        passes.iter().flat_map(pass).map(|unit| unit.lpn).collect()
     }
 
     fn dirty(&self, group: Option<u32>) -> Vec<u32> {
@@ -61,27 +107,37 @@ fn lpns<'a>(lines: impl Iterator<Item = &'a Line>) -> Vec<u32> {
     lines.map(|line| line.lpn.get()).collect()
 }
 
-fn compare(lines: &mut Lines, model: &Model, groups: u32, whole: usize, window: usize) {
+fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, window: usize) {
+    let order = std::iter::successors(lines.first_dirty(), |line| lines.next_dirty(*line));
+    let order: Vec<_> = order.map(|line| lines.line(line).lpn.get()).collect();
+    assert_eq!(order, model.flush_order());
     assert_eq!(lpns(lines.dirty_lines()), model.dirty(None));
     assert_eq!(lpns(lines.clean_lines()), model.clean());
     assert_eq!(lines.dirty() as usize, model.dirty(None).len());
     let held = model.units.len() + model.ghosts.iter().map(|ghost| ghost.0).max_lines();
     let room = held < lines.units() as usize || !model.clean().is_empty();
     assert_eq!(lines.has_room(), room);
+    assert_eq!(lines.room().is_some(), room);
+    let free = lines.units() as usize - held + model.clean().len();
+    assert_eq!(lines.free_lines() as usize, free);
+    for group in 0..groups {
+        let oldest = lines.oldest_of(group).map(|line| lines.line(line).lpn.get());
+        assert_eq!(oldest, model.front(|unit| unit.dirty && unit.group == group));
+    }
     let under_way = |group: u32| {
         let units = model.units.iter().flat_map(|unit| &unit.flights);
         units.chain(model.ghosts.iter().map(|ghost| &ghost.1)).filter(|g| **g == group).count()
     };
     let ready = |group: u32| model.dirty(Some(group)).len() >= whole && under_way(group) < window;
-    for group in 0..groups {
-        let oldest = lines.oldest_of(group).map(|line| lines.line(line).lpn.get());
-        assert_eq!(oldest, model.dirty(Some(group)).first().copied());
-    }
-    let oldest = model.units.iter().find(|unit| unit.dirty).map(|unit| unit.group);
+    // What no hand has passed yet is where the list begins.
+    let mut moved = Model { units: model.units.clone(), ghosts: Vec::new(), ..*model };
+    let oldest =
+        moved.front(|unit| unit.dirty).map(|lpn| moved.units[moved.find(lpn).unwrap()].group);
     let turn = lines.turn;
     let next = (0..groups).map(|step| (turn + step) % groups).find(|&group| ready(group));
     let expected = oldest.and_then(|group| if ready(group) { Some(group) } else { next });
     assert_eq!(lines.pick(), expected);
+    model.units = moved.units;
 }
 
 /// Distinct lines that removed units still hold.
@@ -98,65 +154,95 @@ impl<I: Iterator<Item = u32>> MaxLines for I {
 /// Random changes of small buffers, from one group to more than a word of bits.
 #[test]
 fn lines_agree_with_a_plain_list() {
-    for (seed, groups, whole, window) in [(1, 1, 1, 2), (2, 3, 2, 3), (3, 70, 1, 1), (4, 2, 4, 8)] {
-        let mut lines = Lines::new(12, groups, whole, window);
-        let mut model = Model::default();
-        // By unit or, of removed ones, by line: what is under way.
-        let mut flying: Vec<(u32, u32, Option<u32>)> = Vec::new();
-        let mut random = seed;
-        let mut below = |bound: usize| {
-            random = u64::wrapping_mul(random, 6_364_136_223_846_793_005).wrapping_add(99);
-            usize::try_from(random >> 33).unwrap() % bound
-        };
-        for _ in 0..20_000 {
-            let lpn = u32::try_from(below(30)).unwrap();
-            let group = u32::try_from(below(groups as usize)).unwrap();
-            let found = model.find(lpn);
-            assert_eq!(lines.find(Lpn::new(lpn)).is_some(), found.is_some());
-            match (below(6), lines.find(Lpn::new(lpn))) {
-                (0 | 1, Some(line)) => {
-                    lines.soil(line, group);
-                    let unit = model.last(found.unwrap());
-                    (unit.dirty, unit.group) = (true, group);
-                }
-                (0 | 1, None) if lines.has_room() => {
-                    let (line, evicted) = lines.insert(Lpn::new(lpn));
-                    if let Some(evicted) = evicted {
-                        assert_eq!(Some(&evicted.get()), model.clean().first());
-                        model.units.remove(model.find(evicted.get()).unwrap());
-                    }
-                    lines.soil(line, group);
-                    model.units.push(Unit { lpn, group, dirty: true, flights: Vec::new() });
-                }
-                (2, Some(line)) => {
-                    lines.touch(line);
-                    let unit = &model.units[found.unwrap()];
-                    if unit.dirty || unit.flights.is_empty() {
-                        model.last(found.unwrap());
-                    }
-                }
-                (3, Some(line)) if lines.line(line).is_dirty() => {
-                    lines.take_off(line, lines.line(line).group());
-                    let unit = &mut model.units[found.unwrap()];
-                    unit.dirty = false;
-                    unit.flights.push(unit.group);
-                    flying.push((line, unit.group, Some(lpn)));
-                }
-                (4, Some(line)) if below(4) == 0 => {
-                    lines.remove(line);
-                    let unit = model.units.remove(found.unwrap());
-                    model.ghosts.extend(unit.flights.iter().map(|group| (line, *group)));
-                    let mine = flying.iter_mut().filter(|flight| flight.0 == line);
-                    mine.for_each(|flight| flight.2 = None);
-                }
-                (5, _) if !flying.is_empty() => {
-                    let (line, group, lpn) = flying.remove(below(flying.len()));
-                    lines.land(line, group);
-                    model.land(line, group, lpn);
-                }
-                _ => {}
-            }
-            compare(&mut lines, &model, groups, whole as usize, window as usize);
+    for &replacement in Replacement::ALL {
+        for (seed, groups, whole, window) in
+            [(1, 1, 1, 2), (2, 3, 2, 3), (3, 70, 1, 1), (4, 2, 4, 8)]
+        {
+            agree(replacement, seed, groups, whole, window);
         }
     }
+}
+
+/// The bank of each physical line is that of its number, as the lines got their first units.
+fn check_banks(lines: &Lines, known: &mut Vec<(u32, u32)>, line: u32) {
+    let bank = lines.line(line).bank();
+    match known.iter().find(|(number, _)| *number == line) {
+        Some(&(_, old)) => assert_eq!(bank, old, "a physical line stays in its bank"),
+        None => known.push((line, line % 5)),
+    }
+    assert_eq!(bank, line % 5);
+}
+
+fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u32) {
+    let frees = seed == 2;
+    let mut lines = Lines::new(12, groups, whole, window).ruled(replacement, 5, frees);
+    let mut model = Model { replacement, frees, units: Vec::new(), ghosts: Vec::new() };
+    let (mut banks, mut allocated) = (Vec::new(), 0);
+    // By unit or, of removed ones, by line: what is under way.
+    let mut flying: Vec<(u32, u32, Option<u32>)> = Vec::new();
+    let mut random = seed;
+    let mut below = |bound: usize| {
+        random = u64::wrapping_mul(random, 6_364_136_223_846_793_005).wrapping_add(99);
+        usize::try_from(random >> 33).unwrap() % bound
+    };
+    for _ in 0..12_000 {
+        let lpn = u32::try_from(below(30)).unwrap();
+        let group = u32::try_from(below(groups as usize)).unwrap();
+        let found = model.find(lpn);
+        assert_eq!(lines.find(Lpn::new(lpn)).is_some(), found.is_some());
+        match (below(7), lines.find(Lpn::new(lpn))) {
+            (0 | 1, Some(line)) => {
+                lines.soil(line, group);
+                model.used(found.unwrap(), Some(group));
+            }
+            (action @ (0 | 1 | 6), None) if lines.has_room() => {
+                let clean = action == 6;
+                let room = lines.room();
+                let new = Lpn::new(lpn);
+                let (line, evicted) =
+                    if clean { lines.insert_clean(new) } else { lines.insert(new) };
+                assert_eq!(room, Some(lines.line(line).bank()), "a look tells the bank");
+                check_banks(&lines, &mut banks, line);
+                if let Some(evicted) = evicted {
+                    let first = model.front(|unit| !unit.dirty && unit.flights.is_empty());
+                    assert_eq!(Some(evicted.get()), first);
+                    model.units.remove(model.find(evicted.get()).unwrap());
+                }
+                if !clean {
+                    lines.soil(line, group);
+                }
+                allocated += u32::from(clean);
+                let (dirty, flights) = (!clean, Vec::new());
+                model.units.push(Unit { lpn, group, dirty, used: false, flights });
+            }
+            (2, Some(line)) => {
+                lines.touch(line);
+                model.used(found.unwrap(), None);
+            }
+            (3, Some(line)) if lines.line(line).is_dirty() => {
+                lines.take_off(line, lines.line(line).group());
+                let unit = &mut model.units[found.unwrap()];
+                unit.dirty = false;
+                unit.flights.push(unit.group);
+                flying.push((line, unit.group, Some(lpn)));
+            }
+            (4, Some(line)) if below(4) == 0 => {
+                lines.remove(line);
+                let unit = model.units.remove(found.unwrap());
+                model.ghosts.extend(unit.flights.iter().map(|group| (line, *group)));
+                let mine = flying.iter_mut().filter(|flight| flight.0 == line);
+                mine.for_each(|flight| flight.2 = None);
+            }
+            (5, _) if !flying.is_empty() => {
+                let (line, group, lpn) = flying.remove(below(flying.len()));
+                let freed = lines.land(line, group);
+                model.land(line, group, lpn);
+                let gone = lpn.filter(|lpn| model.find(*lpn).is_none());
+                assert_eq!(freed.map(Lpn::get), gone);
+            }
+            _ => {}
+        }
+        compare(&mut lines, &mut model, groups, whole as usize, window as usize);
+    }
+    assert!(allocated > 100, "{allocated} clean units came");
 }

@@ -1,6 +1,7 @@
 //! The checker's account of the write buffer: what it holds, and what must be on flash when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
+use crate::buffer::Line;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Lpn;
 use std::collections::BTreeMap;
@@ -15,9 +16,20 @@ pub(super) struct BufferAccount {
 }
 
 impl Checker {
-    /// Takes over what a restored buffer holds: units and the numbers of their changes.
-    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, u64)>) {
-        self.buffer.held = lines.map(|(lpn, number)| (lpn, number + 1)).collect();
+    /// Takes over what a buffer holds before the run. Contents of clean lines are those on flash.
+    pub fn adopt_buffer<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) {
+        self.buffer.held.clear();
+        for line in lines {
+            let newest = &mut self.newest[line.lpn.index()];
+            if !line.is_dirty() && !line.is_of_flash() {
+                *newest = line.version + 1;
+                if let Some(unit) = self.place[line.lpn.index()].checked_sub(1) {
+                    self.contents[unit as usize] = *newest;
+                }
+            }
+            let held = if line.is_of_flash() { *newest } else { line.version + 1 };
+            self.buffer.held.insert(line.lpn, held);
+        }
     }
 
     /// What a request that has arrived asks of the buffer; `durable` is whether its changes are on
@@ -57,20 +69,34 @@ impl Checker {
 
     /// A write has put its unit into the buffer, in place of `evicted` if that is one.
     pub fn buffered(&mut self, order: u64, lpn: Lpn, number: u64, evicted: Option<Lpn>) {
-        if let Some(evicted) = evicted {
-            let version = self.buffer.held.remove(&evicted).expect("it was there");
-            let newest = self.newest[evicted.index()];
-            assert!(newest >= version, "version {version} of {evicted:?} was lost");
-        }
+        evicted.into_iter().for_each(|evicted| self.unbuffered(evicted));
         let old = self.buffer.held.insert(lpn, number + 1);
         assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
         self.note(order, lpn, number + 1);
     }
 
-    /// The buffer forgets a unit that was trimmed.
+    /// What a read has found on flash stays in the buffer, in place of `evicted` if that is one: it
+    /// must still be what flash holds.
+    pub fn allocated(&mut self, access: (u64, u32), lpn: Lpn, evicted: Option<Lpn>) {
+        evicted.into_iter().for_each(|evicted| self.unbuffered(evicted));
+        let version = self.reading[&access].version;
+        let newest = self.newest[lpn.index()];
+        assert_eq!(newest, version, "{lpn:?} is in the buffer as it was, not as it is");
+        let old = self.buffer.held.insert(lpn, newest);
+        assert_eq!(old, None, "{lpn:?} is in the buffer");
+    }
+
+    /// The buffer forgets a unit: it was trimmed, or flash has it.
     pub fn unbuffered(&mut self, lpn: Lpn) {
         let version = self.buffer.held.remove(&lpn).expect("it was there");
         assert!(self.newest[lpn.index()] >= version, "version {version} of {lpn:?} was lost");
+    }
+
+    /// A read gets what an earlier one has found on flash, where nothing newer is.
+    pub fn allocated_read(&mut self, access: (u64, u32), lpn: Lpn) {
+        let newest = self.newest[lpn.index()];
+        assert_eq!(self.buffer.held.get(&lpn), Some(&newest), "{lpn:?} in the buffer is stale");
+        self.buffer.reading.insert(access, newest);
     }
 
     /// A read gets a version of a unit from the buffer, where it is `held` unless its write is

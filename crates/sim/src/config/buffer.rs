@@ -23,6 +23,62 @@ choice! {
     }
 }
 
+choice! {
+    /// Which lines are flushed, and which clean ones give way, first.
+    pub enum Replacement {
+        /// Those that were least recently used.
+        Lru = "lru",
+        /// Those that became dirty, or clean, first, whatever was used since.
+        Fifo = "fifo",
+        /// As `fifo`, but one that was used meanwhile goes to the end, once.
+        Clock = "clock",
+    }
+}
+
+choice! {
+    /// The ports of the buffer.
+    pub enum PortKind {
+        /// One that carries a unit at a time.
+        Shared = "shared",
+        /// One for gets and one for puts, which are at work at once in different banks.
+        ReadAndWrite = "read_and_write",
+    }
+}
+
+choice! {
+    /// When dirty units are flushed that no request asks for.
+    pub enum Eviction {
+        /// From `high_percent` of the lines dirty until `low_percent`.
+        Watermark = "watermark",
+        /// When a write needs a line and none is free.
+        Full = "full",
+        /// When the writes that wait will need more lines than are free or being flushed.
+        Ahead = "ahead",
+        /// As soon as they have been put.
+        AtOnce = "at_once",
+    }
+}
+
+choice! {
+    /// What becomes of a line whose contents are on flash.
+    pub enum AfterFlush {
+        /// It stays, clean, until its line is needed.
+        Clean = "clean",
+        /// It is free.
+        Free = "free",
+    }
+}
+
+choice! {
+    /// What the buffer of a new device holds.
+    pub enum InitialBuffer {
+        /// Nothing.
+        Empty = "empty",
+        /// In every line a dirty unit: the last ones of the device, in ascending order.
+        Dirty = "dirty",
+    }
+}
+
 keys! {
     /// Keys of `[buffer]`.
     pub struct BufferKeys {
@@ -51,6 +107,80 @@ keys! {
             source: "JEDEC DDR3-1600: 12.8 GB/s on 64 bits",
             flip: "1000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
+        /// Time that the get of a unit keeps its port and its bank, besides its bytes.
+        read_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000_000),
+            source: "assumed: DRAM, whose time is in its bytes; PRAM: docs/DEVICES.md",
+            flip: "15400", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Time that the put of a unit keeps its port and its bank, besides its bytes.
+        write_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000_000),
+            source: "assumed: DRAM, whose time is in its bytes; PRAM: docs/DEVICES.md",
+            flip: "102400", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// The ports of the buffer.
+        ports: PortKind = PortKind::Shared => {
+            kind: Kind::Choice(PortKind::WORDS),
+            source: "assumed: DRAM",
+            flip: "read_and_write", with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.banks=8",
+                "buffer.write_ns=102400",
+            ],
+        },
+        /// Banks, over which the lines are spread by their numbers.
+        banks: u64 = 1 => {
+            kind: Kind::count("banks", 1, 65_536),
+            source: "assumed",
+            flip: "8", with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.ports=read_and_write",
+                "buffer.write_ns=102400",
+            ],
+        },
+        /// When dirty units are flushed that no request asks for.
+        eviction: Eviction = Eviction::Watermark => {
+            kind: Kind::Choice(Eviction::WORDS),
+            source: "assumed: before lines are needed",
+            flip: "full", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// The most program units under way at once, besides those that a request asks for. 0: two
+        /// a plane.
+        flush_width: u64 = 0 => {
+            kind: Kind::count("program units", 0, 1 << 20),
+            source: "assumed: one in the array and one that waits for it",
+            flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
+        },
+        /// Whether a flush gets its unit out of the buffer before it programs it.
+        flush_reads: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: DRAM, far faster than the program",
+            flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// What becomes of a line whose contents are on flash.
+        after_flush: AfterFlush = AfterFlush::Clean => {
+            kind: Kind::Choice(AfterFlush::WORDS),
+            source: "assumed: it may be read again",
+            flip: "free", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Whether a unit that was read whole from flash stays in the buffer, clean, where no dirty
+        /// one has to make way.
+        read_allocate: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: a buffer of writes",
+            flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Which lines are flushed, and which clean ones give way, first.
+        replacement: Replacement = Replacement::Lru => {
+            kind: Kind::Choice(Replacement::WORDS),
+            source: "assumed",
+            flip: "fifo", with: &["map.store=resident", "buffer.bytes=65536"],
+        },
+        /// What the buffer holds at the start.
+        initial: InitialBuffer = InitialBuffer::Empty => {
+            kind: Kind::Choice(InitialBuffer::WORDS),
+            source: "assumed",
+            flip: "dirty", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
         /// Flushing begins when this share of the lines is dirty.
         high_percent: u64 = 800_000 => {
             kind: Kind::percent(1, 1_000_000),
@@ -69,6 +199,14 @@ keys! {
             kind: Kind::Bool,
             source: "assumed: units that may be overwritten soon stay",
             flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// With `flush_when_idle`: after how long without an outstanding request.
+        idle_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1 << 62),
+            source: "assumed: at once",
+            flip: "50", with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.flush_when_idle=true",
+            ],
         },
         /// What makes a unit the most recently used one; the others are flushed, and clean ones
         /// give way, first.

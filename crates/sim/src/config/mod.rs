@@ -37,6 +37,7 @@ pub use toml_edit::{Item, Table};
 
 use crate::ftl::blocks::Frontiers;
 use crate::ftl::victim::VictimName;
+use crate::policy::HostRule;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 
@@ -186,8 +187,8 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
-    let HostChoice { policy, dispatch_width, dispatch_ns } = keys.host;
-    if (dispatch_width > 0 || dispatch_ns > 0) && keys.host_policies.policy(policy).by_pages() {
+    let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
+    if (dispatch_width > 0 || dispatch_ns > 0) && HostRule::of(keys).by_pages() {
         fail(
             "host.dispatch_width: this host.policy starts pages, not requests; set \
              host.dispatch_width = 0 and host.dispatch_ns = 0"

@@ -8,15 +8,19 @@
 //! together, so that their programs fill a program unit.
 
 use super::Device;
+use super::drain::Wanted;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
 use super::translate::Plan;
-use crate::buffer::Lines;
+use crate::buffer::ports::{Direction, Granted, Ports};
+use crate::buffer::{Line, Lines};
 use crate::config::{
-    Acknowledge, Allocation, BufferKeys, DataOrder, PartialWrite, Recency, Settings,
+    Acknowledge, AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PartialWrite, PortKind,
+    Recency, Settings,
 };
 use crate::metrics::parts::Parts;
+use crate::observe::BufferAccess;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -30,16 +34,24 @@ const WINDOW: u32 = 2;
 /// The write buffer of a device.
 #[derive(Debug)]
 pub(super) struct Staging {
-    keys: BufferKeys,
+    pub(super) keys: BufferKeys,
     pub(super) lines: Lines,
+    pub(super) ports: Ports,
+    /// Time of a unit on its port, got and put.
+    pub(super) spans: [Span; 2],
     /// Writes that wait for a line.
-    waiting: VecDeque<u32>,
-    /// When the port has nothing left to carry.
-    port_free: Time,
+    pub(super) waiting: VecDeque<u32>,
     /// Dirty lines at which flushing begins, and at which it ends.
-    high: u32,
-    low: u32,
+    pub(super) high: u32,
+    pub(super) low: u32,
     pub(super) draining: bool,
+    /// Program units under way.
+    pub(super) flushes: u64,
+    /// Requests that had come when the device became idle, and when that was.
+    pub(super) quiet: (u64, Time),
+    /// Whether a look at that is due.
+    pub(super) looks: bool,
+    pub(super) wanted: Wanted,
     /// Flushes that begin together; empty between uses.
     together: Vec<u32>,
 }
@@ -61,11 +73,22 @@ impl Staging {
             Allocation::Static => (geometry.all_planes() * streams, WINDOW * whole),
             Allocation::Dynamic => (streams, WINDOW * whole * geometry.all_planes()),
         };
+        let window = if keys.flush_width == 0 { window } else { u32::MAX };
+        let ready = if keys.eviction == Eviction::AtOnce { 1 } else { whole };
+        let banks = u32::try_from(keys.banks).expect("the key's range fits 32 bits");
+        let frees = keys.after_flush == AfterFlush::Free;
+        let bytes = u64::from(geometry.unit_bytes());
+        let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
         Some(Box::new(Self {
             keys,
-            lines: Lines::new(units, groups, whole, window),
+            lines: Lines::new(units, groups, ready, window).ruled(keys.replacement, banks, frees),
+            ports: Ports::new(keys.ports == PortKind::Shared, banks),
+            spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
             waiting: VecDeque::new(),
-            port_free: Time::ZERO,
+            flushes: 0,
+            quiet: (u64::MAX, Time::ZERO),
+            looks: false,
+            wanted: Wanted::new(if keys.eviction == Eviction::Ahead { units } else { 0 }),
             high,
             low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
             draining: false,
@@ -73,17 +96,9 @@ impl Staging {
         }))
     }
 
-    /// Every unit that it holds, and the place of its contents in the order of changes.
-    pub(super) fn all_lines(&self) -> impl Iterator<Item = (Lpn, u64)> {
-        let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
-        lines.map(|line| (line.lpn, line.version))
-    }
-
-    /// Takes the port for a unit from `now` on; returns when it is put or got.
-    fn access(&mut self, bytes: u64, now: Time) -> Time {
-        let ns = (bytes * self.keys.ps_per_byte).div_ceil(1_000);
-        self.port_free = self.port_free.max(now) + Span::from_ns(ns);
-        self.port_free + Span::from_ns(self.keys.access_ns)
+    /// Every line that it holds.
+    pub(super) fn all_lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.dirty_lines().chain(self.lines.clean_lines())
     }
 }
 
@@ -135,14 +150,16 @@ impl Device {
         let request = self.pending[handle as usize].request;
         let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
         let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
-        let version = found.version;
+        let (version, of_flash) = (found.version, found.is_of_flash());
         if self.staging().keys.recency == Recency::ReadsAndWrites {
             self.staging_mut().lines.touch(line);
         }
         // What was never written needs no array.
         let whole = enough || self.map.lookup(lpn).is_none();
-        if let Some(checker) = &mut self.checker {
-            checker.buffer_read(access, lpn, version, true);
+        match &mut self.checker {
+            Some(checker) if of_flash => checker.allocated_read(access, lpn),
+            Some(checker) => checker.buffer_read(access, lpn, version, true),
+            None => {}
         }
         if whole {
             self.totals.buffer.read_hits += 1;
@@ -153,10 +170,13 @@ impl Device {
         }
     }
 
-    /// Whether a set is a write that is not in the buffer yet.
-    fn is_unput(&self, set: u32) -> bool {
+    /// Whether a set is a write that is not in the buffer yet, or only just.
+    pub(super) fn is_unput(&self, set: u32) -> bool {
         let state = &self.sets[set as usize];
-        self.graph.node(set).stage == 0 && state.stages[0].0 == Stage::Buffer && !state.trims
+        self.graph.node(set).stage == 0
+            && state.stages[0].0 == Stage::Buffer
+            && !state.trims
+            && state.request != NIL
     }
 
     /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
@@ -170,11 +190,12 @@ impl Device {
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     pub(super) fn use_buffer(&mut self, set: u32) {
-        if !self.sets[set as usize].slotted {
+        let Set { slotted, changes, request, .. } = self.sets[set as usize];
+        if !slotted && request != NIL {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
-        if self.sets[set as usize].changes && !self.put(set, false) {
+        if changes && request != NIL && !self.put(set, false) {
             self.totals.buffer.stalls += 1;
             self.staging_mut().waiting.push_back(set);
             return;
@@ -184,31 +205,90 @@ impl Device {
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
-        if !(self.host.by_pages && self.sets[set as usize].changes && self.crosses_link(set)) {
-            self.take_port(set);
+        let Set { changes, request, .. } = self.sets[set as usize];
+        let comes = self.host.by_pages && changes && request != NIL;
+        if !(comes && self.crosses_link(set)) {
+            self.access(set);
         }
     }
 
     /// A unit is put or got.
-    pub(super) fn take_port(&mut self, set: u32) {
-        let bytes = u64::from(self.settings.geometry.unit_bytes());
-        let now = self.now;
-        let over = self.staging_mut().access(bytes, now);
-        if over > now {
+    pub(super) fn access(&mut self, set: u32) {
+        let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
+        let host = request != NIL;
+        let direction = if host && changes { Direction::Put } else { Direction::Get };
+        let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
+        let granted = self.take_port(direction, lpn, line, host);
+        if !self.observers.is_empty() {
+            self.tell_access(set, direction, line, &granted);
+        }
+        let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
+        if over > self.now {
             self.host.timers.set(over, Timer::Buffer(set));
         } else {
             self.access_over(set);
         }
     }
 
+    /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
+    /// its number where its line has gone; `host` is whether a request asks for it. Returns when
+    /// it has them.
+    pub(super) fn take_port(
+        &mut self,
+        direction: Direction,
+        lpn: Lpn,
+        line: Option<u32>,
+        host: bool,
+    ) -> Granted {
+        let now = self.now;
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let bank = match line {
+            Some(line) => buffer.lines.line(line).bank(),
+            None => lpn.get() % buffer.lines.banks(),
+        };
+        let span = buffer.spans[direction as usize];
+        let line = line.unwrap_or(NIL);
+        let granted = buffer.ports.reserve(direction, bank, span, line, host, now);
+        let totals = &mut self.totals.buffer;
+        totals.hidden_ns += granted.hidden.as_ns();
+        *match (direction, host) {
+            (Direction::Get, true) => &mut totals.get_ns,
+            (Direction::Get, false) => &mut totals.flush_get_ns,
+            (Direction::Put, _) => &mut totals.put_ns,
+        } += span.as_ns();
+        granted
+    }
+
+    /// Tells observers of an access.
+    fn tell_access(
+        &mut self,
+        set: u32,
+        direction: Direction,
+        line: Option<u32>,
+        granted: &Granted,
+    ) {
+        let Set { request, page, lpn, .. } = self.sets[set as usize];
+        let event = BufferAccess {
+            request: (request != NIL).then(|| self.pending[request as usize].order),
+            page,
+            lpn: lpn.get(),
+            bank: line.map(|line| self.staging().lines.line(line).bank()),
+            put: direction == Direction::Put,
+            start: granted.from,
+            end: granted.until,
+        };
+        self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
+    }
+
     /// A unit has been put or got.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
-        let state = &self.sets[set as usize];
-        if !state.changes
-            && let Some(checker) = &mut self.checker
-        {
-            checker.read_over(self.pending[state.request as usize].order, state.page);
+        let Set { changes, request, page, lpn, .. } = self.sets[set as usize];
+        if !changes && let Some(checker) = &mut self.checker {
+            checker.read_over(self.pending[request as usize].order, page);
+        }
+        if changes && request != NIL {
+            self.flush_at_once(lpn);
         }
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
@@ -285,19 +365,37 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the `count` least recently used dirty units of a group, behind the write
-    /// `first` and on its plane, if there is one.
+    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on its
+    /// plane, if there is one.
     fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) {
+        self.flush_lines(None, group, count, first);
+    }
+
+    /// The same, the line `head` before all others.
+    pub(super) fn flush_lines(
+        &mut self,
+        mut head: Option<u32>,
+        group: u32,
+        count: u32,
+        first: Option<(u32, PlaneId)>,
+    ) {
         let mut together = std::mem::take(&mut self.staging_mut().together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
         for _ in 0..count {
-            let Some(line) = self.staging().lines.oldest_of(group) else { break };
+            let Some(line) = head.take().or_else(|| self.staging_mut().lines.oldest_of(group))
+            else {
+                break;
+            };
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
             if self.settings.keys.ftl.allocation == Allocation::Dynamic {
                 self.planes[plane.index()].writes += 1;
             }
             together.push(self.new_flush(line, group, plane));
+        }
+        if let Some(&leader) = together.first() {
+            self.sets[leader as usize].leads_flush = true;
+            self.staging_mut().flushes += 1;
         }
         self.start_together(&together);
         for &set in &together[usize::from(first.is_some())..] {
@@ -321,6 +419,16 @@ impl Device {
                 self.connect(wait, other, self.graph.node(other).stages - 1);
             }
         }
+        // They are got one after the other, in this order.
+        if let Some((&last, others)) = sets.split_last()
+            && self.stage(last) == Stage::Buffer
+            && self.sets[last as usize].request == NIL
+        {
+            let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
+            for &other in others {
+                self.connect(wait, other, self.graph.node(other).stages - 1);
+            }
+        }
     }
 
     /// Makes the set that programs the contents of a line.
@@ -341,11 +449,16 @@ impl Device {
             track: Track::starting(self.now, Parts::default()),
             ..Set::VACANT
         };
-        let program = (Stage::Program, plane);
-        let set = match self.plane_of_rest(line) {
-            Some(old) => self.numbered_set(state.version, set, &[(Stage::OldRead, old), program]),
-            None => self.numbered_set(state.version, set, &[program]),
-        };
+        let gets = self.settings.keys.buffer.flush_reads;
+        let old = self.plane_of_rest(line).map(|old| (Stage::OldRead, old));
+        let stages = [gets.then_some((Stage::Buffer, plane)), old, Some((Stage::Program, plane))];
+        let mut planned = [(Stage::Program, plane); 3];
+        let mut count = 0;
+        for stage in stages.into_iter().flatten() {
+            planned[count] = stage;
+            count += 1;
+        }
+        let set = self.numbered_set(state.version, set, &planned[..count]);
         self.list_by_lpn(set);
         self.list_change(set);
         self.begin_flush(set, line, group);
@@ -388,7 +501,7 @@ impl Device {
     }
 
     /// The sectors of a whole unit.
-    fn unit_range(&self) -> Range<u16> {
+    pub(super) fn unit_range(&self) -> Range<u16> {
         0..u16::try_from(self.settings.geometry.unit_sectors()).expect("a unit is at most 1 MiB")
     }
 
@@ -413,9 +526,16 @@ impl Device {
 
     /// A set that carried a unit to flash is complete.
     pub(super) fn flush_over(&mut self, set: u32) {
-        let Set { lpn, stream, buffered, request, .. } = self.sets[set as usize];
+        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set as usize];
         let group = self.group_of(lpn, stream);
-        self.staging_mut().lines.land(buffered, group);
+        let buffer = self.staging_mut();
+        buffer.flushes -= u64::from(leads_flush);
+        if let Some(freed) = buffer.lines.land(buffered, group)
+            && let Some(checker) = &mut self.checker
+        {
+            checker.unbuffered(freed);
+        }
+        self.sets[set as usize].leads_flush = false;
         self.sets[set as usize].buffered = NIL;
         if request == NIL {
             self.unlist_change(set);
@@ -440,7 +560,7 @@ impl Device {
     /// Begins to flush every dirty unit.
     pub(super) fn flush_all(&mut self) {
         let whole = self.settings.geometry.program_units();
-        while let Some(buffer) = &self.buffer
+        while let Some(buffer) = &mut self.buffer
             && let Some(line) = buffer.lines.oldest()
         {
             let group = buffer.lines.line(line).group();
@@ -462,32 +582,11 @@ impl Device {
         granted
     }
 
-    /// Flushes, as far as the marks ask for it and planes are free.
-    pub(super) fn drain_buffer(&mut self) {
-        let idle = self.settings.keys.buffer.flush_when_idle && self.outstanding == 0;
-        let whole = self.settings.geometry.program_units();
-        while let Some(buffer) = &mut self.buffer {
-            let dirty = buffer.lines.dirty();
-            buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
-            if !buffer.draining && !idle {
-                break;
-            }
-            let mut group = buffer.lines.pick();
-            if group.is_none() && !buffer.waiting.is_empty() && buffer.lines.flights() == 0 {
-                // No program would be full, but a write waits.
-                let oldest = buffer.lines.oldest();
-                group = oldest.map(|line| buffer.lines.line(line).group());
-            }
-            let Some(group) = group else { break };
-            self.flush_group(group, whole, None);
-        }
-    }
-
-    fn staging(&self) -> &Staging {
+    pub(super) fn staging(&self) -> &Staging {
         self.buffer.as_ref().expect("there is a buffer")
     }
 
-    fn staging_mut(&mut self) -> &mut Staging {
+    pub(super) fn staging_mut(&mut self) -> &mut Staging {
         self.buffer.as_mut().expect("there is a buffer")
     }
 }

@@ -136,6 +136,7 @@ impl Device {
             command: self.command_name(set),
             op: stage.op(),
             purpose: stage.purpose(state.copies_map, state.levels),
+            lpn: stage.is_data().then_some(state.lpn.get()),
             die,
             ppn: state.ppn.map(flashyard_core::units::Ppn::get),
             queue: self.queue_name(set),
@@ -176,9 +177,13 @@ impl Device {
                 self.commit_write(set);
             }
             Stage::Read => {
+                let (request, page) = (state.request, state.page);
+                if self.settings.keys.buffer.read_allocate {
+                    self.allocate_read(set);
+                }
                 if let Some(checker) = &mut self.checker {
-                    let order = self.pending[state.request as usize].order;
-                    checker.read_over(order, state.page);
+                    let order = self.pending[request as usize].order;
+                    checker.read_over(order, page);
                 }
             }
             Stage::CopyProgram | Stage::Erase if self.layered.is_none() => {

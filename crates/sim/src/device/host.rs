@@ -306,6 +306,7 @@ impl Device {
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
                 Timer::Dispatched => self.dispatching = false,
+                Timer::Quiet => self.quiet_over(),
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
             }

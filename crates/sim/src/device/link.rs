@@ -34,7 +34,7 @@ impl Device {
             self.link_passed(set);
         } else {
             self.enter(set, Mode::Buffered);
-            self.take_port(set);
+            self.access(set);
         }
     }
 

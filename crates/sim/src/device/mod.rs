@@ -17,6 +17,7 @@ mod buffer;
 mod channel;
 mod collect;
 mod delays;
+mod drain;
 mod energy;
 mod error;
 mod explain;
@@ -51,7 +52,7 @@ use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
-use crate::policy::Policy;
+use crate::policy::{HostRule, Policy};
 use channel::Channel;
 use collect::{Idle, Job};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
@@ -59,7 +60,6 @@ use flashyard_core::agenda::{Agenda, Slot};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry};
-use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -124,7 +124,7 @@ struct Plane {
 pub struct Device {
     settings: Settings,
     policy: Policy,
-    host_policy: AnyHostPolicy,
+    host_policy: HostRule,
     observers: Vec<Box<dyn Observer>>,
     checker: Option<Box<Checker>>,
     now: Time,
@@ -254,6 +254,7 @@ impl Device {
             Some(layered) => layered.make_initial(settings, &mut device.map),
             None => device.made = initial::device::make(settings, &mut device.map),
         }
+        device.fill_buffer();
         device
     }
 
@@ -266,7 +267,7 @@ impl Device {
         Self {
             settings: *settings,
             policy,
-            host_policy: keys.host_policies.policy(keys.host.policy),
+            host_policy: HostRule::of(keys),
             observers: Vec::new(),
             checker: None,
             now: Time::ZERO,
@@ -349,8 +350,8 @@ impl Device {
             if let Some(layered) = &self.layered {
                 checker.adopt_pages(&layered.written);
             }
-            checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         }
+        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         checker.adopt_bad_blocks(&self.map);
         self.checker = Some(checker);
     }

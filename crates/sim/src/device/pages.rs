@@ -10,6 +10,8 @@ impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
+        let free = self.unstarted_page(self.waiting_requests[place], page) == Some(page);
+        assert!(free, "a host policy starts page {page} of request {place} twice");
         let (place, page) = self.earliest_access(place, page);
         let handle = self.waiting_requests[place];
         let held = self.page_is_under_way(handle, page);

@@ -45,6 +45,13 @@ pub(super) struct BufferTotals {
     pub(super) flushed_units: u64,
     pub(super) trimmed_units: u64,
     pub(super) stalls: u64,
+    /// Units that reads of flash left in it.
+    pub(super) allocated_units: u64,
+    /// Time of the ports: gets of requests, puts, gets of flushes; of gets beside a put.
+    pub(super) get_ns: u64,
+    pub(super) put_ns: u64,
+    pub(super) flush_get_ns: u64,
+    pub(super) hidden_ns: u64,
 }
 
 /// Sums of the waiting times that the published comparison uses.
@@ -130,6 +137,11 @@ saved!(BufferTotals {
     flushed_units,
     trimmed_units,
     stalls,
+    allocated_units,
+    get_ns,
+    put_ns,
+    flush_get_ns,
+    hidden_ns,
 });
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
@@ -516,6 +528,11 @@ impl Device {
     fn buffer_report(&self) -> BufferReport {
         let totals = &self.totals.buffer;
         let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        let share = |part: u64, rest: u64| {
+            let all = part + rest;
+            (all > 0).then(|| part as f64 / all as f64)
+        };
+        let gets_ns = totals.get_ns + totals.flush_get_ns;
         BufferReport {
             units: lines.map_or(0, |lines| lines.units().into()),
             read_hits: totals.read_hits,
@@ -526,6 +543,14 @@ impl Device {
             dirtied_units: totals.dirtied_units,
             flushed_units: totals.flushed_units,
             trimmed_units: totals.trimmed_units,
+            allocated_units: totals.allocated_units,
+            hit_ratio_read: share(totals.read_hits, totals.read_misses),
+            hit_ratio_write: share(totals.write_hits, totals.write_misses),
+            get_ns: totals.get_ns,
+            put_ns: totals.put_ns,
+            flush_get_ns: totals.flush_get_ns,
+            hidden_read_ns: totals.hidden_ns,
+            hidden_read_ratio: share(totals.hidden_ns, gets_ns - totals.hidden_ns),
             dirty_at_end: lines.map_or(0, |lines| lines.dirty().into()),
         }
     }

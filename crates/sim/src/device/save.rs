@@ -8,7 +8,7 @@
 use super::phase::PhaseReport;
 use super::{Device, Plane};
 use crate::buffer::Line;
-use crate::config::{InitialState, Sections, Settings, show_value};
+use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::initial::device::Made;
 use crate::metrics::series::Series;
 use crate::policy::Policy;
@@ -18,7 +18,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -92,6 +92,7 @@ impl Device {
         agree(&from.text()?, &shape(settings))?;
         let mut fresh = *settings;
         fresh.keys.state.initial = InitialState::Fresh;
+        fresh.keys.buffer.initial = InitialBuffer::Empty;
         let mut device = Self::with_policy(&fresh, policy);
         device.settings = *settings;
         device.load(&mut from)?;
@@ -103,24 +104,46 @@ impl Device {
     /// holds none.
     fn save_buffer(&self, to: &mut Writer<'_>) {
         let Some(buffer) = &self.buffer else {
-            return [0u64; 4].save(to);
+            [0u64; 6].save(to);
+            return [0u32; 2].save(to);
         };
         let lines = &buffer.lines;
         let counts = [lines.dirty_lines().count(), lines.clean_lines().count()];
         [counts[0] as u64, counts[1] as u64].save(to);
         [u64::from(buffer.draining), u64::from(lines.turn)].save(to);
-        for line in lines.dirty_lines().chain(lines.clean_lines()) {
-            line.save(to);
+        [u64::from(lines.units()), u64::from(lines.banks())].save(to);
+        let free = lines.free_list();
+        [lines.touched(), u32::try_from(free.len() / 2).expect("a part of the lines")].save(to);
+        free.iter().for_each(|number| number.save(to));
+        for number in lines.numbers() {
+            number.save(to);
+            lines.line(number).save(to);
         }
     }
 
-    /// The buffer may have another size, if all dirty lines fit; of the clean ones those that were
-    /// used last stay.
+    /// The buffer may have another size, if all dirty lines fit; of the clean ones those that go last
+    /// stay. With the same size and as many banks each unit gets its old line.
     fn load_buffer(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let mut counts = [0u64; 4];
+        let (mut counts, mut physical) = ([0u64; 6], [0u32; 2]);
         counts.load(from)?;
-        let [dirty, clean, draining, turn] = counts;
+        physical.load(from)?;
+        let [touched, free_count] = physical;
+        if free_count > touched {
+            return Err(RestoreError::Corrupt);
+        }
+        let mut free = vec![0u32; 2 * free_count as usize];
+        free.iter_mut().try_for_each(|number| number.load(from))?;
+        let [dirty, clean, draining, turn, saved_units, saved_banks] = counts;
         let units = u64::from(self.settings.buffer_units);
+        let same = self.buffer.as_ref().is_some_and(|buffer| {
+            let lines = &buffer.lines;
+            saved_units == u64::from(lines.units()) && saved_banks == u64::from(lines.banks())
+        });
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| same)
+            && (u64::from(touched) > units || !buffer.lines.lay_out(touched, &free))
+        {
+            return Err(RestoreError::Corrupt);
+        }
         if dirty > units {
             return Err(RestoreError::Settings {
                 saved: format!("{dirty} dirty units in its write buffer"),
@@ -129,15 +152,19 @@ impl Device {
         }
         let dropped = clean.saturating_sub(units - dirty);
         for at in 0..dirty.saturating_add(clean) {
-            let mut line = Line::VACANT;
+            let (mut number, mut line) = (0u32, Line::VACANT);
+            number.load(from)?;
             line.load(from)?;
-            if line.is_dirty() != (at < dirty) || line.lpn.get() >= self.settings.exported_units {
+            if line.is_dirty() != (at < dirty)
+                || line.lpn.get() >= self.settings.exported_units
+                || number >= touched
+            {
                 return Err(RestoreError::Corrupt);
             }
             let kept = at < dirty || at >= dirty + dropped;
             let group = self.group_of(line.lpn, line.stream);
             if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
-                buffer.lines.restore(&line, group);
+                buffer.lines.restore(&line, group, same.then_some(number));
             }
         }
         if let Some(buffer) = &mut self.buffer {

@@ -243,6 +243,8 @@ pub(super) struct Set {
     pub(super) stream: u8,
     /// The line of the write buffer whose contents it programs.
     pub(super) buffered: u32,
+    /// Whether it is the first of the flushes that began together with it.
+    pub(super) leads_flush: bool,
     /// Whether it copies a map page, and whether its job levels wear.
     pub(super) copies_map: bool,
     pub(super) levels: bool,
@@ -297,6 +299,7 @@ impl Set {
         superseded: false,
         stream: 0,
         buffered: NIL,
+        leads_flush: false,
         copies_map: false,
         levels: false,
         listed: false,

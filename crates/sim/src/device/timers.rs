@@ -18,6 +18,8 @@ pub(super) enum Timer {
     Linked(u32),
     /// The dispatcher has done its work on a request.
     Dispatched,
+    /// The device may have been idle for as long as the write buffer waits.
+    Quiet,
     /// A victim of this plane has been found.
     Search(PlaneId),
     /// The search of a translation layer is over.

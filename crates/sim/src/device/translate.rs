@@ -200,7 +200,7 @@ impl Device {
         request.first_sector.saturating_sub(first)..end.saturating_sub(first).min(unit)
     }
 
-    fn is_partial(&self, request: &Request, lpn: Lpn) -> bool {
+    pub(super) fn is_partial(&self, request: &Request, lpn: Lpn) -> bool {
         let covered = self.covered(request, lpn);
         let unit = u64::from(self.settings.geometry.unit_sectors());
         covered.end.saturating_sub(covered.start) < unit

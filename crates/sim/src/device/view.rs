@@ -2,6 +2,7 @@
 
 use super::state::Pending;
 use super::{Device, Die};
+use crate::buffer::ports::Direction;
 use crate::config::Allocation;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
 use flashyard_core::request::Request;
@@ -17,6 +18,29 @@ impl View<'_> {
 
     fn pending(&self, place: usize) -> &Pending {
         &self.0.pending[self.handle(place) as usize]
+    }
+
+    fn line(&self, line: u32) -> Option<LineView> {
+        let buffer = self.0.buffer.as_ref()?;
+        let state = buffer.lines.line(line);
+        let uses = |direction| buffer.ports.uses(direction, line, self.0.now);
+        let writing = uses(Direction::Put);
+        Some(LineView {
+            line,
+            lpn: state.lpn,
+            bank: state.bank(),
+            dirty: state.is_dirty(),
+            busy: writing || uses(Direction::Get),
+            writing,
+            flushing: state.is_flushing(),
+        })
+    }
+
+    fn port(&self, direction: Direction) -> Option<PortView> {
+        let now = self.0.now;
+        let access = self.0.buffer.as_ref()?.ports.carries(direction, now)?;
+        let (line, bank, host) = (access.line, access.bank, access.host);
+        Some(PortView { line, bank, left: access.until.since(now), host })
     }
 
     /// The pages of a request that touch all dies that it touches.
@@ -125,69 +149,40 @@ impl HostView for View<'_> {
     }
 
     fn line_of(&self, lpn: Lpn) -> Option<LineView> {
-        self.0.line_of(lpn)
+        let line = self.0.buffer.as_ref()?.lines.find(lpn)?;
+        self.line(line)
     }
 
     fn room(&self) -> Option<u32> {
-        self.0.room_bank()
+        self.0.buffer.as_ref()?.lines.room()
     }
 
     fn free_lines(&self) -> u32 {
-        self.0.free_lines()
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.free_lines())
     }
 
     fn flushes(&self) -> u32 {
-        self.0.flushes()
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.flights())
     }
 
     fn oldest_line(&self) -> Option<LineView> {
-        self.0.oldest_line()
+        self.line(self.0.buffer.as_ref()?.lines.first_dirty()?)
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {
-        self.0.next_line(line)
+        self.line(self.0.buffer.as_ref()?.lines.next_dirty(line)?)
     }
 
     fn putting(&self) -> Option<PortView> {
-        self.0.putting()
+        self.port(Direction::Put)
     }
 
     fn getting(&self) -> Option<PortView> {
-        self.0.getting()
+        self.port(Direction::Get)
     }
 
     fn get_span(&self) -> Span {
-        self.0.get_span()
+        let buffer = self.0.buffer.as_ref();
+        buffer.map_or(Span::ZERO, |buffer| buffer.spans[Direction::Get as usize])
     }
-}
-
-impl Device {
-    fn line_of(&self, _: Lpn) -> Option<LineView> {
-        None
-    }
-    fn room_bank(&self) -> Option<u32> {
-        None
-    }
-    fn free_lines(&self) -> u32 {
-        0
-    }
-    fn flushes(&self) -> u32 {
-        0
-    }
-    fn oldest_line(&self) -> Option<LineView> {
-        None
-    }
-    fn next_line(&self, _: u32) -> Option<LineView> {
-        None
-    }
-    fn putting(&self) -> Option<PortView> {
-        None
-    }
-    fn getting(&self) -> Option<PortView> {
-        None
-    }
-    fn get_span(&self) -> Span {
-        Span::ZERO
-    }
-    pub(super) fn flush_line(&mut self, _: u32) {}
 }

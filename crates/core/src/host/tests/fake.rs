@@ -191,22 +191,6 @@ impl Fake {
         }
     }
 
-    /// The names of what was done, in the order of its start.
-    pub(in super::super) fn names(&self) -> Vec<&str> {
-        self.events.iter().map(|event| event.0.as_str()).collect()
-    }
-
-    /// Time of gets that overlaps puts, and time of gets.
-    pub(in super::super) fn hidden(&self) -> (u64, u64) {
-        let of =
-            |names: [char; 2]| self.events.iter().filter(move |event| event.0.starts_with(names));
-        let overlap = |get: &Event, put: &Event| get.2.min(put.2).saturating_sub(get.1.max(put.1));
-        of(['R', 'F']).fold((0, 0), |(hidden, all), get| {
-            let behind: u64 = of(['W', 'W']).map(|put| overlap(get, put)).sum();
-            (hidden + behind, all + get.2 - get.1)
-        })
-    }
-
     /// Serves every request.
     pub(in super::super) fn run(&mut self, policy: &impl HostPolicy) {
         loop {
@@ -369,7 +353,7 @@ impl Fake {
             lpn: Lpn::new(line.lpn.unwrap_or(u32::MAX)),
             bank: line.bank,
             dirty: line.dirty,
-            busy: on(Where::Get) && !line.flushing || on(Where::Put) || line.flushing,
+            busy: on(Where::Get) || on(Where::Put),
             writing: on(Where::Put),
             flushing: line.flushing,
         }

@@ -8,7 +8,7 @@ use super::is::IsKeys;
 use super::ris::RisKeys;
 use super::ros::RosKeys;
 use crate::request::{Flags, RequestOp};
-use fake::{Asked, Fake, Line};
+use fake::{Asked, Event, Fake, Line};
 use std::borrow::ToOwned;
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -98,6 +98,22 @@ fn random_machine(random: &mut Random) -> Fake {
 }
 
 impl Fake {
+    /// The names of what was done, in the order of its start.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.events.iter().map(|event| event.0.as_str()).collect()
+    }
+
+    /// Time of gets that overlaps puts, and time of gets.
+    pub(super) fn hidden(&self) -> (u64, u64) {
+        let of =
+            |names: [char; 2]| self.events.iter().filter(move |event| event.0.starts_with(names));
+        let overlap = |get: &Event, put: &Event| get.2.min(put.2).saturating_sub(get.1.max(put.1));
+        of(['R', 'F']).fold((0, 0), |(hidden, all), get| {
+            let behind: u64 = of(['W', 'W']).map(|put| overlap(get, put)).sum();
+            (hidden + behind, all + get.2 - get.1)
+        })
+    }
+
     /// When the last request ends if pages and their flushes go one by one: told without a policy.
     pub(super) fn time_in_order(&self) -> u64 {
         let mut lines: BTreeMap<u64, Line> =

@@ -1,0 +1,317 @@
+//! When the write buffer is flushed although no request asks for it, what reads leave in it, and
+//! what it holds before the run.
+
+use super::timers::Timer;
+use super::{Device, SimError};
+use crate::buffer::Lines;
+use crate::buffer::ports::Direction;
+use crate::config::{Eviction, InitialBuffer, PartialWrite};
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::{Lpn, Span};
+
+/// The distinct units that writes in the host queue will need lines for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Units of this and of earlier looks, each with the number of its look.
+    places: Vec<(u32, u32)>,
+    look: u32,
+}
+
+impl Wanted {
+    /// Room for one unit more than `units`.
+    pub(super) fn new(units: u32) -> Self {
+        let places = if units == 0 { 0 } else { 2 * (units as usize + 1).next_power_of_two() };
+        Self { places: vec![(0, 0); places], look: 0 }
+    }
+
+    /// A new look begins, that has seen none.
+    fn begin(&mut self) {
+        self.look = self.look.wrapping_add(1);
+        if self.look == 0 {
+            self.places.fill((0, 0));
+            self.look = 1;
+        }
+    }
+
+    /// Whether a unit is seen for the first time in this look.
+    fn is_new(&mut self, lpn: Lpn) -> bool {
+        let mask = self.places.len() - 1;
+        let mut at = lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & mask;
+        loop {
+            match &mut self.places[at] {
+                (known, look) if *look == self.look && *known == lpn.get() => return false,
+                (_, look) if *look == self.look => at = (at + 1) & mask,
+                place => {
+                    *place = (lpn.get(), self.look);
+                    return true;
+                }
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Whether the buffer flushes by itself, not as a host policy says.
+    fn drains_by_itself(&self) -> bool {
+        !self.host_policy.by_pages()
+    }
+
+    /// Flushes what no request asks for, as far as its rule wants it and planes are free.
+    pub(super) fn drain_buffer(&mut self) {
+        if self.buffer.is_none() || !self.drains_by_itself() {
+            return;
+        }
+        let idle = self.is_quiet();
+        let whole = self.settings.geometry.program_units();
+        while self.wants_flush(idle) && self.may_flush() {
+            let buffer = self.staging_mut();
+            let mut group = buffer.lines.pick();
+            if group.is_none() && !buffer.waiting.is_empty() && buffer.lines.flights() == 0 {
+                // No program would be full, but a write waits.
+                let oldest = buffer.lines.oldest();
+                group = oldest.map(|line| buffer.lines.line(line).group());
+            }
+            let Some(group) = group else { break };
+            if self.keys().eviction == Eviction::AtOnce {
+                // What is being put is flushed when that is over.
+                let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
+                let lpn = self.staging().lines.line(line).lpn;
+                if self.is_being_put(lpn) {
+                    break;
+                }
+            }
+            self.flush_lines(None, group, whole, None);
+        }
+    }
+
+    fn keys(&self) -> &crate::config::BufferKeys {
+        &self.settings.keys.buffer
+    }
+
+    /// Whether another program unit may be under way.
+    fn may_flush(&self) -> bool {
+        let width = self.keys().flush_width;
+        width == 0 || self.staging().flushes < width
+    }
+
+    /// Whether a dirty unit shall be flushed now.
+    fn wants_flush(&mut self, idle: bool) -> bool {
+        let buffer = self.staging_mut();
+        let (dirty, flights) = (buffer.lines.dirty(), buffer.lines.flights());
+        if dirty == 0 {
+            buffer.draining = false;
+            return false;
+        }
+        let wants = match buffer.keys.eviction {
+            Eviction::Watermark => {
+                buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
+                buffer.draining
+            }
+            Eviction::Full => buffer.waiting.len() > flights as usize,
+            Eviction::Ahead => {
+                let coming = u64::from(buffer.lines.free_lines()) + u64::from(flights);
+                self.wants_lines(coming)
+            }
+            Eviction::AtOnce => true,
+        };
+        wants || idle
+    }
+
+    /// Whether the writes in the host queue, and those that wait for a line already, need more lines
+    /// than are `coming`.
+    fn wants_lines(&mut self, coming: u64) -> bool {
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let mut needed = buffer.waiting.len() as u64;
+        buffer.wanted.begin();
+        let requests = self.translating.iter().chain(&self.waiting_requests);
+        for request in requests.map(|&handle| &self.pending[handle as usize]) {
+            if needed > coming {
+                return true;
+            }
+            if request.request.op != RequestOp::Write {
+                continue;
+            }
+            let first = request.first.get();
+            for lpn in (first + request.translated..first + request.pages).map(Lpn::new) {
+                if buffer.lines.find(lpn).is_none() && buffer.wanted.is_new(lpn) {
+                    needed += 1;
+                    if needed > coming {
+                        return true;
+                    }
+                }
+            }
+        }
+        needed > coming
+    }
+
+    /// Whether no request has been outstanding for as long as the buffer waits before it is flushed.
+    fn is_quiet(&mut self) -> bool {
+        let (arrived, now) = (self.arrived, self.now);
+        if !self.keys().flush_when_idle || self.outstanding > 0 {
+            return false;
+        }
+        let wait = Span::from_ns(self.keys().idle_ms);
+        if wait == Span::ZERO {
+            return true;
+        }
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        if buffer.quiet.0 != arrived {
+            buffer.quiet = (arrived, now);
+        }
+        let due = buffer.quiet.1.saturating_add(wait);
+        if due > now && buffer.lines.dirty() > 0 && !buffer.looks {
+            buffer.looks = true;
+            self.host.timers.set(due, Timer::Quiet);
+        }
+        due <= now
+    }
+
+    /// It is time to look whether the device is idle.
+    pub(super) fn quiet_over(&mut self) {
+        self.staging_mut().looks = false;
+    }
+
+    /// Whether the latest write of a unit has not been put yet.
+    fn is_being_put(&self, lpn: Lpn) -> bool {
+        self.live_change_of(lpn, u64::MAX).is_some_and(|set| self.is_unput(set))
+    }
+
+    /// A unit has been put: it is flushed where that is the rule.
+    pub(super) fn flush_at_once(&mut self, lpn: Lpn) {
+        if self.keys().eviction != Eviction::AtOnce || !self.drains_by_itself() || !self.may_flush()
+        {
+            return;
+        }
+        let lines = &self.staging().lines;
+        if let Some(line) = lines.find(lpn)
+            && lines.line(line).is_dirty()
+            && lines.may_begin(lines.line(line).group())
+        {
+            self.flush_line(line);
+        }
+    }
+
+    /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
+    pub(super) fn flush_line(&mut self, line: u32) {
+        let group = self.staging().lines.line(line).group();
+        let whole = self.settings.geometry.program_units();
+        self.flush_lines(Some(line), group, whole, None);
+    }
+
+    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of it
+    /// was asked for, and nothing dirty has to make way. Nobody waits for that.
+    pub(super) fn allocate_read(&mut self, set: u32) {
+        let state = &self.sets[set as usize];
+        let (lpn, request, page) = (state.lpn, state.request, state.page);
+        let Some(buffer) = &self.buffer else { return };
+        let asked = &self.pending[request as usize];
+        let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
+            || !self.is_partial(&asked.request, lpn);
+        if !whole
+            || state.ppn.is_none()
+            || self.map.lookup(lpn) != state.ppn
+            || buffer.lines.find(lpn).is_some()
+            || !buffer.lines.has_room()
+            || !buffer.waiting.is_empty()
+        {
+            return;
+        }
+        let access = (asked.order, page);
+        let evicted = self.add_clean(lpn);
+        let line = self.staging().lines.find(lpn);
+        self.totals.buffer.allocated_units += 1;
+        self.take_port(Direction::Put, lpn, line, false);
+        if let Some(checker) = &mut self.checker {
+            checker.allocated(access, lpn, evicted);
+        }
+    }
+
+    /// Adds what flash has of a unit. Returns the unit that made way.
+    fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
+        let sectors = self.unit_range();
+        let lines = &mut self.staging_mut().lines;
+        let (line, evicted) = lines.insert_clean(lpn);
+        let state = lines.line_mut(line);
+        (state.from, state.until) = (sectors.start, sectors.end);
+        evicted
+    }
+
+    /// Adds a unit as a write would, that came before all others and that nobody is charged for.
+    fn add_dirty(&mut self, lpn: Lpn) {
+        let (sectors, group) = (self.unit_range(), self.group_of(lpn, 0));
+        let number = self.next_set;
+        self.next_set += 1;
+        if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+            self.map.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
+        }
+        let lines = &mut self.staging_mut().lines;
+        let (line, _) = lines.insert(lpn);
+        let state = lines.line_mut(line);
+        state.version = number;
+        (state.from, state.until) = (sectors.start, sectors.end);
+        lines.soil(line, group);
+    }
+
+    /// Fills the buffer of a new device as its keys ask.
+    pub(super) fn fill_buffer(&mut self) {
+        if self.buffer.is_none() || self.keys().initial == InitialBuffer::Empty {
+            return;
+        }
+        let exported = self.settings.exported_units;
+        for lpn in exported - self.settings.buffer_units..exported {
+            self.add_dirty(Lpn::new(lpn));
+        }
+    }
+
+    /// Fills the write buffer before the run: units, the bank of the line of each if it is not that
+    /// of its number, and whether it is dirty; the least recently used one first. A clean unit holds
+    /// what flash has.
+    pub fn preload_buffer(&mut self, units: &[(u64, Option<u32>, bool)]) -> Result<(), SimError> {
+        let wrong = |why: String| Err(SimError::InitialLines(why));
+        let Some(buffer) = &self.buffer else {
+            return wrong("initial units, but no write buffer; set buffer.bytes".to_string());
+        };
+        let (room, banks) = (untouched(&buffer.lines), buffer.lines.banks());
+        if units.len() > room as usize {
+            let count = units.len();
+            return wrong(format!("{count} initial units are more than the {room} free lines"));
+        }
+        let exported = u64::from(self.settings.exported_units);
+        for &(number, bank, dirty) in units {
+            let Some(lpn) = u32::try_from(number).ok().filter(|_| number < exported) else {
+                let last = exported - 1;
+                return wrong(format!("initial unit {number}: the last one is {last}"));
+            };
+            if let Some(bank) = bank.filter(|bank| *bank >= banks) {
+                return wrong(format!(
+                    "initial unit {number}: bank {bank} of {banks} (buffer.banks), counted from 0"
+                ));
+            }
+            let lpn = Lpn::new(lpn);
+            if self.staging().lines.find(lpn).is_some() {
+                return wrong(format!("initial unit {number} is in the write buffer already"));
+            }
+            if dirty {
+                self.add_dirty(lpn);
+            } else {
+                self.add_clean(lpn);
+            }
+            let lines = &mut self.staging_mut().lines;
+            if let Some(bank) = bank {
+                let line = lines.find(lpn).expect("it was added");
+                lines.move_to_bank(line, bank);
+            }
+        }
+        let lines = self.buffer.iter().flat_map(|buffer| buffer.all_lines());
+        if let Some(checker) = &mut self.checker {
+            checker.adopt_buffer(lines);
+        }
+        Ok(())
+    }
+}
+
+/// Lines that hold nothing.
+fn untouched(lines: &Lines) -> u32 {
+    let clean = lines.clean_lines().count();
+    lines.free_lines() - u32::try_from(clean).expect("a part of the lines")
+}
