@@ -71,7 +71,7 @@ impl Figure {
         let mut device = Device::new(&settings);
         device.check();
         let lines: Vec<_> = self.lines.iter().map(|line| (line.page, line.bank, true)).collect();
-        let _ = &lines;
+        device.preload_buffer(&lines).map_err(|error| wrong(&error.to_string()))?;
         let requests = self.requests.iter().map(|text| request(text));
         let requests = requests.collect::<Result<Vec<_>>>()?;
         let mut requests = requests.into_iter();
