@@ -23,6 +23,8 @@ pub(crate) struct Experiment {
     bare: String,
     /// The same within a whole device: translation, garbage collection, several dies.
     full: String,
+    /// How many groups of workloads the latter runs, the first ones.
+    pub(crate) full_groups: usize,
     pub(crate) seed: u64,
     /// Requests of each workload, the first ones.
     requests: usize,

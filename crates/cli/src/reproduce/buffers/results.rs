@@ -45,14 +45,14 @@ impl Results {
     fn run_main(&mut self, check: bool) -> Result<()> {
         for (place, device) in self.devices.iter().enumerate() {
             let mut jobs = Vec::new();
+            let count = self.groups(place).map(|(_, range)| range.len()).sum();
             for policy in self.policies(place) {
-                for workload in 0..self.workloads.loaded.len() {
+                for workload in 0..count {
                     let settings = self.settings(policy, workload, &[]);
                     jobs.push(Job::new(workload, &device.keys, &settings, 1.0)?);
                 }
             }
             let found = run_jobs(&device.name, &jobs, &self.workloads.loaded, check)?;
-            let count = self.workloads.loaded.len();
             let rows = found.as_slice().chunks(count).map(<[Figures]>::to_vec);
             self.main.push(rows.collect());
         }
@@ -108,6 +108,12 @@ impl Results {
         let ends = requests.first().zip(requests.last());
         let span = ends.map_or(0, |(first, last)| last.arrival.since(first.arrival).as_ns());
         if span == 0 { 1.0 } else { saturated[workload] as f64 / (load * span as f64) }
+    }
+
+    /// The groups of workloads that a device runs: the first ones.
+    pub(crate) fn groups(&self, device: usize) -> impl Iterator<Item = (&str, Range<usize>)> {
+        let count = if device == 0 { usize::MAX } else { self.experiment.full_groups };
+        self.workloads.groups().take(count)
     }
 
     /// The names of the policies that a device runs.

@@ -66,7 +66,7 @@ pub(crate) fn policies(results: &Results, device: usize, hidden: bool) -> String
     }
     header.extend([format!("{baseline} requests/s"), "last / first".to_string()]);
     let mut table = table::table(&header.iter().map(String::as_str).collect::<Vec<_>>());
-    for (group, range) in results.workloads.groups() {
+    for (group, range) in results.groups(device) {
         for workload in range.clone() {
             let name = results.workloads.loaded[workload].name.clone();
             table.add_row(row(results, device, name, workload..workload + 1, hidden));
@@ -215,7 +215,7 @@ pub(crate) fn appears(results: &Results, policy: &str, published: [f64; 2]) -> S
     };
     let baseline = results.experiment.baseline.as_str();
     for (place, device) in results.devices.iter().enumerate() {
-        for (group, range) in results.workloads.groups() {
+        for (group, range) in results.groups(place) {
             let over = |class| results.over(place, policy, baseline, class, range.clone());
             look(format!("{} on {group}", device.name), Class::BOTH.map(over));
         }
