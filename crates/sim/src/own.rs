@@ -64,8 +64,7 @@ pub enum Family {
 }
 
 impl Family {
-    const ALL: [Self; 4] =
-        [Self::CommandPolicy, Self::HostPolicy, Self::VictimRule, Self::Scheme];
+    const ALL: [Self; 4] = [Self::CommandPolicy, Self::HostPolicy, Self::VictimRule, Self::Scheme];
 
     /// The section and the key that chooses among the parts of the family.
     pub const fn chooser(self) -> (&'static str, &'static str) {

@@ -427,6 +427,11 @@ impl Lines {
         self.front(GROUP, self.groups[group as usize].first)
     }
 
+    /// The dirty line of the same group that was used next after this one.
+    pub fn next_of_group(&self, line: u32) -> Option<u32> {
+        some(self.slab[line as usize].links[GROUP].next)
+    }
+
     /// The dirty line that goes first.
     pub fn oldest(&mut self) -> Option<u32> {
         self.front(ALL, self.dirty.first)

@@ -205,7 +205,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     }
 }
 
-/// A write buffer holds a unit at least, and flushes to a map that is at hand.
+/// A write buffer holds a unit at least.
 fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let BufferKeys { bytes, high_percent, low_percent, .. } = keys.buffer;
     if low_percent > high_percent {
@@ -220,13 +220,6 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let unit = unit_bytes(keys);
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
-    }
-    if keys.map.store != MapStore::Resident {
-        fail(
-            "buffer.bytes: units are flushed by whole program units at once, for which the map must \
-             be in memory; set map.store = \"resident\", or buffer.bytes = 0"
-                .to_string(),
-        );
     }
 }
 

@@ -32,6 +32,9 @@ impl Device {
         if self.buffer.is_none() {
             return self.admit_requests();
         }
+        if self.buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.stalled)) {
+            self.drain_buffer();
+        }
         self.grant_lines();
         self.admit_requests();
         // A trim may have freed a line, and a write its slot.
@@ -39,12 +42,15 @@ impl Device {
             self.admit_requests();
         }
         self.drain_buffer();
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
+            self.give_slots(true);
+        }
     }
 
     fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
         loop {
-            self.give_slots();
+            self.give_slots(false);
             let whole_device = self.settings.keys.queue.slots_scope == SlotsScope::Device;
             let full = whole_device && self.slots >= self.settings.keys.queue.depth;
             if !self.unslotted.is_empty() || full {
@@ -89,8 +95,7 @@ impl Device {
         let place = match self.host_policy.pick(&View(self)) {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
-                self.flush_line(line);
-                return Picked::Page;
+                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
@@ -170,8 +175,12 @@ impl Device {
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
         let request = &self.pending[handle as usize];
-        if request.preflush_since.is_none() && request.request.flags.has(Flags::PREFLUSH) {
-            self.flush_all();
+        if request.preflush_since.is_none() && is_barrier(&request.request) {
+            if !self.flush_all() && self.pending[handle as usize].translated == 0 {
+                self.begin_stall(handle);
+                return false;
+            }
+            self.end_stall(handle);
         }
         let request = &mut self.pending[handle as usize];
         if request.translated > 0 {
@@ -300,8 +309,9 @@ impl Device {
         self.new_sets = new;
     }
 
-    /// Gives slots to translated sets in order, as long as there are any.
-    fn give_slots(&mut self) {
+    /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
+    /// gets one, because flushes may need what its map commands hold while slots wait for them.
+    fn give_slots(&mut self, all: bool) {
         let keys = self.settings.keys.queue;
         while let Some(&set) = self.unslotted.front() {
             let die = self.slot_die(set);
@@ -309,7 +319,7 @@ impl Device {
                 SlotsScope::Device => self.slots,
                 SlotsScope::Die => self.slots_of_die[die.index()],
             };
-            let free = keys.admission == Admission::Atomic || taken < keys.depth;
+            let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
             let slotless = !keys.delayed_sets_hold_slot && self.graph.node(set).is_blocked();
             if !free && !slotless {
                 return;
@@ -374,6 +384,7 @@ impl Device {
             self.close_and_rest(set);
             let passed = &mut self.passed;
             self.graph.complete_stage(set, |waiter| passed.push(waiter));
+            self.charge_passed();
             return true;
         }
         node.stage == node.stages

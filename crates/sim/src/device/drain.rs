@@ -80,7 +80,9 @@ impl Device {
                     break;
                 }
             }
-            self.flush_lines(None, group, whole, None);
+            if !self.flush_lines(None, group, whole, None) {
+                break;
+            }
         }
     }
 
@@ -192,10 +194,11 @@ impl Device {
     }
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
-    pub(super) fn flush_line(&mut self, line: u32) {
+    /// Returns whether any flush began.
+    pub(super) fn flush_line(&mut self, line: u32) -> bool {
         let group = self.staging().lines.line(line).group();
         let whole = self.settings.geometry.program_units();
-        self.flush_lines(Some(line), group, whole, None);
+        self.flush_lines(Some(line), group, whole, None)
     }
 
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of it

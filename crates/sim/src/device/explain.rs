@@ -93,6 +93,23 @@ impl Device {
         self.rest(set, mode);
     }
 
+    /// Charges those that have lost a wait, while the account of the set that they waited for is
+    /// at hand; they are woken later at this instant.
+    pub(super) fn charge_passed(&mut self) {
+        for at in 0..self.passed.len() {
+            let set = self.passed[at];
+            if self.sets[set as usize].mode != Mode::Waiting {
+                continue;
+            }
+            if self.graph.node(set).is_blocked() {
+                self.enter(set, Mode::Waiting);
+            } else {
+                self.close_segment(set);
+                self.rest(set, Mode::Waiting);
+            }
+        }
+    }
+
     /// A segment that has spent nothing begins.
     fn rest(&mut self, set: u32, mode: Mode) {
         let state = &mut self.sets[set as usize];

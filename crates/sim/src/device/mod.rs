@@ -14,6 +14,7 @@ mod admit;
 mod ahead;
 mod array;
 mod buffer;
+mod buffered_map;
 mod channel;
 mod collect;
 mod delays;
