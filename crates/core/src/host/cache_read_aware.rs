@@ -67,26 +67,30 @@ const LARGEST: usize = 256;
 
 /// A queued request of the published pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+pub struct Entry {
     /// Its place in the order of arrival.
-    place: usize,
-    first: u32,
-    pages: u32,
-    reads: bool,
+    pub place: usize,
+    /// The first page that it accesses.
+    pub first: u32,
+    /// How many it accesses.
+    pub pages: u32,
+    /// Whether it reads.
+    pub reads: bool,
     /// Its class, then class or value of another one plus one.
-    value: u16,
+    pub value: u16,
     /// Whether it overlaps an earlier one.
-    held: bool,
+    pub held: bool,
 }
 
 impl Entry {
     const NONE: Self = Self { place: 0, first: 0, pages: 0, reads: true, value: 0, held: false };
 
     /// Whether it has to wait for an earlier request.
-    fn depends_on(&self, earlier: &Self) -> bool {
-        let overlap = match self.first.checked_sub(earlier.first) {
-            Some(ahead) => ahead < earlier.pages && self.pages > 0,
-            None => earlier.first - self.first < self.pages && earlier.pages > 0,
+    pub const fn depends_on(&self, earlier: &Self) -> bool {
+        let overlap = if self.first < earlier.first {
+            earlier.first - self.first < self.pages && earlier.pages > 0
+        } else {
+            self.first - earlier.first < earlier.pages && self.pages > 0
         };
         earlier.place < self.place && overlap && !(self.reads && earlier.reads)
     }
@@ -94,7 +98,7 @@ impl Entry {
 
 /// The published pass, over requests in the order of the slice; tells of each request that gets a
 /// new value and of the one that it depends on.
-fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
+pub fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
     for i in 0..entries.len() {
         for j in 0..entries.len() {
             if entries[i].depends_on(&entries[j]) {
@@ -106,17 +110,29 @@ fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
     }
 }
 
+/// The published class of a read or write: whether the buffer holds every page of it, and whether
+/// the dies of those that it does not hold are idle.
+pub const fn class_of(reads: bool, hit: bool, idle: bool) -> u16 {
+    match (reads, hit, idle) {
+        (true, true, _) => 1,
+        (true, false, true) => 2,
+        (true, false, false) => 3,
+        (false, true, _) => 4,
+        (false, false, _) => 5,
+    }
+}
+
 /// The class of a request.
 fn class(view: &(impl HostView + ?Sized), place: usize) -> u16 {
     let request = view.request(place);
-    let is_whole = request.flags.has(Flags::PREFLUSH);
-    match request.op {
-        RequestOp::Read if !is_whole && view.is_buffered(place) => 1,
-        RequestOp::Read if !is_whole && view.dies_idle(place) => 2,
-        RequestOp::Read if !is_whole => 3,
-        RequestOp::Write if !is_whole && view.is_buffered(place) => 4,
-        _ => 5,
-    }
+    let reads = match request.op {
+        _ if request.flags.has(Flags::PREFLUSH) => return 5,
+        RequestOp::Read => true,
+        RequestOp::Write => false,
+        RequestOp::Trim | RequestOp::Flush => return 5,
+    };
+    let hit = view.is_buffered(place);
+    class_of(reads, hit, reads && !hit && view.dies_idle(place))
 }
 
 impl CacheReadAwareKeys {
