@@ -360,7 +360,8 @@ impl Device {
         }
         if host.lanes.len() > 1 {
             let ns = self.now.since(request.arrival).as_ns();
-            self.totals.stream_answered(ticket.lane as usize, request.op, ns);
+            let pending = &self.pending[handle as usize];
+            self.totals.stream_answered(ticket.lane as usize, pending, ns);
         }
     }
 }

@@ -324,7 +324,7 @@ impl Device {
             chain: Vec::new(),
             done: Vec::new(),
             failed: None,
-            totals: Totals::default(),
+            totals: Totals::new(keys.metrics.skip_requests),
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
