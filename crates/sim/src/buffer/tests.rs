@@ -163,21 +163,11 @@ fn lines_agree_with_a_plain_list() {
     }
 }
 
-/// The bank of each physical line is that of its number, as the lines got their first units.
-fn check_banks(lines: &Lines, known: &mut Vec<(u32, u32)>, line: u32) {
-    let bank = lines.line(line).bank();
-    match known.iter().find(|(number, _)| *number == line) {
-        Some(&(_, old)) => assert_eq!(bank, old, "a physical line stays in its bank"),
-        None => known.push((line, line % 5)),
-    }
-    assert_eq!(bank, line % 5);
-}
-
 fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u32) {
     let frees = seed == 2;
     let mut lines = Lines::new(12, groups, whole, window).ruled(replacement, 5, frees);
     let mut model = Model { replacement, frees, units: Vec::new(), ghosts: Vec::new() };
-    let (mut banks, mut allocated) = (Vec::new(), 0);
+    let mut allocated = 0;
     // By unit or, of removed ones, by line: what is under way.
     let mut flying: Vec<(u32, u32, Option<u32>)> = Vec::new();
     let mut random = seed;
@@ -202,7 +192,7 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
                 let (line, evicted) =
                     if clean { lines.insert_clean(new) } else { lines.insert(new) };
                 assert_eq!(room, Some(lines.line(line).bank()), "a look tells the bank");
-                check_banks(&lines, &mut banks, line);
+                assert_eq!(lines.line(line).bank(), line % 5, "a physical line stays in its bank");
                 if let Some(evicted) = evicted {
                     let first = model.front(|unit| !unit.dirty && unit.flights.is_empty());
                     assert_eq!(Some(evicted.get()), first);
