@@ -73,7 +73,7 @@ impl Device {
                 group = oldest.map(|line| buffer.lines.line(line).group());
             }
             let Some(group) = group else { break };
-            if self.keys().eviction == Eviction::AtOnce {
+            if self.keys().eviction != Eviction::Watermark {
                 // What is being put is flushed when that is over.
                 let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
                 let lpn = self.staging().lines.line(line).lpn;
