@@ -76,8 +76,7 @@ impl Device {
             if self.keys().eviction != Eviction::Watermark {
                 // What is being put is flushed when that is over.
                 let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
-                let lpn = self.staging().lines.line(line).lpn;
-                if self.is_being_put(lpn) {
+                if self.is_being_put(line) {
                     break;
                 }
             }
@@ -172,9 +171,11 @@ impl Device {
         self.staging_mut().looks = false;
     }
 
-    /// Whether the latest write of a unit has not been put yet.
-    fn is_being_put(&self, lpn: Lpn) -> bool {
-        self.live_change_of(lpn, u64::MAX).is_some_and(|set| self.is_unput(set))
+    /// Whether the write that a line has its contents from is not over.
+    fn is_being_put(&self, line: u32) -> bool {
+        let line = self.staging().lines.line(line);
+        let writer = self.live_change_of(line.lpn, line.version + 1);
+        writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
     }
 
     /// A unit has been put: it is flushed where that is the rule.
