@@ -87,8 +87,8 @@ impl BufferMemory {
         }
     }
 
-    /// Microwatts of a MiB that holds its contents. DRAM refreshes itself: IDD6 of 7 mA at 1.8 V for
-    /// 1 Gb (data sheet of Micron MT47H, die revisions E, G, H). PRAM keeps them without: 80 uA
+    /// Microwatts of a MiB that holds its contents. DRAM refreshes itself: IDD6 of 7 mA at 1.8 V
+    /// for 1 Gb (data sheet of Micron MT47H, die revisions E, G, H). PRAM keeps them without: 80 uA
     /// (typical) at 3 V, of 2.7 to 3.6 V, for 128 Mb (data sheet of Numonyx Omneo P8P, 2010).
     const fn standby_uw_per_mib(self) -> u64 {
         match self {
@@ -229,8 +229,8 @@ keys! {
             source: "Lee et al., ISCA 2009: array and row buffer",
             flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Power of a MiB of the write buffer at all times. 0: as `buffer_memory`; a buffer that has
-        /// none is part of the DRAM.
+        /// Power of a MiB of the write buffer at all times. 0: as `buffer_memory`; a buffer that
+        /// has none is part of the DRAM.
         buffer_standby_uw_per_mib: u64 = 0 => {
             kind: Kind::count("uW/MiB", 0, 1_000_000_000),
             source: "DRAM: Micron MT47H, IDD6; PRAM: Numonyx Omneo P8P, standby current",
@@ -311,8 +311,8 @@ impl EnergyKeys {
 }
 
 impl Settings {
-    /// Bytes of the mapping tables and the map cache in DRAM, and of the write buffer where it has no
-    /// power of its own.
+    /// Bytes of the mapping tables and the map cache in DRAM, and of the write buffer where it has
+    /// no power of its own.
     pub fn dram_bytes(&self) -> u64 {
         let keys = &self.keys;
         if keys.energy.dram_bytes > 0 {
@@ -339,7 +339,7 @@ impl Settings {
     /// Power of the write buffer at all times, in microwatts, rounded down.
     pub fn buffer_uw(&self) -> u64 {
         let bytes = u128::from(Footprint::of(self).buffer);
-        let power = bytes * u128::from(self.keys.energy.buffer_standby_uw_per_mib) >> 20;
+        let power = (bytes * u128::from(self.keys.energy.buffer_standby_uw_per_mib)) >> 20;
         u64::try_from(power).unwrap_or(u64::MAX)
     }
 

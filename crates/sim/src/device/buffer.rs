@@ -332,8 +332,8 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on its
-    /// plane, if there is one.
+    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on
+    /// its plane, if there is one.
     fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) {
         self.flush_lines(None, group, count, first);
     }

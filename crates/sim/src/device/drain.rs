@@ -117,8 +117,8 @@ impl Device {
         wants || idle
     }
 
-    /// Whether the writes in the host queue, and those that wait for a line already, need more lines
-    /// than are `coming`.
+    /// Whether the writes in the host queue, and those that wait for a line already, need more
+    /// lines than are `coming`.
     fn wants_lines(&mut self, coming: u64) -> bool {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let mut needed = buffer.waiting.len() as u64;
@@ -144,7 +144,8 @@ impl Device {
         needed > coming
     }
 
-    /// Whether no request has been outstanding for as long as the buffer waits before it is flushed.
+    /// Whether no request has been outstanding for as long as the buffer waits before it is
+    /// flushed.
     fn is_quiet(&mut self) -> bool {
         let (arrived, now) = (self.arrived, self.now);
         if !self.keys().flush_when_idle || self.outstanding > 0 {
@@ -200,8 +201,8 @@ impl Device {
         self.flush_lines(Some(line), group, whole, None);
     }
 
-    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of it
-    /// was asked for, and nothing dirty has to make way. Nobody waits for that.
+    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
+    /// it was asked for, and nothing dirty has to make way. Nobody waits for that.
     pub(super) fn allocate_read(&mut self, set: u32) {
         let state = &self.sets[set as usize];
         let (lpn, request, page) = (state.lpn, state.request, state.page);
@@ -266,8 +267,8 @@ impl Device {
     }
 
     /// Fills the write buffer before the run: units, the bank of the line of each if it is not that
-    /// of its number, and whether it is dirty; the least recently used one first. A clean unit holds
-    /// what flash has.
+    /// of its number, and whether it is dirty; the least recently used one first. A clean unit
+    /// holds what flash has.
     pub fn preload_buffer(&mut self, units: &[(u64, Option<u32>, bool)]) -> Result<(), SimError> {
         let wrong = |why: String| Err(SimError::InitialLines(why));
         let Some(buffer) = &self.buffer else {

@@ -1,9 +1,9 @@
 //! Energy of a run: by what took it, by what for, by phase; its mean and its highest power.
 //!
 //! Operations are counted where they end (`metrics::counters`). What is there at all times
-//! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end of its
-//! work, and accesses to memory are counts x energy. All sums are exact; the one division, of
-//! a power in microwatts, is rounded down once.
+//! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
+//! of its work, and accesses to memory are counts x energy. All sums are exact; the one division,
+//! of a power in microwatts, is rounded down once.
 
 use super::Device;
 use super::state::Operation;
