@@ -85,14 +85,14 @@ fn devices() -> String {
 
 /// Built-in policies and rules, and behind them the user's own.
 fn policies(own: OwnParts) -> String {
-    let rows = |built_in: &[Part], family: Option<Family>| -> Vec<(String, &'static str)> {
+    let rows = |built_in: &[Part], family: Family| -> Vec<(String, &'static str)> {
         let built_in = built_in.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
-        let own = family.into_iter().flat_map(|family| own.names(family));
+        let own = own.names(family);
         built_in.chain(own.map(|(name, doc)| (name.to_string(), doc))).collect()
     };
-    let commands = rows(PolicyKeys::PARTS, Some(Family::CommandPolicy));
-    let hosts = rows(HostPolicyKeys::PARTS, None);
-    let victims = rows(VictimKeys::PARTS, Some(Family::VictimRule));
+    let commands = rows(PolicyKeys::PARTS, Family::CommandPolicy);
+    let hosts = rows(HostPolicyKeys::PARTS, Family::HostPolicy);
+    let victims = rows(VictimKeys::PARTS, Family::VictimRule);
     lines("command policies (policy.command)", commands.into_iter())
         + "\n"
         + &lines("host policies (host.policy)", hosts.into_iter())

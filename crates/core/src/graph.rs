@@ -17,8 +17,9 @@
 use crate::command::Rank;
 use crate::units::Span;
 
-/// The most commands of a set: map eviction read, map program, map fetch, read of old data, data.
-pub const STAGES: usize = 5;
+/// The most commands of a set: map eviction read, map program, map fetch, write buffer, read of old
+/// data, data.
+pub const STAGES: usize = 6;
 
 /// A handle that names nothing.
 pub const NIL: u32 = u32::MAX;
@@ -335,6 +336,19 @@ where
             at = edge.next_in;
         }
         None
+    }
+
+    /// Calls `visit` with everything that a command of a set waits for, the oldest edge first.
+    pub fn waits_of(&self, id: u32, stage: u8, mut visit: impl FnMut(Wait)) {
+        let mut at = self.node(id).first_in;
+        while at != NIL {
+            let Edge { source, source_stage, target_stage, kind, next_in, .. } =
+                self.edges.as_ref()[at as usize];
+            if target_stage == stage {
+                visit(Wait { source, stage: source_stage, kind });
+            }
+            at = next_in;
+        }
     }
 
     /// Starts a new count of prerequisites: until the next call, [`Self::prerequisites`] reports no

@@ -41,6 +41,8 @@ pub struct CommandDone {
     pub op: Op,
     /// What for.
     pub purpose: Purpose,
+    /// The logical unit of the data that it moved; none for map pages, copies and erases.
+    pub lpn: Option<u32>,
     /// Where.
     pub die: DieId,
     /// The physical page, the first page of an erased block, or none for a never-written page.
@@ -57,6 +59,25 @@ pub struct CommandDone {
     pub end: Time,
     /// How often it moved while it waited.
     pub rekeys: u32,
+}
+
+/// An access to the buffer, told when it has a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferAccess {
+    /// The request that asked for it, by order of arrival from 0; none for a flush.
+    pub request: Option<u64>,
+    /// The page access, counted inside the request.
+    pub page: u32,
+    /// The unit.
+    pub lpn: u32,
+    /// The bank of its line; none where its line has gone.
+    pub bank: Option<u32>,
+    /// Whether it was put, not got.
+    pub put: bool,
+    /// From when on it had the port.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
 }
 
 /// A request that is over, with all work that it caused.
@@ -90,6 +111,8 @@ pub trait Observer {
     fn queued(&mut self, _event: &Queued) {}
     /// A command is over.
     fn command_done(&mut self, _event: &CommandDone) {}
+    /// An access to the buffer has got its time on a port.
+    fn buffer_access(&mut self, _event: &BufferAccess) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
 }

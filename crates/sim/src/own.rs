@@ -36,11 +36,12 @@
 //! # drop(device);
 //! ```
 
-use crate::config::{DeviceKeys, FtlKeys, GcKeys, PolicyChoice, Sections};
+use crate::config::{DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice, Sections};
 use crate::ftl::layer::{Shape, TranslationLayer};
 use crate::ftl::log::{Scheme, SchemeName};
 use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
-use crate::policy::OwnPolicy;
+use crate::policy::{OwnHostPolicy, OwnPolicy};
+use flashyard_core::host::{HostPolicy, HostPolicyName};
 use flashyard_core::key::{Key, Keys, Kind, Value};
 use flashyard_core::policy::{CommandPolicy, PolicyName};
 use std::fmt;
@@ -54,6 +55,8 @@ pub const MAX_KEYS: usize = 32;
 pub enum Family {
     /// Which waiting command a die takes next.
     CommandPolicy,
+    /// Which queued request the device starts next.
+    HostPolicy,
     /// Which full block garbage collection cleans next.
     VictimRule,
     /// How logical pages are mapped to physical ones.
@@ -61,12 +64,13 @@ pub enum Family {
 }
 
 impl Family {
-    const ALL: [Self; 3] = [Self::CommandPolicy, Self::VictimRule, Self::Scheme];
+    const ALL: [Self; 4] = [Self::CommandPolicy, Self::HostPolicy, Self::VictimRule, Self::Scheme];
 
     /// The section and the key that chooses among the parts of the family.
     pub const fn chooser(self) -> (&'static str, &'static str) {
         match self {
             Self::CommandPolicy => ("policy", "command"),
+            Self::HostPolicy => ("host", "policy"),
             Self::VictimRule => ("gc", "policy"),
             Self::Scheme => ("ftl", "scheme"),
         }
@@ -76,6 +80,7 @@ impl Family {
     const fn built_in(self) -> (&'static [Key], &'static [&'static str]) {
         match self {
             Self::CommandPolicy => (PolicyChoice::KEYS, PolicyName::WORDS),
+            Self::HostPolicy => (HostChoice::KEYS, HostPolicyName::WORDS),
             Self::VictimRule => (GcKeys::KEYS, VictimName::WORDS),
             Self::Scheme => (FtlKeys::KEYS, SchemeName::WORDS),
         }
@@ -106,6 +111,7 @@ impl<S: Scheme<Layer: 'static>> OwnScheme for S {
 /// Makes a part for a device.
 enum Make {
     CommandPolicy(MadeFrom<OwnPolicy>),
+    HostPolicy(MadeFrom<OwnHostPolicy>),
     VictimRule(MadeFrom<OwnRule>),
     Scheme(MadeFrom<Box<dyn OwnScheme>>),
 }
@@ -114,6 +120,7 @@ impl Make {
     const fn family(&self) -> Family {
         match self {
             Self::CommandPolicy(_) => Family::CommandPolicy,
+            Self::HostPolicy(_) => Family::HostPolicy,
             Self::VictimRule(_) => Family::VictimRule,
             Self::Scheme(_) => Family::Scheme,
         }
@@ -184,6 +191,22 @@ impl Parts {
     {
         let make = move |values: &[u64]| -> OwnPolicy { Box::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::CommandPolicy(Box::new(make)))
+    }
+
+    /// Adds a host policy, for `host.policy`; its keys are in `[host.NAME]`.
+    #[must_use]
+    pub fn host_policy<K, P>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> P + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        P: HostPolicy + Send + 'static,
+    {
+        let make = move |values: &[u64]| -> OwnHostPolicy { Box::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::HostPolicy(Box::new(make)))
     }
 
     /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
@@ -401,6 +424,13 @@ impl OwnKeys {
     pub(crate) fn command_policy(&self, number: u8) -> OwnPolicy {
         let part = self.parts.make(Family::CommandPolicy, number);
         let Make::CommandPolicy(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+
+    /// The host policy of this number.
+    pub(crate) fn host_policy(&self, number: u8) -> OwnHostPolicy {
+        let part = self.parts.make(Family::HostPolicy, number);
+        let Make::HostPolicy(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 

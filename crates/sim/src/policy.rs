@@ -1,12 +1,80 @@
-//! The command policy of a run: a built-in one, dispatched statically, or a user's own.
+//! The policies of a run: built-in ones, dispatched statically, or a user's own.
 
-use crate::config::Settings;
+use crate::config::{DeviceKeys, Settings};
+use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostPolicyName, HostView};
 use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement, PolicyName};
 use flashyard_core::units::Time;
 use std::fmt;
 
 /// A user's own command policy.
 pub type OwnPolicy = Box<dyn CommandPolicy + Send>;
+
+/// A host policy that is boxed.
+pub(crate) trait BoxedHostPolicy {
+    /// See [`HostPolicy::pick`].
+    fn pick(&self, view: &dyn HostView) -> HostAnswer;
+    /// See [`HostPolicy::by_pages`].
+    fn by_pages(&self) -> bool;
+    /// See [`HostPolicy::in_order`].
+    fn in_order(&self) -> bool;
+}
+
+impl<P: HostPolicy> BoxedHostPolicy for P {
+    fn pick(&self, view: &dyn HostView) -> HostAnswer {
+        HostPolicy::pick(self, view)
+    }
+    fn by_pages(&self) -> bool {
+        HostPolicy::by_pages(self)
+    }
+    fn in_order(&self) -> bool {
+        HostPolicy::in_order(self)
+    }
+}
+
+/// A user's own host policy.
+pub(crate) type OwnHostPolicy = Box<dyn BoxedHostPolicy + Send>;
+
+/// The host policy of a run.
+pub(crate) enum HostRule {
+    /// One of the registry.
+    BuiltIn(AnyHostPolicy),
+    /// Any other.
+    Own(OwnHostPolicy),
+}
+
+impl HostRule {
+    /// The one that the keys name.
+    pub(crate) fn of(keys: &DeviceKeys) -> Self {
+        match keys.host.policy {
+            HostPolicyName::Own(number) => Self::Own(keys.own.host_policy(number)),
+            name => Self::BuiltIn(keys.host_policies.policy(name)),
+        }
+    }
+
+    /// See [`HostPolicy::pick`].
+    pub(crate) fn pick(&self, view: &impl HostView) -> HostAnswer {
+        match self {
+            Self::BuiltIn(policy) => policy.pick(view),
+            Self::Own(policy) => policy.pick(view),
+        }
+    }
+
+    /// See [`HostPolicy::by_pages`].
+    pub(crate) fn by_pages(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.by_pages(),
+            Self::Own(policy) => policy.by_pages(),
+        }
+    }
+
+    /// See [`HostPolicy::in_order`].
+    pub(crate) fn in_order(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.in_order(),
+            Self::Own(policy) => policy.in_order(),
+        }
+    }
+}
 
 /// A command policy.
 pub enum Policy {

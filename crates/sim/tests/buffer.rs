@@ -402,6 +402,5 @@ fn buffers_that_make_no_sense_are_refused() {
         assert!(error.contains(why), "{error}");
     };
     refused(&["map.store=resident", "buffer.bytes=4095"], "smaller than a mapping unit");
-    refused(&["buffer.bytes=65536"], "map.store = \"resident\"");
     refused(&["buffer.high_percent=20"], "buffer.low_percent: it is above");
 }

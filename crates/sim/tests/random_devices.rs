@@ -71,7 +71,7 @@ const DRAWS: &[(&str, &[&str])] = &[
 
 /// The same for devices with a write buffer, instead of what is drawn above.
 const BUFFER_DRAWS: &[(&str, &[&str])] = &[
-    ("map.store", &["resident"]),
+    ("map.store", &["resident", "line_cache", "cmt"]),
     ("buffer.bytes", &["0", "16384", "16384", "65536", "1000000", "1099511627776"]),
     ("buffer.acknowledge", &["buffer", "buffer", "program"]),
     ("buffer.access_ns", &["0", "41", "30000"]),
@@ -149,6 +149,9 @@ const CACHED_DRAWS: &[(&str, &[&str])] = &[
     ("gc.restore", &["false", "false", "true"]),
     ("ftl.map_generations", &["0", "1"]),
     ("ftl.finish", &["false", "true"]),
+    ("buffer.bytes", &["0", "0", "16384", "65536"]),
+    ("buffer.high_percent", &["30", "100"]),
+    ("buffer.low_percent", &["0"]),
     ("wear.static_gap", &["0"]),
     ("geometry.pages_per_block", &["8", "16", "64"]),
 ];

@@ -1,10 +1,11 @@
 //! The oldest request whose dies are all idle, so that a request for a busy die does not hold up
-//! one behind it; where there is none, the oldest. Looks at the first `window` requests: O(window).
+//! one behind it; where there is none, the oldest, or none. Looks at the first `window` requests:
+//! O(window).
 //!
 //! Source: the idle-chip baseline that Bang et al. compare their cache- and read-aware scheduler
-//! with, work-conserving form.
+//! with. Whether it waits where no die is idle, they do not say; theirs does not know the buffer.
 
-use super::{HostAnswer, HostPolicy, HostView};
+use super::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
 
 crate::keys! {
@@ -17,32 +18,77 @@ crate::keys! {
             flip: "1",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
+        /// Whether all requests wait where none finds its dies idle, while pages are accessed.
+        strict: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: it starts what it can",
+            flip: "true",
+            with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2"],
+        },
+        /// Whether the dies of pages count that the buffer serves.
+        ignores_buffer: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: what the buffer serves needs no die",
+            flip: "true",
+            with: &[
+                "map.store=resident", "buffer.bytes=262144", "host.policy=idle",
+                "geometry.channels=2", "geometry.ways=2", "queue.depth=2",
+            ],
+        },
     }
 }
 
 impl HostPolicy for IdleKeys {
-    fn pick(&self, view: &impl HostView) -> HostAnswer {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting());
-        if window == 0 {
-            return HostAnswer::Wait;
+        let is_idle = |&place: &usize| {
+            if self.ignores_buffer { view.all_dies_idle(place) } else { view.dies_idle(place) }
+        };
+        let idle = (0..window).find(is_idle);
+        // Where nothing is under way, nothing need come: a unit may count as one of a busy die
+        // because it has no die yet.
+        let waits = self.strict && view.under_way() != UnderWay::default();
+        match idle {
+            Some(place) => HostAnswer::Start(place),
+            None if window == 0 || waits => HostAnswer::Wait,
+            None => HostAnswer::Start(0),
         }
-        let idle = (0..window).find(|&place| view.dies_idle(place));
-        HostAnswer::Start(idle.unwrap_or(0))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::views::Waiting;
+    use super::super::tests::fake::Fake;
     use super::*;
 
     #[test]
     fn the_oldest_request_with_idle_dies_starts_or_else_the_oldest() {
         let keys = IdleKeys::default();
-        assert_eq!(keys.pick(&Waiting(&[false, true, true])), HostAnswer::Start(1));
-        assert_eq!(keys.pick(&Waiting(&[false, false])), HostAnswer::Start(0));
-        assert_eq!(keys.pick(&Waiting(&[])), HostAnswer::Wait);
-        let narrow = IdleKeys { window: 1 };
-        assert_eq!(narrow.pick(&Waiting(&[false, true])), HostAnswer::Start(0));
+        let busy = Fake::default().read(1, 1).read(2, 2).read(4, 1).busy_dies(&[1, 3]);
+        assert_eq!(keys.pick(&busy), HostAnswer::Start(2));
+        assert_eq!(IdleKeys { window: 2, ..keys }.pick(&busy), HostAnswer::Start(0));
+        assert_eq!(keys.pick(&busy.busy_dies(&[4])), HostAnswer::Start(0));
+        assert_eq!(keys.pick(&Fake::default()), HostAnswer::Wait);
+    }
+
+    #[test]
+    fn strict_waits_for_an_idle_die_while_something_is_under_way() {
+        let keys = IdleKeys { strict: true, ..IdleKeys::default() };
+        let view = Fake::default().read(1, 1).busy_dies(&[1]);
+        assert_eq!(keys.pick(&view), HostAnswer::Start(0), "nothing will ever come");
+        let view = view.elsewhere(9);
+        assert_eq!(keys.pick(&view), HostAnswer::Wait);
+        assert_eq!(IdleKeys::default().pick(&view), HostAnswer::Start(0));
+        assert_eq!(keys.pick(&view.read(2, 1)), HostAnswer::Start(1));
+    }
+
+    #[test]
+    fn dies_of_buffered_pages_count_where_the_buffer_is_ignored() {
+        let keys = IdleKeys::default();
+        let blind = IdleKeys { ignores_buffer: true, ..keys };
+        let view = Fake::default().line(2, 0, true).read(1, 1).read(2, 1).read(3, 1);
+        let view = view.busy_dies(&[1, 2]);
+        assert_eq!(keys.pick(&view), HostAnswer::Start(1));
+        assert_eq!(blind.pick(&view), HostAnswer::Start(2));
     }
 }

@@ -6,23 +6,123 @@
 //! To add one, write a file beside these and name it in the `registry!` below.
 
 use crate::request::Request;
+use crate::units::{Lpn, Span, Time};
 
-/// What a host policy may look at.
+/// A unit in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineView {
+    /// The number of the line.
+    pub line: u32,
+    /// The unit that it holds.
+    pub lpn: Lpn,
+    /// The bank that it is in.
+    pub bank: u32,
+    /// Whether flash lacks its contents and nobody programs them.
+    pub dirty: bool,
+    /// Whether a port puts it or gets it.
+    pub busy: bool,
+    /// Whether a port puts it.
+    pub writing: bool,
+    /// Whether a flush of its contents is under way.
+    pub flushing: bool,
+}
+
+/// What a port of the buffer carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortView {
+    /// The line.
+    pub line: u32,
+    /// The bank of the line.
+    pub bank: u32,
+    /// Time until it is over.
+    pub left: Span,
+    /// Whether a request asked for it, not a flush.
+    pub host: bool,
+}
+
+/// Page accesses that have been started and are not over, by where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Got from the buffer.
+    pub gets: u32,
+    /// Put into the buffer.
+    pub puts: u32,
+    /// Anywhere else: on flash, or waiting for a line.
+    pub others: u32,
+}
+
+/// What a host policy may look at. A look costs no time and moves nothing.
 pub trait HostView {
-    /// How many requests wait, the oldest at place 0.
+    /// The present.
+    fn now(&self) -> Time;
+    /// How many requests wait, the oldest at place 0. One of which only some pages have been
+    /// started waits on.
     fn waiting(&self) -> usize;
     /// The request at a place.
     fn request(&self, place: usize) -> Request;
-    /// Whether every die that the striping gives to the request's pages is idle. A peek: it costs
-    /// no time and moves nothing.
+    /// When it came into the queue.
+    fn entered(&self, place: usize) -> Time;
+    /// The slot of the queue that it is in; the lowest free one is taken.
+    fn slot(&self, place: usize) -> u32;
+    /// The first page that it accesses.
+    fn first_page(&self, place: usize) -> Lpn;
+    /// How many pages it accesses; none for a flush.
+    fn pages(&self, place: usize) -> u32;
+    /// The first page access of the request, from number `from` on, that has not been started.
+    fn next_page(&self, place: usize, from: u32) -> Option<u32>;
+    /// Whether the request overlaps an earlier one that waits, or one that has been started and is
+    /// not answered, where one of the two is not a read.
+    fn conflicts(&self, place: usize) -> bool;
+    /// Whether an earlier access of the same page, by another request, waits or is under way, where
+    /// one of the two is not a read.
+    fn page_conflicts(&self, place: usize, page: u32) -> bool;
+    /// Page accesses under way.
+    fn under_way(&self) -> UnderWay;
+    /// Whether every die that the request needs is idle: those of pages that the buffer does not
+    /// serve.
     fn dies_idle(&self, place: usize) -> bool;
+    /// Whether the dies of all its pages are idle, whatever the buffer holds.
+    fn all_dies_idle(&self, place: usize) -> bool;
+    /// Whether the die is idle that a unit is on, or would be written to.
+    fn die_idle(&self, lpn: Lpn) -> bool;
+    /// Whether there is a buffer.
+    fn has_buffer(&self) -> bool;
+    /// Whether the buffer holds every page of a request.
+    fn is_buffered(&self, place: usize) -> bool;
+    /// The line of a unit.
+    fn line_of(&self, lpn: Lpn) -> Option<LineView>;
+    /// The bank of the line that the next new unit takes; none where every line is needed.
+    fn room(&self) -> Option<u32>;
+    /// Lines that hold nothing, or nothing that flash lacks.
+    fn free_lines(&self) -> u32;
+    /// Lines that are being flushed.
+    fn flushes(&self) -> u32;
+    /// The dirty line that is flushed first by the rule of the buffer.
+    fn oldest_line(&self) -> Option<LineView>;
+    /// The dirty line after another one.
+    fn next_line(&self, line: u32) -> Option<LineView>;
+    /// What is being put, and for how long still.
+    fn putting(&self) -> Option<PortView>;
+    /// What is being got, and for how long still.
+    fn getting(&self) -> Option<PortView>;
+    /// How long a unit takes that is got.
+    fn get_span(&self) -> Span;
 }
 
 /// What the device shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostAnswer {
-    /// Start the request at this place.
+    /// Start the request at this place, with all its pages.
     Start(usize),
+    /// Start one page access of the request at this place.
+    StartPage {
+        /// The place of the request.
+        place: usize,
+        /// The number of the page access in it.
+        page: u32,
+    },
+    /// Begin to flush this dirty line.
+    Flush(u32),
     /// Nothing until something changes.
     Wait,
 }
@@ -31,38 +131,21 @@ pub enum HostAnswer {
 ///
 /// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
 pub trait HostPolicy {
-    /// Called when the device can start a request.
-    fn pick(&self, view: &impl HostView) -> HostAnswer;
-}
-
-/// Views for the tests of policies: which of the waiting requests find their dies idle.
-#[cfg(test)]
-mod views {
-    use super::HostView;
-    use crate::request::{Flags, Request, RequestOp};
-    use crate::units::Time;
-
-    pub(super) struct Waiting<'a>(pub(super) &'a [bool]);
-
-    impl HostView for Waiting<'_> {
-        fn waiting(&self) -> usize {
-            self.0.len()
-        }
-        fn request(&self, place: usize) -> Request {
-            Request {
-                arrival: Time::ZERO,
-                first_sector: place as u64,
-                sectors: 1,
-                stream: 0,
-                op: RequestOp::Read,
-                flags: Flags::NONE,
-            }
-        }
-        fn dies_idle(&self, place: usize) -> bool {
-            self.0[place]
-        }
+    /// Called when the device can start something, until the answer is [`HostAnswer::Wait`].
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer;
+    /// Whether the policy starts single pages and flushes lines itself; the buffer then flushes by
+    /// itself only what a request asks for.
+    fn by_pages(&self) -> bool {
+        false
+    }
+    /// Whether it always answers the oldest request.
+    fn in_order(&self) -> bool {
+        false
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 /// The registry: one line a policy.
 macro_rules! registry {
@@ -77,8 +160,18 @@ macro_rules! registry {
 
         impl AnyHostPolicy {
             /// See [`HostPolicy::pick`].
-            pub fn pick(&self, view: &impl HostView) -> HostAnswer {
+            pub fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
                 match self { $(Self::$variant(policy) => policy.pick(view),)+ }
+            }
+
+            /// See [`HostPolicy::by_pages`].
+            pub fn by_pages(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.by_pages(),)+ }
+            }
+
+            /// See [`HostPolicy::in_order`].
+            pub fn in_order(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.in_order(),)+ }
             }
         }
     };
@@ -89,4 +182,12 @@ registry! {
     Fifo(fifo::FifoKeys) = "fifo",
     /// The oldest request whose dies are all idle; where there is none, the oldest.
     Idle(idle::IdleKeys) = "idle",
+    /// One page access or flush at a time, in order.
+    Is(is::IsKeys) = "is",
+    /// In order; a page is got from one bank of the buffer while another is put into one.
+    Ris(ris::RisKeys) = "ris",
+    /// As `ris`, and gets of later reads and of early flushes hide behind puts.
+    Ros(ros::RosKeys) = "ros",
+    /// Reads before writes, what the buffer serves first, then reads whose dies are idle.
+    CacheReadAware(cache_read_aware::CacheReadAwareKeys) = "cache-read-aware",
 }

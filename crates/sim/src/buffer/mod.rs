@@ -372,6 +372,7 @@ impl Lines {
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
         state.dirty = false;
+        // A write that is programmed at once was never dirty.
         state.of_flash = false;
         state.flights += 1;
         self.flights += 1;
@@ -427,6 +428,11 @@ impl Lines {
     /// The dirty line of a group that goes first.
     pub fn oldest_of(&mut self, group: u32) -> Option<u32> {
         self.front(GROUP, self.groups[group as usize].first)
+    }
+
+    /// The dirty line of the same group that was used next after this one.
+    pub fn next_of_group(&self, line: u32) -> Option<u32> {
+        some(self.slab[line as usize].links[GROUP].next)
     }
 
     /// The dirty line that goes first.

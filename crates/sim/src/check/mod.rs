@@ -205,7 +205,6 @@ impl Checker {
         assert!(entry >= *latest, "request {order} was overtaken at {lpn:?} by a later change");
         if changes {
             *latest = entry;
-            self.entry_changed(lpn);
         }
     }
 

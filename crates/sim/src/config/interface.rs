@@ -23,6 +23,18 @@ choice! {
     }
 }
 
+choice! {
+    /// What crosses the link at once.
+    pub enum Transfer {
+        /// All data of a request: of a write before it enters the queue, of a read behind its last
+        /// page.
+        Request = "request",
+        /// The data of a page access: of a write when it is about to be put or programmed, of a
+        /// read as its page comes.
+        Page = "page",
+    }
+}
+
 keys! {
     /// Keys of `[interface]`.
     pub struct InterfaceKeys {
@@ -62,6 +74,12 @@ keys! {
             kind: Kind::Choice(Duplex::WORDS),
             source: "PCIe and UFS carry both directions at once, SATA and eMMC one",
             flip: "half", with: &["interface.link_ps_per_byte=2500"],
+        },
+        /// What crosses the link at once; of a page access the bytes of a mapping unit.
+        transfer: Transfer = Transfer::Request => {
+            kind: Kind::Choice(Transfer::WORDS),
+            source: "assumed; Serial ATA and NVM Express devices ask for data when they have room",
+            flip: "page", with: &["interface.link_ps_per_byte=2500"],
         },
     }
 }

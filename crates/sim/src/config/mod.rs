@@ -37,6 +37,7 @@ pub use toml_edit::{Item, Table};
 
 use crate::ftl::blocks::Frontiers;
 use crate::ftl::victim::VictimName;
+use crate::policy::HostRule;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
 
@@ -186,6 +187,14 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
+    let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
+    if (dispatch_width > 0 || dispatch_ns > 0) && HostRule::of(keys).by_pages() {
+        fail(
+            "host.dispatch_width: this host.policy starts pages, not requests; set \
+             host.dispatch_width = 0 and host.dispatch_ns = 0"
+                .to_string(),
+        );
+    }
     let dynamic = keys.ftl.allocation == Allocation::Dynamic;
     if dynamic && keys.queue.slots_scope == SlotsScope::Die {
         fail(
@@ -196,7 +205,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
     }
 }
 
-/// A write buffer holds a unit at least, and flushes to a map that is at hand.
+/// A write buffer holds a unit at least.
 fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let BufferKeys { bytes, high_percent, low_percent, idle_ms, flush_when_idle, .. } = keys.buffer;
     if idle_ms > 0 && !flush_when_idle {
@@ -218,13 +227,6 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let unit = unit_bytes(keys);
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
-    }
-    if keys.map.store != MapStore::Resident {
-        fail(
-            "buffer.bytes: units are flushed by whole program units at once, for which the map must \
-             be in memory; set map.store = \"resident\", or buffer.bytes = 0"
-                .to_string(),
-        );
     }
 }
 

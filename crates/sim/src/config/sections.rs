@@ -107,6 +107,18 @@ keys! {
             flip: "idle",
             with: &["geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
+        /// Requests that may be started and not answered. 0: no limit.
+        dispatch_width: u64 = 0 => {
+            kind: Kind::count("requests", 0, 1_000_000),
+            source: "assumed: the flash command queue is the limit",
+            flip: "1", with: &["geometry.channels=2", "geometry.ways=2"],
+        },
+        /// Time of the dispatcher for a request, which then begins; one at a time.
+        dispatch_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000_000),
+            source: "assumed: no firmware",
+            flip: "100000", with: &[],
+        },
     }
 }
 

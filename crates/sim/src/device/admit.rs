@@ -7,19 +7,33 @@
 use super::Device;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
-use crate::config::{Admission, Allocation, SlotsScope};
+use super::timers::Timer;
+use super::view::View;
+use crate::config::{Admission, SlotsScope};
 use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::host::{HostAnswer, HostView};
+use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
+
+/// What is started next.
+enum Picked {
+    /// A request, all of it.
+    Request(u32),
+    /// A page access or a flush, which has begun.
+    Page,
+    Nothing,
+}
 
 impl Device {
     /// Translates requests and gives slots until something is short.
     pub(super) fn admit(&mut self) {
         if self.buffer.is_none() {
             return self.admit_requests();
+        }
+        if self.buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.stalled)) {
+            self.drain_buffer();
         }
         self.grant_lines();
         self.admit_requests();
@@ -28,18 +42,25 @@ impl Device {
             self.admit_requests();
         }
         self.drain_buffer();
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
+            self.give_slots(true);
+        }
     }
 
     fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
         loop {
-            self.give_slots();
+            self.give_slots(false);
             let whole_device = self.settings.keys.queue.slots_scope == SlotsScope::Device;
             let full = whole_device && self.slots >= self.settings.keys.queue.depth;
             if !self.unslotted.is_empty() || full {
                 return;
             }
-            let Some(handle) = self.pick_request() else { return };
+            let handle = match self.pick_request() {
+                Picked::Request(handle) => handle,
+                Picked::Page => continue,
+                Picked::Nothing => return,
+            };
             if !self.may_start(handle, admission) {
                 return;
             }
@@ -59,21 +80,75 @@ impl Device {
         }
     }
 
-    /// The request to go on with, or the one that the host policy starts next.
-    fn pick_request(&mut self) -> Option<u32> {
-        if self.translating.is_none() {
-            let HostAnswer::Start(place) = self.host_policy.pick(&View(self)) else { return None };
-            let place = self.earliest_conflict(place);
-            self.translating = self.waiting_requests.remove(place);
-            if let Some(handle) = self.translating {
-                if self.settings.keys.fot.span == FotSpan::LongestDie {
-                    self.fot_by_die.fill(Span::ZERO);
-                }
-                self.graph.new_count();
-                debug_assert_eq!(self.pending[handle as usize].translated, 0);
-            }
+    /// The request to go on with, or what the host policy starts next.
+    fn pick_request(&mut self) -> Picked {
+        if self.dispatching {
+            return Picked::Nothing;
         }
-        self.translating
+        if let Some(handle) = self.translating {
+            return Picked::Request(handle);
+        }
+        let keys = self.settings.keys.host;
+        if keys.dispatch_width > 0 && self.started >= keys.dispatch_width {
+            return Picked::Nothing;
+        }
+        let place = match self.host_policy.pick(&View(self)) {
+            HostAnswer::Wait => return Picked::Nothing,
+            HostAnswer::Flush(line) => {
+                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
+            }
+            HostAnswer::StartPage { place, page } => {
+                return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
+            }
+            HostAnswer::Start(place) => self.earliest_conflict(place),
+        };
+        if !self.host_policy.in_order() && self.holds_back(place) {
+            return Picked::Nothing;
+        }
+        let handle = self.waiting_requests.remove(place).expect("a policy picks one that waits");
+        self.begin_request(handle);
+        self.translating = Some(handle);
+        debug_assert_eq!(self.pending[handle as usize].translated, 0);
+        if keys.dispatch_ns > 0 {
+            self.dispatching = true;
+            let over = self.now + Span::from_ns(keys.dispatch_ns);
+            self.host.timers.set(over, Timer::Dispatched);
+            return Picked::Nothing;
+        }
+        Picked::Request(handle)
+    }
+
+    /// A request is started.
+    pub(super) fn begin_request(&mut self, handle: u32) {
+        if self.settings.keys.fot.span == FotSpan::LongestDie {
+            self.fot_by_die.fill(Span::ZERO);
+        }
+        self.graph.new_count();
+        self.started += 1;
+        if !self.host_policy.in_order() {
+            self.started_requests.push(handle);
+        }
+    }
+
+    /// Whether a request conflicts with one under way; it is then held back until that one is over.
+    fn holds_back(&mut self, place: usize) -> bool {
+        let handle = self.waiting_requests[place];
+        let held = self.is_under_way(handle);
+        self.count_hazard(handle, held);
+        held
+    }
+
+    /// A request that was picked must wait for another one, or not; counted once in a row.
+    pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
+        self.totals.hazard_picks += u64::from(held && self.held_back != handle);
+        self.held_back = if held { handle } else { NIL };
+    }
+
+    /// Whether a request that is under way conflicts with this one.
+    pub(super) fn is_under_way(&self, handle: u32) -> bool {
+        let request = &self.pending[handle as usize];
+        let mut started = self.started_requests.iter();
+        started.any(|&other| other != handle && self.pending[other as usize].conflicts(request))
     }
 
     /// The request to start in place of the one at `place`: an earlier one that it must not
@@ -88,15 +163,11 @@ impl Device {
     }
 
     /// The first request that overlaps the one at `place`, where one of the two changes contents.
-    fn first_conflict(&self, place: usize) -> Option<usize> {
+    pub(super) fn first_conflict(&self, place: usize) -> Option<usize> {
         let picked = &self.pending[self.waiting_requests[place] as usize];
-        let (first, pages) = (picked.first.get(), picked.pages);
         self.waiting_requests.iter().take(place).position(|&earlier| {
             let earlier = &self.pending[earlier as usize];
-            let overlap =
-                earlier.first.get() < first + pages && first < earlier.first.get() + earlier.pages;
-            let ordered = earlier.changes() || picked.changes();
-            (overlap && ordered) || (is_barrier(&picked.request) && earlier.changes())
+            earlier.conflicts(picked) || (is_barrier(&picked.request) && earlier.changes())
         })
     }
 
@@ -104,8 +175,12 @@ impl Device {
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
         let request = &self.pending[handle as usize];
-        if request.preflush_since.is_none() && request.request.flags.has(Flags::PREFLUSH) {
-            self.flush_all();
+        if request.preflush_since.is_none() && is_barrier(&request.request) {
+            if !self.flush_all() && self.pending[handle as usize].translated == 0 {
+                self.begin_stall(handle);
+                return false;
+            }
+            self.end_stall(handle);
         }
         let request = &mut self.pending[handle as usize];
         if request.translated > 0 {
@@ -134,7 +209,7 @@ impl Device {
     }
 
     /// Whether all page accesses of a request could have slots now.
-    fn slots_for(&self, first: Lpn, pages: u32) -> bool {
+    pub(super) fn slots_for(&self, first: Lpn, pages: u32) -> bool {
         let depth = self.settings.keys.queue.depth;
         if self.settings.keys.queue.slots_scope == SlotsScope::Device {
             return u64::from(pages) <= depth.saturating_sub(self.slots);
@@ -194,7 +269,10 @@ impl Device {
         parts.add(Part::Flush, request.preflush_ns);
         let link = self.link_ns(handle);
         parts.add(Part::Link, link);
-        parts.add(Part::HostQueue, all - link - request.stalled_ns - request.preflush_ns);
+        let dispatch = self.settings.keys.host.dispatch_ns;
+        parts.add(Part::Firmware, dispatch);
+        let known = link + dispatch + request.stalled_ns + request.preflush_ns;
+        parts.add(Part::HostQueue, all - known);
         parts
     }
 
@@ -208,25 +286,32 @@ impl Device {
             if translated == limit || request.translated == request.pages {
                 break;
             }
-            let lpn = Lpn::new(request.first.get() + request.translated);
-            let Some(set) = self.translate_page(handle, lpn) else { break };
+            let page = request.translated;
+            let Some(set) = self.translate_page(handle, page) else { break };
             self.unslotted.push_back(set);
             translated += 1;
         }
         if translated > 0 {
-            let split = self.pending[handle as usize].translated > translated;
-            let mut new = std::mem::take(&mut self.new_sets);
-            new.extend(self.unslotted.range(first_new..));
-            self.count_fot(handle, &new);
-            self.hand_on_ranks(&new, split.then_some(handle));
-            new.clear();
-            self.new_sets = new;
+            self.rank_new(handle, first_new, translated);
         }
         translated
     }
 
-    /// Gives slots to translated sets in order, as long as there are any.
-    fn give_slots(&mut self) {
+    /// Counts and hands on what the last `count` sets of a request wait for; they are in
+    /// `unslotted` from `first` on.
+    pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
+        let split = self.pending[handle as usize].translated > count;
+        let mut new = std::mem::take(&mut self.new_sets);
+        new.extend(self.unslotted.range(first..));
+        self.count_fot(handle, &new);
+        self.hand_on_ranks(&new, split.then_some(handle));
+        new.clear();
+        self.new_sets = new;
+    }
+
+    /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
+    /// gets one, because flushes may need what its map commands hold while slots wait for them.
+    fn give_slots(&mut self, all: bool) {
         let keys = self.settings.keys.queue;
         while let Some(&set) = self.unslotted.front() {
             let die = self.slot_die(set);
@@ -234,7 +319,7 @@ impl Device {
                 SlotsScope::Device => self.slots,
                 SlotsScope::Die => self.slots_of_die[die.index()],
             };
-            let free = keys.admission == Admission::Atomic || taken < keys.depth;
+            let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
             let slotless = !keys.delayed_sets_hold_slot && self.graph.node(set).is_blocked();
             if !free && !slotless {
                 return;
@@ -282,10 +367,12 @@ impl Device {
             self.enter(set, Mode::Waiting);
         } else if self.is_over(set) {
             self.complete_set(set);
-        } else if self.stage(set) == Stage::Buffer {
-            self.use_buffer(set);
         } else {
-            self.enqueue(set);
+            match self.stage(set) {
+                Stage::Buffer => self.use_buffer(set),
+                Stage::Link => self.use_link(set),
+                _ => self.enqueue(set),
+            }
         }
     }
 
@@ -297,6 +384,7 @@ impl Device {
             self.close_and_rest(set);
             let passed = &mut self.passed;
             self.graph.complete_stage(set, |waiter| passed.push(waiter));
+            self.charge_passed();
             return true;
         }
         node.stage == node.stages
@@ -313,40 +401,4 @@ impl Device {
 /// Whether a request must not overtake earlier changes.
 fn is_barrier(request: &Request) -> bool {
     request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH)
-}
-
-/// The host policy's view of the device.
-struct View<'a>(&'a Device);
-
-impl HostView for View<'_> {
-    fn waiting(&self) -> usize {
-        self.0.waiting_requests.len()
-    }
-
-    fn request(&self, place: usize) -> Request {
-        self.0.pending[self.0.waiting_requests[place] as usize].request
-    }
-
-    fn dies_idle(&self, place: usize) -> bool {
-        let device = self.0;
-        let pending = &device.pending[device.waiting_requests[place] as usize];
-        let planes = device.settings.geometry.all_planes();
-        let stripe = device.settings.geometry.units_per_page;
-        let dynamic = device.settings.keys.ftl.allocation == Allocation::Dynamic;
-        let last = pending.pages.min(planes * stripe);
-        (0..last).all(|page| {
-            let lpn = Lpn::new(pending.first.get() + page);
-            if device.is_buffered(pending.request.op, pending.request.flags, lpn) {
-                return true;
-            }
-            let place = device.map.lookup(lpn);
-            let plane = match place {
-                Some(ppn) if dynamic => device.settings.geometry.plane_of(ppn),
-                None if dynamic => return false,
-                _ => device.settings.geometry.plane_of_lpn(lpn),
-            };
-            let die = &device.dies[device.settings.geometry.die_of_plane(plane).index()];
-            !die.array.is_some() && !die.output.is_some() && !die.pausing
-        })
-    }
 }

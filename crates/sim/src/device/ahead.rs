@@ -11,7 +11,6 @@ use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
-use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::units::{DieId, PlaneId, Span, Time};
 
 /// Commands done in place.
@@ -38,7 +37,7 @@ impl Device {
             && keys.nand.spread_percent == 0
             && self.budget.is_none()
             && keys.nand.multi_plane == MultiPlane::None
-            && matches!(self.host_policy, AnyHostPolicy::Fifo(_))
+            && self.host_policy.in_order()
     }
 
     /// The next completion is that of die `number`, and nothing but dies is due before `others`:

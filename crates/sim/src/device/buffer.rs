@@ -8,18 +8,20 @@
 //! together, so that their programs fill a program unit.
 
 use super::Device;
+use super::buffered_map::Found;
 use super::drain::Wanted;
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
 use super::translate::Plan;
-use crate::buffer::ports::{Direction, Ports};
+use crate::buffer::ports::{Direction, Granted, Ports};
 use crate::buffer::{Line, Lines};
 use crate::config::{
-    Acknowledge, AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PartialWrite, PortKind,
-    Recency, Settings,
+    Acknowledge, AfterFlush, Allocation, BufferKeys, Eviction, PartialWrite, PortKind, Recency,
+    Settings,
 };
 use crate::metrics::parts::Parts;
+use crate::observe::BufferAccess;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -44,6 +46,8 @@ pub(super) struct Staging {
     pub(super) high: u32,
     pub(super) low: u32,
     pub(super) draining: bool,
+    /// Whether a flush could not begin because of the map cache since the flusher last tried.
+    pub(super) stalled: bool,
     /// Program units under way.
     pub(super) flushes: u64,
     /// Requests that had come when the device became idle, and when that was.
@@ -51,8 +55,9 @@ pub(super) struct Staging {
     /// Whether a look at that is due.
     pub(super) looks: bool,
     pub(super) wanted: Wanted,
-    /// Flushes that begin together; empty between uses.
+    /// Flushes that begin together, and map commands that they wait for; empty between uses.
     together: Vec<u32>,
+    map_waits: Vec<(u32, Wait)>,
 }
 
 impl Staging {
@@ -91,7 +96,9 @@ impl Staging {
             high,
             low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
             draining: false,
+            stalled: false,
             together: Vec::new(),
+            map_waits: Vec::new(),
         }))
     }
 
@@ -106,6 +113,12 @@ impl Device {
     pub(super) fn plan_buffered(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
+        }
+        if self.cache.is_some()
+            && let Some(write) = self.latest_unput(lpn)
+        {
+            // It may have map commands to do first.
+            plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.plane_of_lpn(lpn));
         let request = self.pending[handle as usize].request;
@@ -126,30 +139,25 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
         let plane = self.plane_of_lpn(lpn);
-        let access =
-            (self.pending[handle as usize].order, self.pending[handle as usize].translated);
-        let held = self.staging().lines.find(lpn);
-        let earlier = self
-            .live_change_of(lpn, u64::MAX)
-            .filter(|&write| self.is_unput(write) && !self.sets[write as usize].superseded);
-        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        if let Some(write) = earlier.filter(|_| held.is_none() || ordered) {
-            let version = self.graph.node(write).number;
-            plan.wait(write, 0, EdgeKind::Order);
-            plan.push(Stage::Buffer, plane);
-            self.totals.buffer.read_hits += 1;
-            if let Some(checker) = &mut self.checker {
-                checker.buffer_read(access, lpn, version, false);
+        let access = (self.pending[handle as usize].order, self.pending[handle as usize].page);
+        let (line, enough) = match self.find_read(handle, lpn) {
+            Found::Write(write) => {
+                let version = self.graph.node(write).number;
+                plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
+                plan.push(Stage::Buffer, plane);
+                self.totals.buffer.read_hits += 1;
+                if let Some(checker) = &mut self.checker {
+                    checker.buffer_read(access, lpn, version, false);
+                }
+                return;
             }
-            return;
-        }
-        let Some(line) = held else {
-            self.totals.buffer.read_misses += 1;
-            return self.plan_read(plan, lpn);
+            Found::Nothing => {
+                self.totals.buffer.read_misses += 1;
+                return self.plan_read(plan, lpn);
+            }
+            Found::Line(line, enough) => (line, enough),
         };
-        let request = self.pending[handle as usize].request;
-        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
-        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
+        let found = self.staging().lines.line(line);
         let (version, of_flash) = (found.version, found.is_of_flash());
         if self.staging().keys.recency == Recency::ReadsAndWrites {
             self.staging_mut().lines.touch(line);
@@ -172,11 +180,9 @@ impl Device {
 
     /// Whether a set is a write that is not in the buffer yet, or only just.
     pub(super) fn is_unput(&self, set: u32) -> bool {
-        let state = &self.sets[set as usize];
-        self.graph.node(set).stage == 0
-            && state.stages[0].0 == Stage::Buffer
-            && !state.trims
-            && state.request != NIL
+        let (state, node) = (&self.sets[set as usize], self.graph.node(set));
+        let left = &state.stages[node.stage as usize..node.stages as usize];
+        state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
     }
 
     /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
@@ -203,14 +209,26 @@ impl Device {
         self.access_buffer(set);
     }
 
+    /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
+        let Set { changes, request, .. } = self.sets[set as usize];
+        let comes = self.host.by_pages && changes && request != NIL;
+        if !(comes && self.crosses_link(set)) {
+            self.access(set);
+        }
+    }
+
+    /// A unit is put or got.
+    pub(super) fn access(&mut self, set: u32) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
-        let over = if request == NIL {
-            self.take_port(Direction::Get, lpn, Some(buffered), false)
-        } else {
-            let direction = if changes { Direction::Put } else { Direction::Get };
-            self.take_port(direction, lpn, self.staging().lines.find(lpn), true)
-        };
+        let host = request != NIL;
+        let direction = if host && changes { Direction::Put } else { Direction::Get };
+        let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
+        let granted = self.take_port(direction, lpn, line, host);
+        if !self.observers.is_empty() {
+            self.tell_access(set, direction, line, &granted);
+        }
+        let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
         if over > self.now {
             self.host.timers.set(over, Timer::Buffer(set));
         } else {
@@ -220,14 +238,14 @@ impl Device {
 
     /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
     /// its number where its line has gone; `host` is whether a request asks for it. Returns when
-    /// that is over.
+    /// it has them.
     pub(super) fn take_port(
         &mut self,
         direction: Direction,
         lpn: Lpn,
         line: Option<u32>,
         host: bool,
-    ) -> Time {
+    ) -> Granted {
         let now = self.now;
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let bank = match line {
@@ -244,7 +262,28 @@ impl Device {
             (Direction::Get, false) => &mut totals.flush_get_ns,
             (Direction::Put, _) => &mut totals.put_ns,
         } += span.as_ns();
-        granted.until + Span::from_ns(buffer.keys.access_ns)
+        granted
+    }
+
+    /// Tells observers of an access.
+    fn tell_access(
+        &mut self,
+        set: u32,
+        direction: Direction,
+        line: Option<u32>,
+        granted: &Granted,
+    ) {
+        let Set { request, page, lpn, .. } = self.sets[set as usize];
+        let event = BufferAccess {
+            request: (request != NIL).then(|| self.pending[request as usize].order),
+            page,
+            lpn: lpn.get(),
+            bank: line.map(|line| self.staging().lines.line(line).bank()),
+            put: direction == Direction::Put,
+            start: granted.from,
+            end: granted.until,
+        };
+        self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
     }
 
     /// A unit has been put or got.
@@ -259,8 +298,8 @@ impl Device {
         }
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.charge_passed();
         self.activate(set);
-        // At once: their accounts read that of this set, whose place is free now.
         self.wake_passed();
     }
 
@@ -332,28 +371,38 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on
-    /// its plane, if there is one.
-    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) {
-        self.flush_lines(None, group, count, first);
+    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on its
+    /// plane, if there is one. Returns whether any flush began.
+    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) -> bool {
+        self.flush_lines(None, group, count, first)
     }
 
-    /// The same, the line `head` before all others.
+    /// The same, the line `head` before all others. Those whose map entries cannot be had now stay
+    /// dirty.
     pub(super) fn flush_lines(
         &mut self,
         mut head: Option<u32>,
         group: u32,
         count: u32,
         first: Option<(u32, PlaneId)>,
-    ) {
+    ) -> bool {
         let mut together = std::mem::take(&mut self.staging_mut().together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
+        let mut stalled = None;
         for _ in 0..count {
-            let Some(line) = head.take().or_else(|| self.staging_mut().lines.oldest_of(group))
-            else {
-                break;
+            // The group's first line, but for those that have stalled.
+            let line = match (head, stalled) {
+                (Some(head), _) => Some(head),
+                (None, Some(stalled)) => self.staging().lines.next_of_group(stalled),
+                (None, None) => self.staging_mut().lines.oldest_of(group),
             };
+            let Some(line) = line else { break };
+            let is_head = head.take().is_some();
+            if self.flush_stalls(self.staging().lines.line(line).lpn) {
+                stalled = if is_head { stalled } else { Some(line) };
+                continue;
+            }
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
             if self.settings.keys.ftl.allocation == Allocation::Dynamic {
                 self.planes[plane.index()].writes += 1;
@@ -365,27 +414,47 @@ impl Device {
             self.staging_mut().flushes += 1;
         }
         self.start_together(&together);
-        for &set in &together[usize::from(first.is_some())..] {
+        if self.cache.is_some()
+            && let Some((set, _)) = first
+        {
+            self.hand_on_ranks(&[set], None);
+        }
+        let flushes = &together[usize::from(first.is_some())..];
+        let any = !flushes.is_empty();
+        for &set in flushes {
             self.activate(set);
         }
         together.clear();
         self.staging_mut().together = together;
+        any
     }
 
-    /// The programs of sets begin when all of them can.
+    /// The programs of sets begin when all of them can: each waits for the command before the
+    /// program of every other one, and for map commands that such a program waits for. Nothing
+    /// before a program waits for one of the group, so there is no circle.
     fn start_together(&mut self, sets: &[u32]) {
-        for &reader in sets {
-            let stages =
-                &self.sets[reader as usize].stages[..self.graph.node(reader).stages as usize];
-            let Some(read) = (0u8..).zip(stages).find(|(_, stage)| stage.0 == Stage::OldRead)
-            else {
-                continue;
-            };
-            let wait = Wait { source: reader, stage: read.0, kind: EdgeKind::Order };
-            for &other in sets.iter().filter(|other| **other != reader) {
+        if sets.len() < 2 {
+            return;
+        }
+        let mut waits = std::mem::take(&mut self.staging_mut().map_waits);
+        for &set in sets {
+            let (node, stages) = (self.graph.node(set), &self.sets[set as usize].stages);
+            let program = node.stages - 1;
+            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
+                waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
+            }
+            self.graph.waits_of(set, program, |wait| {
+                if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
+                    waits.push((set, wait));
+                }
+            });
+        }
+        for (set, wait) in waits.drain(..) {
+            for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
                 self.connect(wait, other, self.graph.node(other).stages - 1);
             }
         }
+        self.staging_mut().map_waits = waits;
         // They are got one after the other, in this order.
         if let Some((&last, others)) = sets.split_last()
             && self.stage(last) == Stage::Buffer
@@ -416,18 +485,18 @@ impl Device {
             track: Track::starting(self.now, Parts::default()),
             ..Set::VACANT
         };
-        let gets = self.settings.keys.buffer.flush_reads;
-        let old = self.plane_of_rest(line).map(|old| (Stage::OldRead, old));
-        let stages = [gets.then_some((Stage::Buffer, plane)), old, Some((Stage::Program, plane))];
-        let mut planned = [(Stage::Program, plane); 3];
-        let mut count = 0;
-        for stage in stages.into_iter().flatten() {
-            planned[count] = stage;
-            count += 1;
+        let mut plan = Plan::new();
+        if self.settings.keys.buffer.flush_reads {
+            plan.push(Stage::Buffer, plane);
         }
-        let set = self.numbered_set(state.version, set, &planned[..count]);
-        self.list_by_lpn(set);
-        self.list_change(set);
+        let found = self.plan_map(&mut plan, state.lpn);
+        assert!(found, "the cache has been asked before");
+        if let Some(old) = self.plane_of_rest(line) {
+            plan.push(Stage::OldRead, old);
+        }
+        plan.push(Stage::Program, plane);
+        let set = self.numbered_set(state.version, plan.completed(set), plan.stages());
+        self.enlist(set, &plan);
         self.begin_flush(set, line, group);
         set
     }
@@ -524,15 +593,18 @@ impl Device {
         }
     }
 
-    /// Begins to flush every dirty unit.
-    pub(super) fn flush_all(&mut self) {
+    /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
+    pub(super) fn flush_all(&mut self) -> bool {
         let whole = self.settings.geometry.program_units();
         while let Some(buffer) = &mut self.buffer
             && let Some(line) = buffer.lines.oldest()
         {
             let group = buffer.lines.line(line).group();
-            self.flush_group(group, whole, None);
+            if !self.flush_group(group, whole, None) {
+                return false;
+            }
         }
+        true
     }
 
     /// Writes that wait for a line get what is free. Returns whether one did.

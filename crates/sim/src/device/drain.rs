@@ -52,9 +52,8 @@ impl Wanted {
 
 impl Device {
     /// Whether the buffer flushes by itself, not as a host policy says.
-    #[expect(clippy::unused_self, reason = "host policies will tell")]
     fn drains_by_itself(&self) -> bool {
-        true
+        !self.host_policy.by_pages()
     }
 
     /// Flushes what no request asks for, as far as its rule wants it and planes are free.
@@ -80,7 +79,9 @@ impl Device {
                     break;
                 }
             }
-            self.flush_lines(None, group, whole, None);
+            if !self.flush_lines(None, group, whole, None) {
+                break;
+            }
         }
     }
 
@@ -195,10 +196,11 @@ impl Device {
     }
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
-    pub(super) fn flush_line(&mut self, line: u32) {
+    /// Returns whether any flush began.
+    pub(super) fn flush_line(&mut self, line: u32) -> bool {
         let group = self.staging().lines.line(line).group();
         let whole = self.settings.geometry.program_units();
-        self.flush_lines(Some(line), group, whole, None);
+        self.flush_lines(Some(line), group, whole, None)
     }
 
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of

@@ -88,9 +88,26 @@ impl Device {
                 track.reason = wait.kind;
                 track.base = base;
             }
-            Mode::Slotless | Mode::Firmware | Mode::Buffered | Mode::Running => {}
+            Mode::Slotless | Mode::Firmware | Mode::Buffered | Mode::Linking | Mode::Running => {}
         }
         self.rest(set, mode);
+    }
+
+    /// Charges those that have lost a wait, while the account of the set that they waited for is
+    /// at hand; they are woken later at this instant.
+    pub(super) fn charge_passed(&mut self) {
+        for at in 0..self.passed.len() {
+            let set = self.passed[at];
+            if self.sets[set as usize].mode != Mode::Waiting {
+                continue;
+            }
+            if self.graph.node(set).is_blocked() {
+                self.enter(set, Mode::Waiting);
+            } else {
+                self.close_segment(set);
+                self.rest(set, Mode::Waiting);
+            }
+        }
     }
 
     /// A segment that has spent nothing begins.
@@ -119,11 +136,12 @@ impl Device {
                 track.spent[FIRMWARE] += elapsed;
                 track.parts.add(Part::Firmware, elapsed);
             }
-            Mode::Buffered => {
+            Mode::Buffered | Mode::Linking => {
                 let elapsed = self.now.since(state.track.since).as_ns();
+                let part = if state.mode == Mode::Linking { Part::Link } else { Part::Buffer };
                 let track = &mut self.sets[set as usize].track;
                 track.spent[OWN] += elapsed;
-                track.parts.add(Part::Buffer, elapsed);
+                track.parts.add(part, elapsed);
             }
             Mode::Queued | Mode::Suspended => self.charge_queued(set),
             Mode::Running => {
@@ -260,7 +278,7 @@ impl Device {
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
-            Mode::Buffered => spent[OWN] = self.now.since(track.since).as_ns(),
+            Mode::Buffered | Mode::Linking => spent[OWN] = self.now.since(track.since).as_ns(),
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
                 for (place, now) in busy.into_iter().enumerate() {

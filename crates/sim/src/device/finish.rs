@@ -136,6 +136,7 @@ impl Device {
             command: self.command_name(set),
             op: stage.op(),
             purpose: stage.purpose(state.copies_map, state.levels),
+            lpn: stage.is_data().then_some(state.lpn.get()),
             die,
             ppn: state.ppn.map(flashyard_core::units::Ppn::get),
             queue: self.queue_name(set),
@@ -200,6 +201,7 @@ impl Device {
             | Stage::MergeRead
             | Stage::RewriteRead
             | Stage::Buffer
+            | Stage::Link
             | Stage::Barrier => {}
         }
     }
@@ -257,6 +259,7 @@ impl Device {
             }
             self.drop_slot(set);
             self.unlist_by_lpn(set);
+            self.pages_under_way -= 1;
         }
         self.graph.remove(set);
         let state = &mut self.sets[set as usize];
@@ -297,6 +300,11 @@ impl Device {
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
         self.outstanding -= 1;
+        self.started -= 1;
+        if let Some(place) = self.started_requests.iter().position(|other| *other == handle) {
+            self.started_requests.swap_remove(place);
+        }
+        let request = &self.pending[handle as usize];
         self.totals.answered(request, now);
         if let Some(checker) = &mut self.checker {
             checker.answered(request.order);

@@ -7,12 +7,13 @@
 
 use super::Device;
 use super::timers::{Timer, Timers};
-use crate::config::{Arbitration, Duplex, InterfaceKeys};
+use crate::config::{Arbitration, Duplex, InterfaceKeys, Transfer};
 use crate::metrics::parts::Part;
 use crate::stream::{Feed, Pacing, StreamKeys};
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Span, Time};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Requests that a stream of pacing `fast` keeps outstanding where the submission queue has no
 /// limit: those of the largest queue that NVM Express has.
@@ -46,6 +47,9 @@ struct Ticket {
     link_ns: u64,
     /// Whether its answer is on the way back.
     answering: bool,
+    /// When it came into the queue, and the slot that it took there.
+    entered: Time,
+    slot: u32,
 }
 
 /// The host's side of the device.
@@ -58,6 +62,8 @@ pub(super) struct Host {
     /// Whether a depth is limited; without, requests are fetched as they are issued.
     limited: bool,
     has_link: bool,
+    /// Whether the data of each page access crosses the link by itself.
+    pub(super) by_pages: bool,
     /// Whether a request was answered that may let another one be issued or fetched.
     pub(super) stirred: bool,
     /// Whether every answer counts as such.
@@ -70,6 +76,31 @@ pub(super) struct Host {
     link_free: [Time; 2],
     /// Sectors of writes that were answered in this phase.
     pub(super) written: u64,
+    /// Of the host queue.
+    queue_slots: QueueSlots,
+}
+
+/// Slots of a queue that may grow without a limit: the lowest free one is taken.
+#[derive(Debug, Default)]
+struct QueueSlots {
+    free: BinaryHeap<Reverse<u32>>,
+    used: u32,
+}
+
+impl QueueSlots {
+    fn take(&mut self) -> u32 {
+        self.free.pop().map_or_else(
+            || {
+                self.used += 1;
+                self.used - 1
+            },
+            |slot| slot.0,
+        )
+    }
+
+    fn give_back(&mut self, slot: u32) {
+        self.free.push(Reverse(slot));
+    }
 }
 
 impl Host {
@@ -81,6 +112,7 @@ impl Host {
             timers: Timers::default(),
             limited: keys.queue_depth > 0 || keys.fetch_depth > 0,
             has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
+            by_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,
             watched: false,
             fetched: 0,
@@ -88,6 +120,7 @@ impl Host {
             served: 0,
             link_free: [Time::ZERO; 2],
             written: 0,
+            queue_slots: QueueSlots::default(),
         }
     }
 
@@ -156,6 +189,12 @@ impl Host {
     /// Takes the link for the data of a request, from `now` on; returns when all of it and the
     /// request or answer have crossed.
     fn cross(&mut self, back: bool, sectors: u32, now: Time) -> Time {
+        let sectors = if self.by_pages { 0 } else { sectors };
+        self.carry(back, sectors, now) + Span::from_ns(self.keys.link_latency_ns)
+    }
+
+    /// Takes the link for data from `now` on; returns when it has nothing left to carry.
+    pub(super) fn carry(&mut self, back: bool, sectors: u32, now: Time) -> Time {
         let direction = usize::from(back && self.keys.duplex == Duplex::Full);
         let bytes = u128::from(sectors) * u128::from(SECTOR_BYTES);
         let ns = (bytes * u128::from(self.keys.link_ps_per_byte)).div_ceil(1_000);
@@ -165,7 +204,7 @@ impl Host {
             sent = free + Span::from_ns(u64::try_from(ns).expect("sizes and rates are limited"));
             self.link_free[direction] = sent;
         }
-        sent + Span::from_ns(self.keys.link_latency_ns)
+        sent
     }
 }
 
@@ -189,6 +228,8 @@ impl Device {
             number: state.issued,
             link_ns: 0,
             answering: false,
+            entered: self.now,
+            slot: 0,
         };
         if state.keys.pacing == Pacing::Think {
             let place = state.remembers(state.issued);
@@ -237,7 +278,18 @@ impl Device {
         if let Some(checker) = &mut self.checker {
             checker.entered(self.pending[handle as usize].order);
         }
+        let ticket = &mut self.host.tickets[handle as usize];
+        ticket.entered = self.now;
+        if !self.host_policy.in_order() {
+            ticket.slot = self.host.queue_slots.take();
+        }
         self.waiting_requests.push_back(handle);
+    }
+
+    /// When a request came into the queue, and the slot that it took there.
+    pub(super) fn place_in_queue(&self, handle: u32) -> (Time, u32) {
+        let ticket = &self.host.tickets[handle as usize];
+        (ticket.entered, ticket.slot)
     }
 
     /// Time on the way to the device.
@@ -252,6 +304,8 @@ impl Device {
                 Timer::Enter(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
+                Timer::Linked(set) => self.link_over(set),
+                Timer::Dispatched => self.dispatching = false,
                 Timer::Quiet => self.quiet_over(),
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
@@ -285,6 +339,9 @@ impl Device {
         let ticket = host.tickets[handle as usize];
         let lane = &mut host.lanes[ticket.lane as usize];
         lane.outstanding -= 1;
+        if !self.host_policy.in_order() {
+            host.queue_slots.give_back(ticket.slot);
+        }
         if host.limited {
             lane.fetched -= 1;
             host.fetched -= 1;
@@ -303,7 +360,8 @@ impl Device {
         }
         if host.lanes.len() > 1 {
             let ns = self.now.since(request.arrival).as_ns();
-            self.totals.stream_answered(ticket.lane as usize, request.op, ns);
+            let pending = &self.pending[handle as usize];
+            self.totals.stream_answered(ticket.lane as usize, pending, ns);
         }
     }
 }

@@ -14,6 +14,7 @@ mod admit;
 mod ahead;
 mod array;
 mod buffer;
+mod buffered_map;
 mod channel;
 mod collect;
 mod delays;
@@ -26,8 +27,10 @@ mod gather;
 mod host;
 mod issue;
 mod layered;
+mod link;
 mod memory;
 mod merge;
+mod pages;
 mod phase;
 mod power;
 mod remap;
@@ -38,6 +41,7 @@ mod timers;
 mod translate;
 mod upkeep;
 mod usage;
+mod view;
 
 use crate::check::Checker;
 use crate::config::{Acknowledge, InitialState, Settings};
@@ -49,7 +53,7 @@ use crate::initial;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
-use crate::policy::Policy;
+use crate::policy::{HostRule, Policy};
 use channel::Channel;
 use collect::{Idle, Job};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
@@ -57,7 +61,6 @@ use flashyard_core::agenda::{Agenda, Slot};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node};
 use flashyard_core::heap::{ABSENT, Entry};
-use flashyard_core::host::AnyHostPolicy;
 use flashyard_core::policy::CommandPolicy;
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -122,7 +125,7 @@ struct Plane {
 pub struct Device {
     settings: Settings,
     policy: Policy,
-    host_policy: AnyHostPolicy,
+    host_policy: HostRule,
     observers: Vec<Box<dyn Observer>>,
     checker: Option<Box<Checker>>,
     now: Time,
@@ -169,8 +172,19 @@ pub struct Device {
     works: Vec<Tally>,
     free_pending: u32,
     waiting_requests: VecDeque<u32>,
-    /// The request that is being translated.
+    /// The request that is being translated, and whether the dispatcher still works on it.
     translating: Option<u32>,
+    dispatching: bool,
+    /// Requests that were started and are not answered; which ones, where the host policy may
+    /// leave the order.
+    started: u64,
+    started_requests: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number.
+    started_ahead: Vec<(u32, u32)>,
+    /// Page accesses that are not over.
+    pages_under_way: u32,
+    /// The request that was last picked while it had to wait for one under way.
+    held_back: u32,
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
@@ -255,7 +269,7 @@ impl Device {
         Self {
             settings: *settings,
             policy,
-            host_policy: keys.host_policies.policy(keys.host.policy),
+            host_policy: HostRule::of(keys),
             observers: Vec::new(),
             checker: None,
             now: Time::ZERO,
@@ -288,6 +302,12 @@ impl Device {
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
             translating: None,
+            dispatching: false,
+            started: 0,
+            started_requests: Vec::new(),
+            started_ahead: Vec::new(),
+            pages_under_way: 0,
+            held_back: NIL,
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],
@@ -306,7 +326,7 @@ impl Device {
             chain: Vec::new(),
             done: Vec::new(),
             failed: None,
-            totals: Totals::default(),
+            totals: Totals::new(keys.metrics.skip_requests),
             host: Host::new(keys.interface),
             phases: Vec::new(),
             series: (keys.metrics.bin_ms > 0).then(|| Box::new(Series::new(keys.metrics.bin_ms))),
@@ -378,6 +398,8 @@ impl Device {
             first,
             pages,
             translated: 0,
+            next_page: 0,
+            page: 0,
             unfinished: 0,
             charges: 0,
             answered: None,
@@ -499,7 +521,7 @@ impl Device {
     /// The nominal duration of a command: array and channel, without waiting, on a page of the
     /// first type, one unit of a read.
     fn span_of(&self, stage: Stage) -> Span {
-        if matches!(stage, Stage::Barrier | Stage::Buffer) {
+        if matches!(stage, Stage::Barrier | Stage::Buffer | Stage::Link) {
             return Span::ZERO;
         }
         let data = match stage {
@@ -586,6 +608,12 @@ impl Die {
             since: Time::ZERO,
             busy: [0; explain::DIE_ACCOUNTS],
         }
+    }
+
+    /// Whether it does nothing and nothing waits for it.
+    fn is_idle(&self) -> bool {
+        let works = self.array.is_some() || self.output.is_some() || self.pausing;
+        !works && self.host.is_empty() && self.gc.is_empty()
     }
 
     /// Commands of reads that were put into `host` since it was empty.

@@ -72,8 +72,10 @@ impl Device {
 
     /// Where among the commands of a set that writes a map page the program is.
     pub(super) fn map_write(&self, set: u32) -> u8 {
-        let first = self.sets[set as usize].stages[0].0;
-        u8::from(!matches!(first, Stage::Writeback | Stage::RewriteProgram))
+        let writes = |stage| matches!(stage, Stage::Writeback | Stage::RewriteProgram);
+        let stages = (0u8..).zip(&self.sets[set as usize].stages);
+        let found = stages.filter(|(_, stage)| writes(stage.0)).map(|(place, _)| place).next();
+        found.expect("the set writes a map page")
     }
 
     /// The program of a set that writes a map page.

@@ -41,6 +41,8 @@ pub(super) enum Stage {
     RewriteProgram,
     /// Put a unit into the write buffer, or get it from there.
     Buffer,
+    /// Carry the data of a page access over the link to the host.
+    Link,
     /// Of a flush, or of an access that needs no command: nothing to do once nothing is left to
     /// wait for.
     Barrier,
@@ -50,7 +52,7 @@ pub(super) enum Stage {
 pub(super) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
-    /// What the array does; nothing for the buffer and a barrier.
+    /// What the array does; nothing for the buffer, the link and a barrier.
     pub(super) const fn op(self) -> Op {
         match self {
             Self::EvictRead
@@ -66,7 +68,7 @@ impl Stage {
             | Self::MergeProgram
             | Self::RewriteProgram => Op::Program,
             Self::Erase | Self::MergeErase => Op::Erase,
-            Self::Buffer | Self::Barrier => unreachable!(),
+            Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
         }
     }
 
@@ -77,9 +79,12 @@ impl Stage {
             Self::CopyRead | Self::CopyProgram | Self::Erase if wear => Purpose::Wear,
             Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
             Self::Fetch => Purpose::MapFetch,
-            Self::OldRead | Self::Read | Self::Program | Self::Buffer | Self::Barrier => {
-                Purpose::Host
-            }
+            Self::OldRead
+            | Self::Read
+            | Self::Program
+            | Self::Buffer
+            | Self::Link
+            | Self::Barrier => Purpose::Host,
             Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
             Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
             Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
@@ -105,6 +110,7 @@ impl Stage {
             Self::RewriteRead => "UR",
             Self::RewriteProgram => "UP",
             Self::Buffer => "B",
+            Self::Link => "L",
             Self::Barrier => "F",
         }
     }
@@ -131,6 +137,8 @@ pub(super) enum Mode {
     Firmware,
     /// In the write buffer, or waiting for a line of it.
     Buffered,
+    /// On the link to the host, or waiting for it.
+    Linking,
     /// In the queue of its die.
     Queued,
     /// On the die.
@@ -323,9 +331,12 @@ pub(super) struct Pending {
     /// Order of arrival.
     pub(super) order: u64,
     pub(super) first: Lpn,
-    /// Page accesses, and how many have been translated.
+    /// Page accesses, how many have been translated, which one is next in order, and which one
+    /// is being translated.
     pub(super) pages: u32,
     pub(super) translated: u32,
+    pub(super) next_page: u32,
+    pub(super) page: u32,
     /// Sets that are not complete; translated ones only.
     pub(super) unfinished: u32,
     /// Sets of the device's own work that are charged to it.
@@ -363,5 +374,17 @@ impl Pending {
     /// Whether it changes contents.
     pub(super) const fn changes(&self) -> bool {
         matches!(self.request.op, RequestOp::Write | RequestOp::Trim)
+    }
+
+    /// Whether the two touch a page that at least one of them changes.
+    pub(super) const fn conflicts(&self, other: &Self) -> bool {
+        let overlap = self.first.get() < other.first.get() + other.pages
+            && other.first.get() < self.first.get() + self.pages;
+        overlap && (self.changes() || other.changes())
+    }
+
+    /// Whether it touches a page.
+    pub(super) const fn touches(&self, lpn: Lpn) -> bool {
+        self.first.get() <= lpn.get() && lpn.get() < self.first.get() + self.pages
     }
 }

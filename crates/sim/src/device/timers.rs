@@ -14,6 +14,10 @@ pub(super) enum Timer {
     Answer(u32),
     /// A unit has been put into the write buffer or got from there.
     Buffer(u32),
+    /// The data of a page access has come over the link.
+    Linked(u32),
+    /// The dispatcher has done its work on a request.
+    Dispatched,
     /// The device may have been idle for as long as the write buffer waits.
     Quiet,
     /// A victim of this plane has been found.

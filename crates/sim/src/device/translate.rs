@@ -18,6 +18,8 @@ pub(super) struct Plan {
     count: u8,
     waits: [(u8, u32, u8, EdgeKind); 6],
     wait_count: usize,
+    /// What the map cache found; none where nobody asked it.
+    lookup: Option<Lookup>,
     map_page: MapPage,
     line: u32,
     /// The set that fetches the line where another one does; whether this one does.
@@ -29,12 +31,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
             count: 0,
             waits: [(0, NIL, 0, EdgeKind::Order); 6],
             wait_count: 0,
+            lookup: None,
             map_page: MapPage::new(0),
             line: NIL,
             shared_fetch: NIL,
@@ -46,6 +49,16 @@ impl Plan {
     pub(super) fn push(&mut self, stage: Stage, plane: PlaneId) {
         self.stages[self.count as usize] = (stage, plane);
         self.count += 1;
+    }
+
+    /// The commands.
+    pub(super) fn stages(&self) -> &[(Stage, PlaneId)] {
+        &self.stages[..self.count as usize]
+    }
+
+    /// The set that they make, where `state` is the rest of it.
+    pub(super) const fn completed(&self, state: Set) -> Set {
+        Set { map_page: self.map_page, line: self.line, ..state }
     }
 
     /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
@@ -67,30 +80,17 @@ impl Plan {
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
-    pub(super) fn translate_page(&mut self, handle: u32, lpn: Lpn) -> Option<u32> {
+    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
+        let request = &mut self.pending[handle as usize];
+        request.page = page;
+        let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
-        let lookup = self.cache.as_ref().map(|cache| cache.lookup(lpn));
-        match lookup {
-            None => {}
-            Some(Lookup::Stall) => {
-                self.totals.map.stalls += 1;
-                let now = self.now;
-                self.pending[handle as usize].stalled_since.get_or_insert(now);
-                return None;
-            }
-            Some(Lookup::Hit { line, fetch }) => {
-                self.totals.map.hits += 1;
-                plan.line = line;
-                if fetch != NIL {
-                    let stage = self.stage_index(fetch, Stage::Fetch);
-                    plan.wait(fetch, stage, EdgeKind::MapFetch);
-                }
-            }
-            Some(Lookup::Miss { victim }) => self.plan_miss(&mut plan, victim, lpn),
+        if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
+            self.begin_stall(handle);
+            return None;
         }
-        self.totals.map.lookups += u64::from(lookup.is_some());
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
@@ -100,31 +100,74 @@ impl Device {
         }
         let parts = self.parts_until_now(handle);
         let request = &mut self.pending[handle as usize];
-        let page = request.translated;
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
+        self.pages_under_way += 1;
         let state = Set {
             request: handle,
             charge: handle,
             page,
             lpn,
-            map_page: plan.map_page,
-            line: plan.line,
             changes,
             trims,
             stream,
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
-        let set = self.new_set(state, &plan.stages[..plan.count as usize]);
-        self.enlist(set, &plan, lookup);
+        let set = self.new_set(plan.completed(state), plan.stages());
+        self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
             let last = plan.count - 1;
             let ends = plan.stages[last as usize].0 == Stage::Barrier;
             self.plan_behind(set, target, behind, ends.then_some(last));
         }
         Some(set)
+    }
+
+    /// Looks an entry up in the map cache, where there is one, and plans what that takes. Returns
+    /// whether the cache can do it now.
+    pub(super) fn plan_map(&mut self, plan: &mut Plan, lpn: Lpn) -> bool {
+        let Some(cache) = &self.cache else { return true };
+        let lookup = cache.lookup(lpn);
+        match lookup {
+            Lookup::Stall => {
+                self.totals.map.stalls += 1;
+                return false;
+            }
+            Lookup::Hit { line, fetch } => {
+                self.totals.map.hits += 1;
+                plan.line = line;
+                if fetch != NIL {
+                    let stage = self.stage_index(fetch, Stage::Fetch);
+                    plan.wait(fetch, stage, EdgeKind::MapFetch);
+                }
+            }
+            Lookup::Miss { victim } => self.plan_miss(plan, victim, lpn),
+        }
+        plan.lookup = Some(lookup);
+        self.totals.map.lookups += 1;
+        true
+    }
+
+    /// What the cache finds where [`Self::plan_map`] would fail now, or wait for a set that
+    /// `is_stuck` names.
+    pub(super) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> Option<Lookup> {
+        let cache = self.cache.as_ref()?;
+        let lookup = cache.lookup(lpn);
+        let sources = match lookup {
+            Lookup::Stall => return Some(lookup),
+            Lookup::Hit { fetch, .. } => [Some(fetch).filter(|fetch| *fetch != NIL), None, None],
+            Lookup::Miss { victim } => {
+                let evicted = match cache.victim(victim) {
+                    Victim::Clean => None,
+                    Victim::BeingCleaned(writer) => Some(writer),
+                    Victim::Dirty(page) => cache.writer_of_page(page),
+                };
+                [evicted, cache.fetch_of_page(lpn), cache.writer_of_line(lpn)]
+            }
+        };
+        sources.into_iter().flatten().any(is_stuck).then_some(lookup)
     }
 
     /// Map commands of a miss: write the victim's map page back if it is dirty, fetch the line.
@@ -209,7 +252,10 @@ impl Device {
                 self.plan_buffered(plan, handle, op, lpn);
             }
             RequestOp::Read => self.plan_read(plan, lpn),
-            RequestOp::Write => self.plan_write(plan, handle, lpn),
+            RequestOp::Write => {
+                self.plan_link(plan, lpn);
+                self.plan_write(plan, handle, lpn);
+            }
             RequestOp::Trim => {
                 self.totals.tables.lookups += 1;
                 if let Some(layered) = &mut self.layered {
@@ -218,6 +264,16 @@ impl Device {
                 }
             }
             RequestOp::Flush => {}
+        }
+        if op == RequestOp::Read {
+            self.plan_link(plan, lpn);
+        }
+    }
+
+    /// The data of a page access crosses the link by itself.
+    fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
+        if self.host.by_pages {
+            plan.push(Stage::Link, self.plane_of_lpn(lpn));
         }
     }
 
@@ -326,20 +382,26 @@ impl Device {
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
-    fn enlist(&mut self, set: u32, plan: &Plan, lookup: Option<Lookup>) {
+    pub(super) fn enlist(&mut self, set: u32, plan: &Plan) {
         let Set { lpn, changes, request, .. } = self.sets[set as usize];
         if let Some(checker) = &mut self.checker {
-            checker.translated(self.pending[request as usize].order, lpn, changes);
+            if request != NIL {
+                checker.translated(self.pending[request as usize].order, lpn, changes);
+            }
+            if changes && plan.lookup.is_some() {
+                checker.entry_changed(lpn);
+            }
         }
         if let Some(cache) = &mut self.cache {
-            match lookup {
+            match plan.lookup {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
                 Some(Lookup::Miss { victim }) => {
                     let batch = self.settings.keys.map.batch_update;
                     let fetch = if plan.fetches { set } else { plan.shared_fetch };
                     cache.replace(victim, lpn, (set, fetch), changes, batch);
                 }
-                Some(Lookup::Stall) | None => unreachable!("nothing was translated"),
+                Some(Lookup::Stall) => unreachable!("nothing was translated"),
+                None => {}
             }
         }
         for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
@@ -420,7 +482,14 @@ impl Device {
         best.map(|(_, set)| set)
     }
 
-    fn end_stall(&mut self, handle: u32) {
+    /// A request at the head of the queue begins to wait for a line of the map cache, or goes on
+    /// waiting.
+    pub(super) fn begin_stall(&mut self, handle: u32) {
+        let now = self.now;
+        self.pending[handle as usize].stalled_since.get_or_insert(now);
+    }
+
+    pub(super) fn end_stall(&mut self, handle: u32) {
         let now = self.now;
         let request = &mut self.pending[handle as usize];
         if let Some(since) = request.stalled_since.take() {
@@ -429,7 +498,7 @@ impl Device {
     }
 
     /// The place of a stage among the commands of a set.
-    fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
+    pub(super) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
         let stages = &self.sets[set as usize].stages[..self.graph.node(set).stages as usize];
         let place = stages.iter().position(|(stage, _)| *stage == wanted);
         place.expect("the set has this command").to_le_bytes()[0]

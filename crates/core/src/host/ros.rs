@@ -1,0 +1,365 @@
+//! Read-while-write out of order (ROS): the order of `ris`, but the oldest request may begin the flush
+//! that it needs, or a read that the buffer does not serve, beside a put; and while a put of the host
+//! runs and no get does, gets that end before it hide behind it:
+//!
+//! 1. hoisted reads: a page that any queued request reads and the buffer holds;
+//! 2. else early flushes: where the queued writes need more lines than are free or being flushed,
+//!    the line that is first to be flushed, that no queued request asks for and whose die is idle.
+//!
+//! Neither gets from the bank that is put into. A put is delayed by none of this.
+//!
+//! Source: the study of read-while-write scheduling (ROS) for a PRAM buffer of a NAND flash device.
+//! It leaves open, and these are assumed: which of the reads goes first, that each page hides by
+//! itself, that a line in the busy bank or of a busy die is passed over (256 lines are looked at),
+//! and what says that lines will be short.
+//!
+//! A pick looks at each page of the queue; lines needed are only counted until they are too many.
+
+use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
+use super::ris::{Beside, serve_beside};
+use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
+use crate::key::Kind;
+use crate::request::RequestOp;
+use crate::units::{Lpn, Span};
+
+crate::choice! {
+    /// Which of the reads that fit behind a put is got first.
+    pub enum HoistOrder {
+        /// The oldest.
+        Oldest = "oldest",
+        /// The one that came last.
+        Newest = "newest",
+    }
+}
+
+/// A buffer with two ports before a map in memory.
+const WITH: &[&str] = &[
+    "map.store=resident",
+    "buffer.bytes=262144",
+    "buffer.ports=read_and_write",
+    "buffer.banks=4",
+    "buffer.write_ns=100000",
+    "buffer.read_ns=15000",
+    "buffer.eviction=full",
+    "buffer.flush_reads=true",
+    "buffer.after_flush=free",
+    "host.policy=ros",
+    "interface.fetch_depth=32",
+];
+
+crate::keys! {
+    /// Keys of `[host.ros]`.
+    pub struct RosKeys {
+        /// Whether gets of queued reads hide behind puts.
+        hoist: bool = true => {
+            kind: Kind::Bool, source: "the study of ROS", flip: "false", with: WITH,
+        },
+        /// Whether flushes begin before a write asks for the line.
+        early_flush: bool = true => {
+            kind: Kind::Bool, source: "the study of ROS", flip: "false", with: WITH,
+        },
+        /// Which of the reads that fit behind a put is got first.
+        hoist_order: HoistOrder = HoistOrder::Oldest => {
+            kind: Kind::Choice(HoistOrder::WORDS),
+            source: "assumed: the study of ROS can be read either way",
+            flip: "newest",
+            with: WITH,
+        },
+        /// Whether the oldest queued write that fits starts beside the get of the oldest request.
+        pairing: bool = false => {
+            kind: Kind::Bool, source: "assumed: the study of ROS is silent", flip: "true",
+            with: WITH,
+        },
+        /// Early flushes keep this many lines free or being flushed; 0 for as many as queued writes
+        /// need.
+        watermark_lines: u64 = 0 => {
+            kind: Kind::count("lines", 0, 1 << 32),
+            source: "assumed: the study of ROS flushes before a line is requested",
+            flip: "16",
+            with: WITH,
+        },
+    }
+}
+
+impl HostPolicy for RosKeys {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
+        if is_quiet(view) {
+            return serve_alone(view);
+        }
+        let answer = serve_beside(view, Beside { flushes: true, misses: true });
+        if answer != HostAnswer::Wait || !view.has_buffer() {
+            return answer;
+        }
+        match (view.putting(), view.getting()) {
+            (Some(put), None) if put.host && view.get_span() <= put.left => {
+                let hoisted = self.hoist.then(|| self.hoisted(view, put)).flatten();
+                hoisted.or_else(|| self.early(view, put)).unwrap_or(HostAnswer::Wait)
+            }
+            (None, Some(get)) if self.pairing && get.host && get.left > Span::ZERO => {
+                paired(view, get).unwrap_or(HostAnswer::Wait)
+            }
+            _ => HostAnswer::Wait,
+        }
+    }
+
+    fn by_pages(&self) -> bool {
+        true
+    }
+}
+
+impl RosKeys {
+    /// A page of a queued read that hides behind the put.
+    fn hoisted(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
+        let waiting = view.waiting();
+        (0..waiting).find_map(|nth| {
+            let place = match self.hoist_order {
+                HoistOrder::Oldest => nth,
+                HoistOrder::Newest => waiting - 1 - nth,
+            };
+            if view.request(place).op != RequestOp::Read || starts_whole(view, place) {
+                return None;
+            }
+            let page = pages(view, place).find(|&page| match needs(view, place, page) {
+                Needs::Get(bank) => bank != put.bank,
+                _ => false,
+            });
+            page.map(|page| HostAnswer::StartPage { place, page })
+        })
+    }
+
+    /// A flush whose get hides behind the put.
+    fn early(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
+        let coming = u64::from(view.free_lines()) + u64::from(view.flushes());
+        let short = match self.watermark_lines {
+            0 => self.early_flush && needs_lines(view, coming),
+            lines => self.early_flush && coming < lines,
+        };
+        let fits = |line: &LineView| view.die_idle(line.lpn) && !is_asked_for(view, line.lpn);
+        let line = if short { line_outside(view, Some(put.bank), fits) } else { None };
+        line.map(|line| HostAnswer::Flush(line.line))
+    }
+}
+
+/// The page accesses of a request that have not been started.
+fn pages(view: &(impl HostView + ?Sized), place: usize) -> impl Iterator<Item = u32> {
+    core::iter::successors(view.next_page(place, 0), move |page| view.next_page(place, page + 1))
+}
+
+/// The number of a unit in a request, where its page access has not been started.
+fn page_of(view: &(impl HostView + ?Sized), place: usize, lpn: Lpn) -> Option<u32> {
+    let page = lpn.get().checked_sub(view.first_page(place).get())?;
+    let inside = page < view.pages(place);
+    if inside { view.next_page(place, page).filter(|&next| next == page) } else { None }
+}
+
+/// Whether a queued request accesses a unit.
+fn is_asked_for(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
+    (0..view.waiting()).any(|place| page_of(view, place, lpn).is_some())
+}
+
+/// Whether the queued writes need more than so many lines.
+fn needs_lines(view: &(impl HostView + ?Sized), lines: u64) -> bool {
+    let writes = |place: &usize| view.request(*place).op == RequestOp::Write;
+    let places = || (0..view.waiting()).filter(writes);
+    let most: u64 = places().map(|place| u64::from(view.pages(place))).sum();
+    if most <= lines {
+        return false;
+    }
+    let mut needed = 0;
+    for place in places() {
+        for page in pages(view, place) {
+            let lpn = unit(view, place, page);
+            let counted = || places().take_while(|&earlier| earlier < place);
+            if takes_line(view, lpn) && !counted().any(|it| page_of(view, it, lpn).is_some()) {
+                needed += 1;
+                if needed > lines {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Whether a write of a unit takes a line from those that count as free: it has none, or one that
+/// holds only what flash holds too.
+fn takes_line(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
+    view.line_of(lpn).is_none_or(|line| !line.dirty && !line.writing && !line.flushing)
+}
+
+/// The oldest page of a queued write that may be put beside the get.
+fn paired(view: &(impl HostView + ?Sized), get: PortView) -> Option<HostAnswer> {
+    let under_way = view.under_way();
+    if under_way.puts > 0 || under_way.others > 0 {
+        return None;
+    }
+    (0..view.waiting()).find_map(|place| {
+        if view.request(place).op != RequestOp::Write || starts_whole(view, place) {
+            return None;
+        }
+        let page = pages(view, place).find(|&page| match needs(view, place, page) {
+            Needs::Put(bank) => bank != get.bank,
+            _ => false,
+        });
+        page.map(|page| HostAnswer::StartPage { place, page })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::fake::Fake;
+    use super::super::tests::{assert_figure, figure, random_machines};
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::vec::Vec;
+
+    const ROS: [(&str, u64, u64, u32); 8] = [
+        ("W1", 0, 3, 0),
+        ("R3", 0, 1, 2),
+        ("R4", 1, 2, 1),
+        ("R5", 2, 3, 2),
+        ("W2", 3, 6, 1),
+        ("F3", 3, 4, 2),
+        ("P3", 4, 9, 2),
+        ("W6", 9, 12, 2),
+    ];
+
+    #[test]
+    fn the_published_example_takes_12() {
+        assert_figure(&RosKeys::default(), &ROS, (4, 4));
+    }
+
+    #[test]
+    fn hoisting_the_newest_first_takes_12_too() {
+        let mut events = ROS;
+        (events[1].0, events[3].0) = ("R5", "R3");
+        let newest = RosKeys { hoist_order: HoistOrder::Newest, ..RosKeys::default() };
+        assert_figure(&newest, &events, (4, 4));
+    }
+
+    /// By hand. Without hoisting R3 goes beside W2 from 3 to 4, and only then nobody asks for 3,
+    /// so that the early flush takes it: F3 4-5, P3 5-10, W6 10-13; R4 and R5 follow W2. Without
+    /// early flushes W6 is the oldest at 3 and begins its own. Without both it is that only at 8.
+    #[test]
+    fn each_half_of_it_alone() {
+        for (hoist, early_flush, total, hidden) in
+            [(true, true, 12, 4), (true, false, 12, 4), (false, true, 13, 2), (false, false, 17, 1)]
+        {
+            let mut machine = figure();
+            machine.run(&RosKeys { hoist, early_flush, ..RosKeys::default() });
+            assert_eq!((machine.now, machine.hidden()), (total, (hidden, 4)));
+        }
+    }
+
+    /// By hand: W1 needs no port that the gets of 3, 4 and 5 need.
+    #[test]
+    fn a_later_write_pairs_with_the_get_of_the_oldest_read() {
+        let lines = || Fake::default().line(3, 0, true).line(4, 0, true).line(5, 0, true);
+        let mut machine = lines().line(1, 1, true).read(3, 3).write(1, 1);
+        let mut paired = machine.clone();
+        machine.run(&RosKeys::default());
+        assert_eq!((machine.now, machine.hidden()), (5, (1, 3)));
+        paired.run(&RosKeys { pairing: true, ..RosKeys::default() });
+        assert_eq!((paired.now, paired.hidden()), (3, (3, 3)));
+        assert_eq!(paired.names(), ["R3", "W1", "R4", "R5"]);
+    }
+
+    /// By hand: 3 is flushed behind W1 because no line is free; while it is programmed, from 1 to
+    /// 6, it is read, and a write of it waits; that one hides the next flush.
+    #[test]
+    fn a_watermark_flushes_without_need_and_a_flushing_line_is_read_but_not_written() {
+        let start = Fake::default().line(3, 0, true).line(1, 1, true).write(1, 1);
+        let mut machine = start.later(2, RequestOp::Read, 3).later(2, RequestOp::Write, 3);
+        let mut by_need = machine.clone();
+        machine.run(&RosKeys { watermark_lines: 1, ..RosKeys::default() });
+        let expected =
+            [("W1", 0), ("F3", 0), ("P3", 1), ("R3", 2), ("W3", 6), ("F1", 6), ("P1", 7)];
+        let events: Vec<_> = machine.events.iter().map(|e| (e.0.as_str(), e.1)).collect();
+        assert_eq!(events, expected);
+        by_need.run(&RosKeys::default());
+        assert_eq!(by_need.names(), ["W1", "R3", "W3"]);
+    }
+
+    /// 3 is in the bank that is put into, 4 is asked for, the die of 5 is busy: 7 is flushed.
+    #[test]
+    fn an_early_flush_passes_over_lines_that_do_not_fit() {
+        let lines = Fake::default().line(3, 0, true).line(4, 1, true).line(5, 1, true);
+        let mut view = lines.line(7, 1, true).line(1, 0, true).line(8, 1, true);
+        view = view.busy_dies(&[5]).write(1, 1).write(1, 1).write(6, 1).write(4, 1);
+        view.obey(HostAnswer::StartPage { place: 0, page: 0 });
+        let ros = RosKeys::default();
+        assert_eq!(ros.pick(&view), HostAnswer::Flush(3));
+        let slow = Fake { get: 4, ..view.clone() };
+        assert_eq!(ros.pick(&slow), HostAnswer::Wait, "it would not be hidden");
+        let mut own = view.clone().elsewhere(20);
+        assert_eq!(ros.pick(&own), HostAnswer::Flush(3));
+        own.works[0].id = None;
+        assert_eq!(ros.pick(&own), HostAnswer::Wait, "it is not the host's put");
+        let none = RosKeys { early_flush: false, ..ros };
+        assert_eq!(none.pick(&view), HostAnswer::Wait);
+        view.obey(HostAnswer::Flush(3));
+        view.now += 1;
+        view.complete();
+        assert_eq!(ros.pick(&view), HostAnswer::Wait, "one line is enough for 6");
+    }
+
+    #[test]
+    fn whole_requests_are_neither_hoisted_nor_paired() {
+        let all = RosKeys { pairing: true, ..RosKeys::default() };
+        let lines = || Fake::default().line(3, 0, true).line(4, 1, true);
+        let first = HostAnswer::StartPage { place: 0, page: 0 };
+        let mut put = lines().write(3, 1).flush().read(4, 1);
+        put.obey(first);
+        assert_eq!(all.pick(&put), HostAnswer::StartPage { place: 1, page: 0 });
+        assert_eq!(all.pick(&put.preflush()), HostAnswer::Wait);
+        let mut get = lines().read(3, 1).flush().write(4, 1);
+        get.obey(first);
+        assert_eq!(all.pick(&get), HostAnswer::StartPage { place: 1, page: 0 });
+        assert_eq!(all.pick(&get.clone().elsewhere(9)), HostAnswer::Wait);
+        // A get that is over cannot hide behind a put; else a request might never be alone.
+        let over = Fake { now: get.now + get.get, ..get.clone() };
+        assert_eq!(all.pick(&over), HostAnswer::Wait);
+        assert_eq!(all.pick(&get.preflush()), HostAnswer::Wait);
+    }
+
+    #[test]
+    fn only_pages_that_have_not_been_started_are_asked_for() {
+        let mut view = Fake::default().line(3, 0, true).read(2, 3);
+        view.obey(HostAnswer::StartPage { place: 0, page: 1 });
+        let asked = [1, 2, 3, 4, 5].map(|lpn| is_asked_for(&view, Lpn::new(lpn)));
+        assert_eq!(asked, [false, true, false, true, false]);
+    }
+
+    #[test]
+    fn lines_needed_are_the_distinct_units_without_one() {
+        for machine in random_machines(200) {
+            let mut view = Fake { depth: usize::MAX, now: u64::MAX, ..machine };
+            view.let_in();
+            let writes = view.waiting.iter().filter(|asked| asked.op == RequestOp::Write);
+            let units = writes.flat_map(|asked| (asked.first..).take(asked.started.len()));
+            let full = view.lines[0].lpn.is_some();
+            let held = if full { view.lines.len() } else { 0 };
+            let missing: BTreeSet<_> = units.filter(|&unit| unit as usize >= held).collect();
+            let missing = missing.len() as u64;
+            assert!(missing == 0 || needs_lines(&view, missing - 1));
+            assert!(!needs_lines(&view, missing));
+        }
+    }
+
+    #[test]
+    fn random_requests_are_served_in_order_under_every_setting() {
+        for choice in 0..32_u64 {
+            let has = |bit: u64| choice >> bit & 1 == 1;
+            let policy = RosKeys {
+                hoist: has(0),
+                early_flush: has(1),
+                hoist_order: if has(2) { HoistOrder::Oldest } else { HoistOrder::Newest },
+                pairing: has(3),
+                watermark_lines: if has(4) { 2 } else { 0 },
+            };
+            for mut machine in random_machines(60) {
+                machine.run(&policy);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The write buffer before a map on flash.
+//!
+//! A flush looks its unit up when it begins, as a write does that is on flash when it is answered;
+//! what the buffer alone serves looks nothing up. Where the map cache has no line to give now, the
+//! flush does not begin, and its line stays dirty.
+//!
+//! No set waits for another in a circle. Map commands come first in a set and wait for map commands
+//! of earlier sets only, so they always end. A put waits for earlier puts of its unit, and for a
+//! line, that is for programs of sets that have been put; those wait for map commands, for reads of
+//! old contents and for programs of such sets before them. What is left are slots: a write that
+//! waits for a line holds one, and map commands of other sets may wait for it. So a flush never
+//! waits for a set without a slot, and where it does not begin because of that, or for want of a
+//! line of the map cache, all sets get one, beyond the depth. What a stalled flush misses then ends
+//! by itself; at every instant at which anything ends it is tried again, before requests are
+//! translated that might take its line.
+
+use super::Device;
+use super::state::Mode;
+use crate::config::DataOrder;
+use crate::ftl::line_cache::Lookup;
+use flashyard_core::graph::NIL;
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::Lpn;
+
+/// Where a read finds what the buffer has of its unit.
+pub(super) enum Found {
+    /// A write is about to put it.
+    Write(u32),
+    /// A line, which may hold all that is wanted.
+    Line(u32, bool),
+    /// It has nothing of it.
+    Nothing,
+}
+
+impl Device {
+    /// Whether a page access needs its map entry before it can be translated: not where the buffer
+    /// alone serves it, whose flush looks it up.
+    pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
+        self.cache.is_some()
+            && (self.buffer.is_none()
+                || match op {
+                    RequestOp::Read => {
+                        matches!(
+                            self.find_read(handle, lpn),
+                            Found::Line(_, false) | Found::Nothing
+                        )
+                    }
+                    RequestOp::Write => {
+                        self.is_durable(self.pending[handle as usize].request.flags)
+                    }
+                    RequestOp::Trim | RequestOp::Flush => true,
+                })
+    }
+
+    /// What the buffer has for a read, or is about to get.
+    pub(super) fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
+        let held = self.staging().lines.find(lpn);
+        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
+        let earlier = self.live_change_of(lpn, u64::MAX);
+        if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
+            if self.is_unput(change) && !self.sets[change as usize].superseded {
+                return Found::Write(change);
+            }
+            if self.sets[change as usize].trims {
+                return Found::Nothing;
+            }
+        }
+        let Some(line) = held else { return Found::Nothing };
+        let request = self.pending[handle as usize].request;
+        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
+        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
+        Found::Line(line, enough)
+    }
+
+    /// The latest write of a unit that is not in the buffer yet.
+    pub(super) fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
+        let mut change = self.live_change_of(lpn, u64::MAX);
+        while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
+            change = self.live_change_of(lpn, self.graph.node(set).number);
+        }
+        change
+    }
+
+    /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
+    /// would wait for a set without a slot.
+    pub(super) fn flush_stalls(&mut self, lpn: Lpn) -> bool {
+        let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
+            return false;
+        };
+        self.totals.map.stalls += u64::from(stalled == Lookup::Stall);
+        self.staging_mut().stalled = true;
+        true
+    }
+
+    /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
+    /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
+    fn waits_for_slot(&self, set: u32) -> bool {
+        let mut at = set;
+        loop {
+            let state = &self.sets[at as usize];
+            if state.request != NIL {
+                return state.mode == Mode::Slotless && !state.slotted;
+            }
+            match self.graph.first_wait(at) {
+                Some(wait) if state.mode == Mode::Waiting => at = wait.source,
+                _ => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The link to the host where the data of each page access crosses it by itself.
+
+use super::Device;
+use super::state::{Mode, Stage};
+use super::timers::Timer;
+
+impl Device {
+    /// The current command of a set is the way over the link.
+    pub(super) fn use_link(&mut self, set: u32) {
+        if !self.sets[set as usize].slotted {
+            self.take_slot(set);
+        }
+        if !self.crosses_link(set) {
+            self.link_passed(set);
+        }
+    }
+
+    /// The data of a page access crosses the link from now on. Returns whether that takes time;
+    /// [`Timer::Linked`] then says when it has.
+    pub(super) fn crosses_link(&mut self, set: u32) -> bool {
+        self.enter(set, Mode::Linking);
+        let back = !self.sets[set as usize].changes;
+        let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
+        let takes = over > self.now;
+        if takes {
+            self.host.timers.set(over, Timer::Linked(set));
+        }
+        takes
+    }
+
+    /// The data of a page access has come over the link.
+    pub(super) fn link_over(&mut self, set: u32) {
+        if self.stage(set) == Stage::Link {
+            self.link_passed(set);
+        } else {
+            self.enter(set, Mode::Buffered);
+            self.access(set);
+        }
+    }
+
+    fn link_passed(&mut self, set: u32) {
+        self.close_and_rest(set);
+        let passed = &mut self.passed;
+        self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.activate(set);
+        self.wake_passed();
+    }
+}

@@ -1,0 +1,108 @@
+//! Page accesses that a host policy starts one by one.
+
+use super::Device;
+use crate::config::Admission;
+use flashyard_core::graph::NIL;
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::Lpn;
+
+impl Device {
+    /// Starts a page access of the request at `place`, or an earlier access of that page by another
+    /// request that it must not overtake. Returns whether anything was started.
+    pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
+        let free = self.unstarted_page(self.waiting_requests[place], page) == Some(page);
+        assert!(free, "a host policy starts page {page} of request {place} twice");
+        let (place, page) = self.earliest_access(place, page);
+        let handle = self.waiting_requests[place];
+        let held = self.page_is_under_way(handle, page);
+        self.count_hazard(handle, held);
+        let lpn = self.page_lpn(handle, page);
+        let admission = self.settings.keys.queue.admission;
+        if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
+            return false;
+        }
+        let first_new = self.unslotted.len();
+        let Some(set) = self.translate_page(handle, page) else { return false };
+        if self.pending[handle as usize].translated == 1 {
+            self.begin_request(handle);
+        }
+        self.unslotted.push_back(set);
+        self.rank_new(handle, first_new, 1);
+        self.mark_started(handle, page);
+        let request = &self.pending[handle as usize];
+        if request.translated == request.pages {
+            self.waiting_requests.remove(place);
+        }
+        true
+    }
+
+    fn page_lpn(&self, handle: u32, page: u32) -> Lpn {
+        Lpn::new(self.pending[handle as usize].first.get() + page)
+    }
+
+    /// The access to start in place of this one.
+    fn earliest_access(&mut self, place: usize, page: u32) -> (usize, u32) {
+        let mut start = (place, page);
+        while let Some(earlier) = self.earlier_access(start.0, start.1) {
+            start = earlier;
+        }
+        self.totals.hazard_picks += u64::from(start.0 != place);
+        start
+    }
+
+    /// The first waiting access of the same page by an earlier request, where one of the two
+    /// changes it.
+    pub(super) fn earlier_access(&self, place: usize, page: u32) -> Option<(usize, u32)> {
+        let picked = self.waiting_requests[place];
+        let lpn = self.page_lpn(picked, page);
+        let changes = self.pending[picked as usize].changes();
+        self.waiting_requests.iter().take(place).enumerate().find_map(|(place, &earlier)| {
+            let request = &self.pending[earlier as usize];
+            if !(changes || request.changes()) || !request.touches(lpn) {
+                return None;
+            }
+            let page = lpn.get() - request.first.get();
+            (self.unstarted_page(earlier, page) == Some(page)).then_some((place, page))
+        })
+    }
+
+    /// Whether another request has an access of the same page under way, where one of the two
+    /// changes it.
+    pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
+        let lpn = self.page_lpn(handle, page);
+        let changes = self.pending[handle as usize].request.op != RequestOp::Read;
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            let other = state.request != NIL && state.request != handle;
+            if other && state.lpn == lpn && (state.changes || changes) {
+                return true;
+            }
+            at = state.next_of_lpn;
+        }
+        false
+    }
+
+    /// The first page access of a request, from number `from` on, that has not been started.
+    pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
+        let request = &self.pending[handle as usize];
+        let mut page = from.max(request.next_page);
+        while self.started_ahead.contains(&(handle, page)) {
+            page += 1;
+        }
+        (page < request.pages).then_some(page)
+    }
+
+    fn mark_started(&mut self, handle: u32, page: u32) {
+        if page != self.pending[handle as usize].next_page {
+            self.started_ahead.push((handle, page));
+            return;
+        }
+        let mut next = page + 1;
+        while let Some(at) = self.started_ahead.iter().position(|known| *known == (handle, next)) {
+            self.started_ahead.swap_remove(at);
+            next += 1;
+        }
+        self.pending[handle as usize].next_page = next;
+    }
+}

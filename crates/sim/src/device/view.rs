@@ -1,0 +1,188 @@
+//! What a host policy sees of the device.
+
+use super::state::Pending;
+use super::{Device, Die};
+use crate::buffer::ports::Direction;
+use crate::config::Allocation;
+use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
+use flashyard_core::request::Request;
+use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+
+/// The view of a device.
+pub(super) struct View<'a>(pub(super) &'a Device);
+
+impl View<'_> {
+    fn handle(&self, place: usize) -> u32 {
+        self.0.waiting_requests[place]
+    }
+
+    fn pending(&self, place: usize) -> &Pending {
+        &self.0.pending[self.handle(place) as usize]
+    }
+
+    fn line(&self, line: u32) -> Option<LineView> {
+        let buffer = self.0.buffer.as_ref()?;
+        let state = buffer.lines.line(line);
+        let uses = |direction| buffer.ports.uses(direction, line, self.0.now);
+        let writing = uses(Direction::Put);
+        Some(LineView {
+            line,
+            lpn: state.lpn,
+            bank: state.bank(),
+            dirty: state.is_dirty(),
+            busy: writing || uses(Direction::Get),
+            writing,
+            flushing: state.is_flushing(),
+        })
+    }
+
+    fn port(&self, direction: Direction) -> Option<PortView> {
+        let now = self.0.now;
+        let access = self.0.buffer.as_ref()?.ports.carries(direction, now)?;
+        let (line, bank, host) = (access.line, access.bank, access.host);
+        Some(PortView { line, bank, left: access.until.since(now), host })
+    }
+
+    /// The pages of a request that touch all dies that it touches.
+    fn round(&self, place: usize) -> impl Iterator<Item = Lpn> {
+        let geometry = &self.0.settings.geometry;
+        self.lpns(place).take((geometry.all_planes() * geometry.units_per_page) as usize)
+    }
+
+    /// The pages of a request.
+    fn lpns(&self, place: usize) -> impl Iterator<Item = Lpn> {
+        let pending = self.pending(place);
+        (pending.first.get()..pending.first.get() + pending.pages).map(Lpn::new)
+    }
+}
+
+impl Device {
+    /// Whether the die of a plane does nothing and nothing waits for it.
+    fn plane_idle(&self, plane: PlaneId) -> bool {
+        self.dies[self.settings.geometry.die_of_plane(plane).index()].is_idle()
+    }
+
+    /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
+    /// not.
+    fn data_die_idle(&self, lpn: Lpn) -> bool {
+        let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
+        match self.map.lookup(lpn) {
+            Some(ppn) if dynamic => self.plane_idle(self.settings.geometry.plane_of(ppn)),
+            None if dynamic => false,
+            _ => self.plane_idle(self.plane_of_lpn(lpn)),
+        }
+    }
+}
+
+impl HostView for View<'_> {
+    fn now(&self) -> Time {
+        self.0.now
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting_requests.len()
+    }
+
+    fn request(&self, place: usize) -> Request {
+        self.pending(place).request
+    }
+
+    fn entered(&self, place: usize) -> Time {
+        self.0.place_in_queue(self.handle(place)).0
+    }
+
+    fn slot(&self, place: usize) -> u32 {
+        self.0.place_in_queue(self.handle(place)).1
+    }
+
+    fn first_page(&self, place: usize) -> Lpn {
+        self.pending(place).first
+    }
+
+    fn pages(&self, place: usize) -> u32 {
+        self.pending(place).pages
+    }
+
+    fn next_page(&self, place: usize, from: u32) -> Option<u32> {
+        self.0.unstarted_page(self.handle(place), from)
+    }
+
+    fn conflicts(&self, place: usize) -> bool {
+        self.0.first_conflict(place).is_some() || self.0.is_under_way(self.handle(place))
+    }
+
+    fn page_conflicts(&self, place: usize, page: u32) -> bool {
+        self.0.earlier_access(place, page).is_some()
+            || self.0.page_is_under_way(self.handle(place), page)
+    }
+
+    fn under_way(&self) -> UnderWay {
+        let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
+        let (gets, puts) = (host(self.getting()), host(self.putting()));
+        UnderWay { gets, puts, others: self.0.pages_under_way.saturating_sub(gets + puts) }
+    }
+
+    fn dies_idle(&self, place: usize) -> bool {
+        let request = self.pending(place).request;
+        self.round(place).all(|lpn| {
+            self.0.is_buffered(request.op, request.flags, lpn) || self.0.data_die_idle(lpn)
+        })
+    }
+
+    fn all_dies_idle(&self, place: usize) -> bool {
+        self.round(place).all(|lpn| self.0.data_die_idle(lpn))
+    }
+
+    fn die_idle(&self, lpn: Lpn) -> bool {
+        match self.0.settings.keys.ftl.allocation {
+            Allocation::Static => self.0.plane_idle(self.0.plane_of_lpn(lpn)),
+            Allocation::Dynamic => self.0.dies.iter().any(Die::is_idle),
+        }
+    }
+
+    fn has_buffer(&self) -> bool {
+        self.0.buffer.is_some()
+    }
+
+    fn is_buffered(&self, place: usize) -> bool {
+        self.lpns(place).all(|lpn| self.line_of(lpn).is_some())
+    }
+
+    fn line_of(&self, lpn: Lpn) -> Option<LineView> {
+        let line = self.0.buffer.as_ref()?.lines.find(lpn)?;
+        self.line(line)
+    }
+
+    fn room(&self) -> Option<u32> {
+        self.0.buffer.as_ref()?.lines.room()
+    }
+
+    fn free_lines(&self) -> u32 {
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.free_lines())
+    }
+
+    fn flushes(&self) -> u32 {
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.flights())
+    }
+
+    fn oldest_line(&self) -> Option<LineView> {
+        self.line(self.0.buffer.as_ref()?.lines.first_dirty()?)
+    }
+
+    fn next_line(&self, line: u32) -> Option<LineView> {
+        self.line(self.0.buffer.as_ref()?.lines.next_dirty(line)?)
+    }
+
+    fn putting(&self) -> Option<PortView> {
+        self.port(Direction::Put)
+    }
+
+    fn getting(&self) -> Option<PortView> {
+        self.port(Direction::Get)
+    }
+
+    fn get_span(&self) -> Span {
+        let buffer = self.0.buffer.as_ref();
+        buffer.map_or(Span::ZERO, |buffer| buffer.spans[Direction::Get as usize])
+    }
+}
