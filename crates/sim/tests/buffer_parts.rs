@@ -394,6 +394,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("ftl.allocation={}", random.pick(&["static", "dynamic"])),
         format!("queue.data_order={}", random.pick(&["none", "lpn"])),
         format!("queue.depth={}", random.pick(&[2, 256])),
+        format!("map.store={}", random.pick(&["resident", "resident", "line_cache", "cmt"])),
         format!("policy.command={}", random.pick(&["fifo", "rcf", "drs"])),
         "ftl.streams=2".to_string(),
         "state.initial=full".to_string(),

@@ -108,7 +108,7 @@ impl Device {
         let active = self.outstanding > 0 || self.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
-        let memory = self.dram_uw.saturating_add(self.buffer_uw);
+        let memory = self.dram_uw.saturating_add(self.settings.buffer_uw());
         ((standby + controller) * 1_000).saturating_add(memory)
     }
 
@@ -147,6 +147,7 @@ impl Device {
         let quiet = &self.totals.energy.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses();
+        let buffer_uw = self.settings.buffer_uw();
         // Of DRAM and buffer.
         let mut fj = [0; 2];
         Phase::ALL.map(|phase| {
@@ -157,7 +158,7 @@ impl Device {
             let time = u128::from(still + active);
             let [tables, buffer, search] = self.accesses_of(phase, accesses);
             let before = fj.map(|fj| fj / 1_000);
-            for (fj, uw) in fj.iter_mut().zip([self.dram_uw, self.buffer_uw]) {
+            for (fj, uw) in fj.iter_mut().zip([self.dram_uw, buffer_uw]) {
                 *fj += time * u128::from(uw);
             }
             Background {

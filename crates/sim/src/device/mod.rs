@@ -146,9 +146,8 @@ pub struct Device {
     idle: Idle,
     /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
     free_at_start: Vec<u32>,
-    /// Power of the DRAM, and of the write buffer, in microwatts.
+    /// Power of the DRAM, in microwatts.
     dram_uw: u64,
-    buffer_uw: u64,
     /// Where dynamic allocation goes on.
     next_stripe: u32,
     /// Operations with a random time so far.
@@ -284,7 +283,6 @@ impl Device {
             counts_fot,
             idle: Idle::new(settings),
             dram_uw: settings.dram_uw(),
-            buffer_uw: settings.buffer_uw(),
             free_at_start: vec![u32::MAX; geometry.all_planes() as usize],
             next_stripe: 0,
             stripes: (0..geometry.all_planes()).map(|at| geometry.plane_of_stripe(at)).collect(),
