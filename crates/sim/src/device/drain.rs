@@ -56,12 +56,15 @@ impl Device {
         !self.host_policy.by_pages()
     }
 
-    /// Flushes what no request asks for, as far as its rule wants it and planes are free.
+    /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
+    /// host policy does that, only for writes that it has started with all their pages.
     pub(super) fn drain_buffer(&mut self) {
-        if self.buffer.is_none() || !self.drains_by_itself() {
+        let Some(buffer) = &self.buffer else { return };
+        let by_itself = self.drains_by_itself();
+        if !by_itself && buffer.waiting.is_empty() {
             return;
         }
-        let idle = self.is_quiet();
+        let idle = by_itself && self.is_quiet();
         let whole = self.settings.geometry.program_units();
         while self.wants_flush(idle) && self.may_flush() {
             let buffer = self.staging_mut();
@@ -97,6 +100,7 @@ impl Device {
 
     /// Whether a dirty unit shall be flushed now.
     fn wants_flush(&mut self, idle: bool) -> bool {
+        let by_itself = self.drains_by_itself();
         let buffer = self.staging_mut();
         let (dirty, flights) = (buffer.lines.dirty(), buffer.lines.flights());
         if dirty == 0 {
@@ -104,6 +108,7 @@ impl Device {
             return false;
         }
         let wants = match buffer.keys.eviction {
+            _ if !by_itself => buffer.waiting.len() > flights as usize,
             Eviction::Watermark => {
                 buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
                 buffer.draining
