@@ -396,6 +396,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("queue.depth={}", random.pick(&[2, 256])),
         format!("map.store={}", random.pick(&["resident", "resident", "line_cache", "cmt"])),
         format!("policy.command={}", random.pick(&["fifo", "rcf", "drs"])),
+        format!("host.policy={}", random.pick(&["fifo", "fifo", "idle", "is", "ris", "ros"])),
         "ftl.streams=2".to_string(),
         "state.initial=full".to_string(),
     ];

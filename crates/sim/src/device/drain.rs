@@ -230,7 +230,10 @@ impl Device {
         let evicted = self.add_clean(lpn);
         let line = self.staging().lines.find(lpn);
         self.totals.buffer.allocated_units += 1;
-        self.take_port(Direction::Put, lpn, line, false);
+        let put = self.take_port(Direction::Put, lpn, line, false);
+        if !self.drains_by_itself() && put.until > self.now {
+            self.host.timers.set(put.until, Timer::Port);
+        }
         if let Some(checker) = &mut self.checker {
             checker.allocated(access, lpn, evicted);
         }
