@@ -4,7 +4,8 @@
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits. A file with
-//! `examples` is one of translation layers (`golden_ftl`).
+//! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and buffers
+//! (`golden_hosts`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs.
 
@@ -47,10 +48,10 @@ pub(crate) fn run(files: &[String]) -> Result<String> {
             passed += crate::golden_ftl::run(&all).with_context(|| file.clone())?;
             continue;
         }
-        let cases = all.get("cases").and_then(Value::as_array);
-        let cases = cases.with_context(|| {
-            format!("{file}: there is neither a list `cases` nor one of `examples`")
-        })?;
+        let Some(cases) = all.get("cases").and_then(Value::as_array) else {
+            passed += crate::golden_hosts::run(&all).with_context(|| file.clone())?;
+            continue;
+        };
         for case in cases {
             let name = case["name"].as_str().unwrap_or("?");
             passed += run_case(case).with_context(|| format!("{file}: case {name}"))?;

@@ -8,6 +8,7 @@ mod fuzz;
 )]
 mod golden;
 mod golden_ftl;
+mod golden_hosts;
 mod instructions;
 mod tidy;
 

@@ -94,6 +94,12 @@ pub(crate) enum Study {
     Drs,
     /// Energy and memory of flash translation layers (Park et al., 2011).
     Energy,
+    /// Reads of a PRAM buffer while it is written, out of order (ROS).
+    Ros,
+    /// Host requests by what buffer and dies have ready, reads first (Bang et al.).
+    CacheAware,
+    /// Buffers with their host policies x command policies x map caches, on the device of drs.
+    Crossings,
 }
 
 #[derive(Debug, Args)]
@@ -101,7 +107,7 @@ pub(crate) struct ReproduceArgs {
     /// Which one.
     pub(crate) study: Study,
     /// A directory with the published traces. Without it the built-in workloads stand in for
-    /// those of drs; energy runs generated ones anyway, and these traces besides.
+    /// those of drs and crossings; the others run generated ones anyway, and these traces besides.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
     /// A preset's name or a device file to run it on; default: the study's own device.
@@ -110,6 +116,9 @@ pub(crate) struct ReproduceArgs {
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// ros, cache-aware, crossings: the first N requests of each workload at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
     /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the
     /// policies.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]

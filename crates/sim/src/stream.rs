@@ -142,25 +142,34 @@ pub struct StreamReport {
 pub(crate) struct StreamTotals {
     pub(crate) name: String,
     latency: [Histogram; 3],
+    /// Requests whose latencies do not count.
+    skipped: u64,
 }
 
 impl Saved for StreamTotals {
     fn save(&self, to: &mut Writer<'_>) {
         to.text(&self.name);
         self.latency.save(to);
+        self.skipped.save(to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         self.name = from.text()?;
-        self.latency.load(from)
+        self.latency.load(from)?;
+        self.skipped.load(from)
     }
 }
 
 impl StreamTotals {
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.to_string(), latency: [false; 3].map(Histogram::new) }
+        Self { name: name.to_string(), latency: [false; 3].map(Histogram::new), skipped: 0 }
     }
 
-    pub(crate) fn answered(&mut self, op: RequestOp, ns: u64) {
+    /// A request has been answered; its latency counts or not.
+    pub(crate) fn answered(&mut self, op: RequestOp, ns: u64, counts: bool) {
+        if !counts {
+            self.skipped += 1;
+            return;
+        }
         let parts = Parts::default();
         match op {
             RequestOp::Read => self.latency[0].record(ns, &parts),
@@ -171,7 +180,7 @@ impl StreamTotals {
     }
 
     pub(crate) fn report(&self, makespan_ns: u64) -> StreamReport {
-        let requests = self.latency[2].count();
+        let requests = self.latency[2].count() + self.skipped;
         let names = ["read", "write", "all"].into_iter();
         StreamReport {
             requests,

@@ -9,6 +9,7 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{Settings, parse_value};
 use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
+use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::convert::Infallible;
 
@@ -407,4 +408,54 @@ fn times_that_go_backwards_are_refused_where_they_count() {
     assert_eq!(run(Pacing::Think), backwards);
     assert_eq!(run(Pacing::Closed), None);
     assert_eq!(run(Pacing::Fast), None);
+}
+
+/// The first requests, by order of arrival in measured phases, do not count as latencies and
+/// nowhere else: means, counts and parts are those of the others, everything else stays.
+#[test]
+fn latencies_of_the_first_requests_are_left_out() {
+    let two = |skip: &str| {
+        let settings = device(&["geometry.channels=2", skip]);
+        let (few, many) = (mixed(&settings, 1, 50), mixed(&settings, 2, 400));
+        let mut bench = Bench::new(&settings);
+        let silent = PhaseKeys { measure: false, ..PhaseKeys::default() };
+        bench.phase(&silent, vec![stream(pacing(Pacing::Closed, 4), &few)]);
+        let streams = || vec![pacing(Pacing::Closed, 3), pacing(Pacing::Closed, 5)];
+        let mut done = Vec::new();
+        for _ in 0..2 {
+            let streams = ["a", "b"].into_iter().zip(streams());
+            let streams = streams.map(|(name, keys)| named(name, keys, &many)).collect();
+            done.extend(bench.run(streams));
+        }
+        (bench.finish(), done)
+    };
+    let (all, _) = two("metrics.skip_requests=0");
+    // 900 reaches into the second measured phase of 800 requests.
+    for skip in [1, 333, 900, 1_600, 9_999] {
+        let (report, done) = two(&format!("metrics.skip_requests={skip}"));
+        assert_eq!(done.len(), 1_600);
+        let counted = || done.iter().skip(skip);
+        let sum = |op| {
+            let ns = counted().filter(|done| op == done.request.op).map(latency);
+            (ns.clone().count() as u64, ns.sum::<u64>())
+        };
+        for (op, name) in [(READ, "read"), (WRITE, "write")] {
+            let (count, ns) = sum(op);
+            let found = &report.latency_ns[name];
+            assert_eq!(found.count, count, "{skip}");
+            assert_eq!(found.mean, (count > 0).then(|| ns as f64 / count as f64), "{skip}");
+            assert_eq!(report.latency_parts_ns[name].total(), ns, "{skip}");
+        }
+        for (place, name) in ["a", "b"].into_iter().enumerate() {
+            let mine = counted().filter(|done| usize::from(done.request.stream) == place);
+            let found = &report.streams[name];
+            assert_eq!(found.latency_ns["all"].count, mine.count() as u64, "{skip}");
+            assert_eq!((found.requests, found.iops), (800, all.streams[name].iops));
+        }
+        let whole = |report: &Report| {
+            let Report { workload, flash, throughput, verdict, .. } = report;
+            format!("{workload:?} {flash:?} {throughput:?} {verdict:?}")
+        };
+        assert_eq!(whole(&report), whole(&all), "{skip}");
+    }
 }

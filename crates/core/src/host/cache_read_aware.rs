@@ -67,26 +67,30 @@ const LARGEST: usize = 256;
 
 /// A queued request of the published pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+pub struct Entry {
     /// Its place in the order of arrival.
-    place: usize,
-    first: u32,
-    pages: u32,
-    reads: bool,
+    pub place: usize,
+    /// The first page that it accesses.
+    pub first: u32,
+    /// How many it accesses.
+    pub pages: u32,
+    /// Whether it reads.
+    pub reads: bool,
     /// Its class, then class or value of another one plus one.
-    value: u16,
+    pub value: u16,
     /// Whether it overlaps an earlier one.
-    held: bool,
+    pub held: bool,
 }
 
 impl Entry {
     const NONE: Self = Self { place: 0, first: 0, pages: 0, reads: true, value: 0, held: false };
 
     /// Whether it has to wait for an earlier request.
-    fn depends_on(&self, earlier: &Self) -> bool {
-        let overlap = match self.first.checked_sub(earlier.first) {
-            Some(ahead) => ahead < earlier.pages && self.pages > 0,
-            None => earlier.first - self.first < self.pages && earlier.pages > 0,
+    pub const fn depends_on(&self, earlier: &Self) -> bool {
+        let overlap = if self.first < earlier.first {
+            earlier.first - self.first < self.pages && earlier.pages > 0
+        } else {
+            self.first - earlier.first < earlier.pages && self.pages > 0
         };
         earlier.place < self.place && overlap && !(self.reads && earlier.reads)
     }
@@ -94,7 +98,7 @@ impl Entry {
 
 /// The published pass, over requests in the order of the slice; tells of each request that gets a
 /// new value and of the one that it depends on.
-fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
+pub fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
     for i in 0..entries.len() {
         for j in 0..entries.len() {
             if entries[i].depends_on(&entries[j]) {
@@ -106,17 +110,29 @@ fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
     }
 }
 
+/// The published class of a read or write: whether the buffer holds every page of it, and whether
+/// the dies of those that it does not hold are idle.
+pub const fn class_of(reads: bool, hit: bool, idle: bool) -> u16 {
+    match (reads, hit, idle) {
+        (true, true, _) => 1,
+        (true, false, true) => 2,
+        (true, false, false) => 3,
+        (false, true, _) => 4,
+        (false, false, _) => 5,
+    }
+}
+
 /// The class of a request.
 fn class(view: &(impl HostView + ?Sized), place: usize) -> u16 {
     let request = view.request(place);
-    let is_whole = request.flags.has(Flags::PREFLUSH);
-    match request.op {
-        RequestOp::Read if !is_whole && view.is_buffered(place) => 1,
-        RequestOp::Read if !is_whole && view.dies_idle(place) => 2,
-        RequestOp::Read if !is_whole => 3,
-        RequestOp::Write if !is_whole && view.is_buffered(place) => 4,
-        _ => 5,
-    }
+    let reads = match request.op {
+        _ if request.flags.has(Flags::PREFLUSH) => return 5,
+        RequestOp::Read => true,
+        RequestOp::Write => false,
+        RequestOp::Trim | RequestOp::Flush => return 5,
+    };
+    let hit = view.is_buffered(place);
+    class_of(reads, hit, reads && !hit && view.dies_idle(place))
 }
 
 impl CacheReadAwareKeys {
@@ -135,6 +151,10 @@ impl CacheReadAwareKeys {
 
     /// The request to start by the published pass.
     fn pick_by_pass(&self, view: &(impl HostView + ?Sized), window: usize) -> Option<usize> {
+        // The oldest waits for no queued one.
+        if window > 0 && self.is_aged(view, 0) {
+            return Some(0);
+        }
         let mut memory = [Entry::NONE; LARGEST];
         let entries = &mut memory[..window];
         for (place, entry) in entries.iter_mut().enumerate() {
@@ -151,9 +171,7 @@ impl CacheReadAwareKeys {
             entries.sort_unstable_by_key(|entry| view.slot(entry.place));
         }
         pass_once(entries, |_, _| {});
-        let free = |entry: &&Entry| !entry.held && self.is_aged(view, entry.place);
-        let aged = entries.iter().filter(free).map(|entry| entry.place).min();
-        aged.or_else(|| entries.iter().min_by_key(|entry| entry.value).map(|entry| entry.place))
+        entries.iter().min_by_key(|entry| entry.value).map(|entry| entry.place)
     }
 }
 
@@ -195,10 +213,15 @@ mod tests {
         *entries.iter().min_by_key(|entry| entry.value).expect("there is one")
     }
 
+    /// Whether a request has to wait for another one.
+    fn waits(entry: &Entry, entries: &[Entry]) -> bool {
+        entries.iter().any(|other| entry.depends_on(other))
+    }
+
     /// Those that wait for no other, by arrival.
     fn ready(entries: &[Entry]) -> Vec<Entry> {
-        let waits = |entry: &Entry| entries.iter().any(|other| entry.depends_on(other));
-        let mut ready: Vec<_> = entries.iter().filter(|entry| !waits(entry)).copied().collect();
+        let is_ready = |entry: &&Entry| !waits(entry, entries);
+        let mut ready: Vec<_> = entries.iter().filter(is_ready).copied().collect();
         ready.sort_by_key(|entry| entry.place);
         ready
     }
@@ -324,8 +347,9 @@ mod tests {
             pass_once(&mut after, |i, j| updates.push((before[i].place, before[j].place)));
             assert_eq!(values(&after), queue.values);
             assert_eq!(updates, queue.updates);
+            assert!(after.iter().all(|entry| entry.held == waits(entry, &after)));
             let pick = least(&after);
-            assert_eq!((pick.place, pick.held), queue.pick);
+            assert_eq!((pick.place, waits(&pick, &after)), queue.pick);
         }
     }
 
@@ -385,8 +409,9 @@ mod tests {
             pass_once(&mut by_slot, |_, _| {});
             by_slot.sort_by_key(|entry| entry.place);
             let pick = least(&by_slot);
-            assert_eq!(pick.held, pick.place != correct);
-            hazards += u32::from(pick.held);
+            let is_hazard = waits(&pick, &by_slot);
+            assert_eq!(is_hazard, pick.place != correct);
+            hazards += u32::from(is_hazard);
         }
         assert!(hazards > 0, "slots in any order are known to break it");
     }
@@ -413,7 +438,7 @@ mod tests {
             assert_eq!(class(&view, 0), expected);
         }
         assert_eq!(class(&Fake::default().flush(), 0), 5);
-        assert_eq!(class(&Fake::default().preflush_write(8, 1).line(8, 0, true), 0), 5);
+        assert_eq!(class(&Fake::default().write(8, 1).preflush().line(8, 0, true), 0), 5);
     }
 
     #[test]

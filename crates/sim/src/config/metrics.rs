@@ -13,5 +13,12 @@ keys! {
             source: "assumed: sums are enough unless more is asked for",
             flip: "10", with: &[],
         },
+        /// Latencies, their parts and waiting times of so many of the first requests, by order of
+        /// arrival in measured phases, do not count; everything else of them does.
+        skip_requests: u64 = 0 => {
+            kind: Kind::count("requests", 0, 1 << 50),
+            source: "assumed: every request counts",
+            flip: "2", with: &[],
+        },
     }
 }

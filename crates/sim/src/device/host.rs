@@ -305,7 +305,7 @@ impl Device {
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
-                Timer::Dispatched => self.dispatching = false,
+                Timer::Dispatched => self.started.dispatching = false,
                 Timer::Quiet => self.quiet_over(),
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
@@ -360,7 +360,8 @@ impl Device {
         }
         if host.lanes.len() > 1 {
             let ns = self.now.since(request.arrival).as_ns();
-            self.totals.stream_answered(ticket.lane as usize, request.op, ns);
+            let pending = &self.pending[handle as usize];
+            self.totals.stream_answered(ticket.lane as usize, pending, ns);
         }
     }
 }

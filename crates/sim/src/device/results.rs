@@ -68,6 +68,12 @@ struct Waits {
 pub(super) struct Totals {
     /// By operation.
     latency: [Histogram; 4],
+    /// Requests whose latencies do not count, by operation.
+    skipped: [u64; 4],
+    /// So many of the first requests are such ones ...
+    skip: u64,
+    /// ... and in the order of arrival this is the first one that is not.
+    counts_from: u64,
     waits: [Waits; 4],
     sectors: [u64; 4],
     pub(super) work: [Tally; 3],
@@ -140,18 +146,21 @@ saved!(BufferTotals {
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 saved!(Spans { arrivals, makespan, work, drain });
 saved!(Totals {
-    latency, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
+    latency, skipped, waits, sectors, work, attributed, unattributed, map, tables, buffer, gc_jobs,
     gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, energy, suspensions, padded_units, partial_writes_read,
-} skip { phase_first, keeps_up, stream_places });
+} skip { skip, counts_from, phase_first, keeps_up, stream_places });
 
 impl Default for Totals {
     fn default() -> Self {
         Self {
             latency: [true, true, false, false].map(Histogram::new),
+            skipped: [0; 4],
+            skip: 0,
+            counts_from: 0,
             waits: [Waits::default(); 4],
             sectors: [0; 4],
             work: [Tally::default(); 3],
@@ -191,6 +200,11 @@ impl Default for Totals {
 }
 
 impl Totals {
+    /// Sums to which the latencies of the first `skip` requests do not count.
+    pub(super) fn new(skip: u64) -> Self {
+        Self { skip, ..Self::default() }
+    }
+
     /// A phase of these streams begins.
     pub(super) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
         self.stream_places.clear();
@@ -245,8 +259,9 @@ impl Totals {
     }
 
     /// A request of a stream of the current phase has been answered.
-    pub(super) fn stream_answered(&mut self, stream: usize, op: RequestOp, ns: u64) {
-        self.streams.0[self.stream_places[stream]].answered(op, ns);
+    pub(super) fn stream_answered(&mut self, stream: usize, request: &Pending, ns: u64) {
+        let counts = request.order >= self.counts_from;
+        self.streams.0[self.stream_places[stream]].answered(request.request.op, ns, counts);
     }
 
     pub(super) fn arrival(&mut self, pending: &Pending, outstanding: u64) {
@@ -254,6 +269,9 @@ impl Totals {
         self.first_arrival.get_or_insert(arrival);
         let first = *self.phase_first.get_or_insert(arrival);
         self.last_arrival = arrival;
+        if self.requests < self.skip {
+            self.counts_from = pending.order + 1;
+        }
         self.requests += 1;
         self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
         self.sectors[pending.request.op as usize] += u64::from(pending.request.sectors);
@@ -261,6 +279,11 @@ impl Totals {
 
     pub(super) fn answered(&mut self, request: &Pending, now: Time) {
         let class = request.request.op as usize;
+        self.last_completion = now;
+        if request.order < self.counts_from {
+            self.skipped[class] += 1;
+            return;
+        }
         let latency = now.since(request.request.arrival).as_ns();
         self.latency[class].record(latency, &request.parts);
         let waits = &mut self.waits[class];
@@ -268,7 +291,6 @@ impl Totals {
         waits.queue_ns += u128::from(queue_wait(request.first_slot, request.request.arrival, now));
         waits.own_ns += u128::from(request.own.as_ns());
         waits.latency_ns += u128::from(latency);
-        self.last_completion = now;
     }
 }
 
@@ -299,7 +321,8 @@ impl Device {
 
     fn report(&self, all: &Tally) -> Option<Report> {
         let totals = &self.totals;
-        let count = |op: RequestOp| totals.latency[op as usize].count();
+        let count =
+            |op: RequestOp| totals.latency[op as usize].count() + totals.skipped[op as usize];
         let first = totals.first_arrival.unwrap_or_default();
         let read_write =
             |make: &dyn Fn(usize) -> Tails| BTreeMap::from([("read", make(0)), ("write", make(1))]);

@@ -10,7 +10,6 @@ mod tests;
 
 use super::study::{Loaded, simulate};
 use crate::args::ReproduceArgs;
-use crate::inputs::wrong;
 use crate::output::{print, remark};
 use anyhow::Result;
 use flashyard_sim::config::Settings;
@@ -64,9 +63,6 @@ struct Job {
 
 /// Runs the study and prints it.
 pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
-    if args.twins.is_some() {
-        return Err(wrong("--twins: only reproduce drs has twins"));
-    }
     let study = Study::parse(FILE)?;
     let base = study.device(args, own)?;
     let results = simulate_all(study, &base, args)?;

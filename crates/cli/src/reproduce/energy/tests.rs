@@ -19,6 +19,7 @@ fn args(set: &[&str]) -> ReproduceArgs {
         traces: None,
         device: None,
         set: set.iter().map(ToString::to_string).collect(),
+        requests: None,
         twins: None,
         check: true,
         json: true,

@@ -1,0 +1,109 @@
+//! `flashyard reproduce cache-aware`: requests by what the buffer and the dies have ready, reads
+//! first (Bang et al.).
+
+use super::buffers::examples::{self, Figure, Found};
+use super::buffers::figures::Class;
+use super::buffers::results::Results;
+use super::buffers::{Judged, judged_table, tables};
+use crate::args::ReproduceArgs;
+use crate::output::print;
+use anyhow::Result;
+use flashyard_sim::own::OwnParts;
+use serde_json::{Value, json};
+
+const FILE: &str = include_str!("../../../../experiments/cache-aware.toml");
+
+/// The policy of the publication.
+const PROPOSED: &str = "cache-read-aware";
+
+/// Published means over FIFO, and over IDLE; of reads and of writes.
+const OVER_FIFO: [f64; 2] = [0.74, 0.98];
+const OVER_IDLE: [f64; 2] = [0.73, 0.92];
+const IDLE_OVER_FIFO: [f64; 2] = [1.02, 1.05];
+
+/// How far a published share may be off and still hold.
+const TOLERANCE: f64 = 0.05;
+
+/// Runs the study and prints it.
+pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
+    let results = Results::new(FILE, args, own)?;
+    let figures = &results.experiment.figure;
+    let found = figures.iter().map(Figure::found).collect::<Result<Vec<_>>>()?;
+    let judged = judge(&results, figures, &found);
+    if args.json {
+        let mut object = results.object(args);
+        object.insert("study".to_string(), json!("cache-aware"));
+        object.insert("figures".to_string(), examples::object(figures, &found));
+        let judged = judged.iter().map(Judged::object).collect::<Vec<_>>();
+        object.insert("published".to_string(), judged.into());
+        return print(&serde_json::to_string_pretty(&Value::Object(object))?);
+    }
+    print(&text(&results, args, &examples::text(figures, &found), &judged))
+}
+
+fn text(results: &Results, args: &ReproduceArgs, figures: &str, judged: &[Judged]) -> String {
+    let mut text = tables::head(results, args);
+    text += &format!("\n{figures}");
+    for device in 0..results.devices.len() {
+        text += &format!("\n{}", tables::policies(results, device, false));
+    }
+    text += &format!("\n{}", tables::variants(results, false));
+    text += &format!("\n{}", tables::sweeps(results));
+    text += &tables::appears(results, PROPOSED, OVER_FIFO);
+    text += &format!("\n{}", tables::appears(results, "idle", IDLE_OVER_FIFO));
+    text += &format!("\n{}", tables::appears(results, "idle-strict", IDLE_OVER_FIFO));
+    text += &format!("\n{}", judged_table(judged));
+    text
+}
+
+/// Every statement, beside what the runs show.
+fn judge(results: &Results, figures: &[Figure], found: &[Vec<Found>]) -> Vec<Judged> {
+    let figure = |place: usize| {
+        let totals: Vec<String> =
+            found[place].iter().map(|found| found.total.to_string()).collect();
+        (totals.join(" and "), examples::all_as_published(&figures[place], &found[place]))
+    };
+    let statements = results.experiment.published.iter().map(|published| {
+        let over = |policy, base, class, published| over(results, (policy, base), class, published);
+        let (found, holds) = match published.check.as_str() {
+            "figure_0" => figure(0),
+            "figure_1" => figure(1),
+            "figure_2" => figure(2),
+            "read" => over(PROPOSED, "fifo", Class::Read, OVER_FIFO[0]),
+            "write" => over(PROPOSED, "fifo", Class::Write, OVER_FIFO[1]),
+            "idle_read" => over("idle", "fifo", Class::Read, IDLE_OVER_FIFO[0]),
+            "idle_write" => over("idle", "fifo", Class::Write, IDLE_OVER_FIFO[1]),
+            "over_idle_read" => over(PROPOSED, "idle", Class::Read, OVER_IDLE[0]),
+            "over_idle_write" => over(PROPOSED, "idle", Class::Write, OVER_IDLE[1]),
+            unknown => unreachable!("the experiment file names an unknown check {unknown}"),
+        };
+        let form = published.form().to_string();
+        Judged { statement: published.statement.clone(), form, found, holds }
+    });
+    statements.collect()
+}
+
+/// The mean of a class under a policy over that under another one, on the mixes of the publication;
+/// it holds on the bare device within [`TOLERANCE`], a change of its sign apart.
+fn over(
+    results: &Results,
+    (policy, base): (&str, &str),
+    class: Class,
+    published: f64,
+) -> (String, bool) {
+    let change = |device, range| tables::change(results.over(device, policy, base, class, range));
+    let mut found: Vec<String> = results
+        .workloads
+        .groups()
+        .map(|(name, range)| format!("{name} {}", change(0, range)))
+        .collect();
+    let (_, mixes) = results.workloads.groups().next().expect("there are mixes");
+    if results.devices.len() > 1 {
+        found.push(format!("mixes on {} {}", results.devices[1].name, change(1, mixes.clone())));
+    }
+    let ratio = results.over(0, policy, base, class, mixes);
+    let holds = ratio.is_some_and(|ratio| {
+        (ratio - published).abs() <= TOLERANCE && (ratio > 1.0) == (published > 1.0)
+    });
+    (found.join(", "), holds)
+}
