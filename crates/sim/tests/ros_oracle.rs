@@ -11,7 +11,7 @@ use flashyard_sim::device::Device;
 use flashyard_sim::observe::{BufferAccess, CommandDone, Observer, RequestDone};
 use flashyard_sim::report::Report;
 use naive_ros::cases::{Case, random_case};
-use naive_ros::{Event, Line, Policy, Run, What, run};
+use naive_ros::{Event, Line, Policy, Req, Run, What, run};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -218,13 +218,31 @@ fn variants(case: &Case) -> impl Iterator<Item = usize> {
     .filter_map(|(number, has)| has.then_some(number))
 }
 
+/// A random case; some with a full queue, some with requests that come faster, some longer.
+fn case_of(seed: u64) -> Case {
+    let mut case = random_case(seed);
+    empty_last(&mut case);
+    if seed.is_multiple_of(3) {
+        case.params.depth = 32;
+    }
+    if seed.is_multiple_of(7) {
+        let start = case.requests.last().expect("it has some").arrival;
+        let again = case.requests.clone().into_iter();
+        let later = again.map(|asked| Req { arrival: asked.arrival + start, ..asked });
+        case.requests.extend(later);
+    }
+    if seed.is_multiple_of(5) {
+        case.requests.iter_mut().for_each(|asked| asked.arrival /= 5);
+    }
+    case
+}
+
 /// Catches any difference in order, timing, banks or lines, in all policies and ablations.
 #[test]
 fn random_runs_equal_the_naive_machine() {
     let mut counts = [0; 9];
-    for seed in 0..600 {
-        let mut case = random_case(seed);
-        empty_last(&mut case);
+    for seed in 0..900 {
+        let case = case_of(seed);
         let result = std::panic::catch_unwind(|| compare(&case));
         assert!(result.is_ok(), "seed {seed}: {case:?}");
         variants(&case).for_each(|number| counts[number] += 1);
