@@ -119,9 +119,11 @@ impl RosKeys {
             if view.request(place).op != RequestOp::Read || starts_whole(view, place) {
                 return None;
             }
-            let page = pages(view, place).find(|&page| match needs(view, place, page) {
-                Needs::Get(bank) => bank != put.bank,
-                _ => false,
+            let page = pages(view, place).find(|&page| {
+                // First what costs least to find out.
+                let line = view.line_of(unit(view, place, page));
+                line.is_some_and(|line| line.bank != put.bank)
+                    && matches!(needs(view, place, page), Needs::Get(_))
             });
             page.map(|page| HostAnswer::StartPage { place, page })
         })
