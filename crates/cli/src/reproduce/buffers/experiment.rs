@@ -163,9 +163,18 @@ impl Experiment {
         loaded.requests.len() * self.skip_percent / 100
     }
 
-    /// The generated workloads, and the traces of a directory or of the directories in it.
-    pub(crate) fn load(&self, args: &ReproduceArgs, device: &Base) -> Result<Workloads> {
-        let capacity = Settings::new(device.keys)?.capacity_sectors();
+    /// The generated workloads, for the smallest of all devices; and the traces of a directory or
+    /// of the directories in it, for this one.
+    pub(crate) fn load(
+        &self,
+        args: &ReproduceArgs,
+        all: &[Base],
+        device: &Base,
+    ) -> Result<Workloads> {
+        let capacity_of = |base: &Base| Ok(Settings::new(base.keys)?.capacity_sectors());
+        let capacity = capacity_of(device)?;
+        let capacities = all.iter().map(capacity_of).collect::<Result<Vec<_>>>()?;
+        let smallest = capacities.into_iter().min().unwrap_or(capacity);
         let places = args.traces.as_deref().map(places).transpose()?.unwrap_or_default();
         let place = |file: &str| places.iter().find_map(|dir| find(dir, file));
         let limit = args.requests.map_or(Ok(self.requests), usize::try_from)?.min(self.requests);
@@ -174,7 +183,7 @@ impl Experiment {
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
-            let (loaded, notes) = read(row, named, self.seed, capacity, limit)?;
+            let (loaded, notes) = read(row, named, self.seed, smallest, limit)?;
             all.add("mixes", loaded, notes);
         }
         for trace in &self.trace {

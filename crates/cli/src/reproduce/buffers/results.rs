@@ -11,7 +11,10 @@ use std::ops::Range;
 /// Every run of a study.
 pub(crate) struct Results {
     pub(crate) experiment: Experiment,
+    /// On the first device.
     pub(crate) workloads: Workloads,
+    /// On the others: the same, but for where traces are folded.
+    others: Vec<Workloads>,
     /// The bare device and the full one, or the one that was named.
     pub(crate) devices: Vec<Base>,
     /// By device, policy and workload; variants on the first device only.
@@ -25,9 +28,11 @@ impl Results {
     pub(crate) fn new(text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
         let experiment = Experiment::parse(text)?;
         let devices = experiment.devices(args, own)?;
-        let workloads = experiment.load(args, &devices[0])?;
-        let mut all =
-            Self { experiment, workloads, devices, main: Vec::new(), sweeps: Vec::new() };
+        let load = |device| experiment.load(args, &devices, device);
+        let workloads = load(&devices[0])?;
+        let others = devices[1..].iter().map(load).collect::<Result<_>>()?;
+        let (main, sweeps) = (Vec::new(), Vec::new());
+        let mut all = Self { experiment, workloads, others, devices, main, sweeps };
         all.run_main(args.check)?;
         all.run_sweeps(args.check)?;
         Ok(all)
@@ -52,7 +57,8 @@ impl Results {
                     jobs.push(Job::new(workload, &device.keys, &settings, 1.0)?);
                 }
             }
-            let found = run_jobs(&device.name, &jobs, &self.workloads.loaded, check)?;
+            let loaded = if place == 0 { &self.workloads } else { &self.others[place - 1] };
+            let found = run_jobs(&device.name, &jobs, &loaded.loaded, check)?;
             let rows = found.as_slice().chunks(count).map(<[Figures]>::to_vec);
             self.main.push(rows.collect());
         }
