@@ -232,7 +232,7 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("queue.delayed_sets_hold_slot", &["true", "false"]),
     ("queue.data_order", &["none", "lpn"]),
     ("policy.command", &["drs", "rcf", "fifo", "fot"]),
-    ("host.policy", &["fifo", "idle", "is", "ris", "ros"]),
+    ("host.policy", &["fifo", "idle", "cache-read-aware"]),
     ("ftl.finish", &["false", "true"]),
 ];
 

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_request_with_a_preflush_starts_whole_when_nothing_is_under_way() {
-        let view = Fake::default().preflush_write(3, 2).line(3, 0, true);
+        let view = Fake::default().write(3, 2).preflush().line(3, 0, true);
         assert_eq!(IsKeys {}.pick(&view), HostAnswer::Start(0));
         assert_eq!(IsKeys {}.pick(&view.elsewhere(9)), HostAnswer::Wait);
     }

@@ -33,7 +33,8 @@ impl HostPolicy for RisKeys {
         if is_quiet(view) {
             return serve_alone(view);
         }
-        if view.flushes() > 0 { HostAnswer::Wait } else { serve_beside(view, self.overlap_flushes) }
+        let beside = Beside { flushes: self.overlap_flushes, misses: false };
+        if view.flushes() > 0 { HostAnswer::Wait } else { serve_beside(view, beside) }
     }
 
     fn by_pages(&self) -> bool {
@@ -41,19 +42,29 @@ impl HostPolicy for RisKeys {
     }
 }
 
+/// What may begin beside a put, besides gets.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// The flush that the oldest write needs.
+    pub(super) flushes: bool,
+    /// A read of the oldest request that the buffer does not serve.
+    pub(super) misses: bool,
+}
+
 /// The oldest request goes on beside what is under way. Flushes are not looked at, but that one is
 /// under way already keeps another one back.
-pub(super) fn serve_beside(view: &(impl HostView + ?Sized), overlap_flushes: bool) -> HostAnswer {
+pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> HostAnswer {
     let Some(page) = first_page(view) else { return HostAnswer::Wait };
     let under_way = view.under_way();
     let start = match needs(view, 0, page) {
         Needs::Get(bank) => may_get(view, bank),
         Needs::Put(bank) => may_put(view, bank),
         Needs::Flash => {
-            let all = under_way.gets + under_way.puts + under_way.others;
+            let puts = if beside.misses { 0 } else { under_way.puts };
+            let all = under_way.gets + puts + under_way.others;
             all == 0 && (view.has_buffer() || view.flushes() == 0)
         }
-        Needs::Line if overlap_flushes && view.flushes() == 0 => return flush_beside(view),
+        Needs::Line if beside.flushes && view.flushes() == 0 => return flush_beside(view),
         Needs::Line | Needs::Time => false,
     };
     if start { HostAnswer::StartPage { place: 0, page } } else { HostAnswer::Wait }
@@ -87,6 +98,7 @@ fn flush_beside(view: &(impl HostView + ?Sized)) -> HostAnswer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ros::RosKeys;
     use super::super::tests::fake::Fake;
     use super::super::tests::{assert_figure, random_machines};
     use super::*;
@@ -128,5 +140,29 @@ mod tests {
             machine.run(&RisKeys { overlap_flushes });
             assert_eq!((machine.now, machine.names()[1]), (total, victim));
         }
+    }
+
+    #[test]
+    fn nothing_overlaps_an_access_of_flash() {
+        let view = Fake::default().line(3, 0, true).elsewhere(9);
+        let ris = RisKeys { overlap_flushes: true };
+        let ros = RosKeys { pairing: true, ..RosKeys::default() };
+        for busy in [view.clone().read(3, 1), view.clone().write(3, 1), view.write(6, 1)] {
+            assert_eq!(ris.pick(&busy), HostAnswer::Wait);
+            assert_eq!(ros.pick(&busy), HostAnswer::Wait);
+        }
+    }
+
+    /// While 3 is programmed, a read of 4 waits here, and does not in `ros`.
+    #[test]
+    fn nothing_overlaps_a_flush() {
+        let mut view = Fake::default().line(3, 0, true).line(4, 1, true);
+        view.obey(HostAnswer::Flush(0));
+        view.now = view.get;
+        view.complete();
+        let view = view.read(4, 1);
+        assert_eq!(RisKeys { overlap_flushes: true }.pick(&view), HostAnswer::Wait);
+        let start = HostAnswer::StartPage { place: 0, page: 0 };
+        assert_eq!(RosKeys::default().pick(&view), start);
     }
 }

@@ -1,6 +1,6 @@
-//! Read-while-write out of order (ROS): the order of `ris`, but the flush that the oldest write
-//! needs may begin beside a put in another bank, and while a put of the host runs and no get does,
-//! gets that end before it hide behind it:
+//! Read-while-write out of order (ROS): the order of `ris`, but the oldest request may begin the flush
+//! that it needs, or a read that the buffer does not serve, beside a put; and while a put of the host
+//! runs and no get does, gets that end before it hide behind it:
 //!
 //! 1. hoisted reads: a page that any queued request reads and the buffer holds;
 //! 2. else early flushes: where the queued writes need more lines than are free or being flushed,
@@ -16,7 +16,7 @@
 //! A pick looks at each page of the queue; lines needed are only counted until they are too many.
 
 use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
-use super::ris::serve_beside;
+use super::ris::{Beside, serve_beside};
 use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
@@ -70,7 +70,8 @@ crate::keys! {
             kind: Kind::Bool, source: "assumed: the study of ROS is silent", flip: "true",
             with: WITH,
         },
-        /// Early flushes keep this many lines free or being flushed; 0: as many as queued writes need.
+        /// Early flushes keep this many lines free or being flushed; 0 for as many as queued writes
+        /// need.
         watermark_lines: u64 = 0 => {
             kind: Kind::count("lines", 0, 1 << 32),
             source: "assumed: the study of ROS flushes before a line is requested",
@@ -85,7 +86,7 @@ impl HostPolicy for RosKeys {
         if is_quiet(view) {
             return serve_alone(view);
         }
-        let answer = serve_beside(view, true);
+        let answer = serve_beside(view, Beside { flushes: true, misses: true });
         if answer != HostAnswer::Wait || !view.has_buffer() {
             return answer;
         }
@@ -283,19 +284,50 @@ mod tests {
     #[test]
     fn an_early_flush_passes_over_lines_that_do_not_fit() {
         let lines = Fake::default().line(3, 0, true).line(4, 1, true).line(5, 1, true);
-        let mut view = lines.line(7, 1, true).line(1, 0, true).busy_dies(&[5]);
-        view = view.write(1, 1).read(9, 1).write(6, 1).write(4, 1);
+        let mut view = lines.line(7, 1, true).line(1, 0, true).line(8, 1, true);
+        view = view.busy_dies(&[5]).write(1, 1).write(1, 1).write(6, 1).write(4, 1);
         view.obey(HostAnswer::StartPage { place: 0, page: 0 });
         let ros = RosKeys::default();
         assert_eq!(ros.pick(&view), HostAnswer::Flush(3));
         let slow = Fake { get: 4, ..view.clone() };
         assert_eq!(ros.pick(&slow), HostAnswer::Wait, "it would not be hidden");
+        let mut own = view.clone().elsewhere(20);
+        assert_eq!(ros.pick(&own), HostAnswer::Flush(3));
+        own.works[0].id = None;
+        assert_eq!(ros.pick(&own), HostAnswer::Wait, "it is not the host's put");
         let none = RosKeys { early_flush: false, ..ros };
         assert_eq!(none.pick(&view), HostAnswer::Wait);
         view.obey(HostAnswer::Flush(3));
         view.now += 1;
         view.complete();
         assert_eq!(ros.pick(&view), HostAnswer::Wait, "one line is enough for 6");
+    }
+
+    #[test]
+    fn whole_requests_are_neither_hoisted_nor_paired() {
+        let all = RosKeys { pairing: true, ..RosKeys::default() };
+        let lines = || Fake::default().line(3, 0, true).line(4, 1, true);
+        let first = HostAnswer::StartPage { place: 0, page: 0 };
+        let mut put = lines().write(3, 1).flush().read(4, 1);
+        put.obey(first);
+        assert_eq!(all.pick(&put), HostAnswer::StartPage { place: 1, page: 0 });
+        assert_eq!(all.pick(&put.preflush()), HostAnswer::Wait);
+        let mut get = lines().read(3, 1).flush().write(4, 1);
+        get.obey(first);
+        assert_eq!(all.pick(&get), HostAnswer::StartPage { place: 1, page: 0 });
+        assert_eq!(all.pick(&get.clone().elsewhere(9)), HostAnswer::Wait);
+        // A get that is over cannot hide behind a put; else a request might never be alone.
+        let over = Fake { now: get.now + get.get, ..get.clone() };
+        assert_eq!(all.pick(&over), HostAnswer::Wait);
+        assert_eq!(all.pick(&get.preflush()), HostAnswer::Wait);
+    }
+
+    #[test]
+    fn only_pages_that_have_not_been_started_are_asked_for() {
+        let mut view = Fake::default().line(3, 0, true).read(2, 3);
+        view.obey(HostAnswer::StartPage { place: 0, page: 1 });
+        let asked = [1, 2, 3, 4, 5].map(|lpn| is_asked_for(&view, Lpn::new(lpn)));
+        assert_eq!(asked, [false, true, false, true, false]);
     }
 
     #[test]

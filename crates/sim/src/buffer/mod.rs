@@ -371,6 +371,8 @@ impl Lines {
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
         state.dirty = false;
+        // A write that is programmed at once was never dirty.
+        state.of_flash = false;
         state.flights += 1;
         self.flights += 1;
         self.under_way[group as usize] += 1;

@@ -82,14 +82,14 @@ impl Device {
 
     /// The request to go on with, or what the host policy starts next.
     fn pick_request(&mut self) -> Picked {
-        if self.dispatching {
+        if self.started.dispatching {
             return Picked::Nothing;
         }
         if let Some(handle) = self.translating {
             return Picked::Request(handle);
         }
         let keys = self.settings.keys.host;
-        if keys.dispatch_width > 0 && self.started >= keys.dispatch_width {
+        if keys.dispatch_width > 0 && self.started.count >= keys.dispatch_width {
             return Picked::Nothing;
         }
         let place = match self.host_policy.pick(&View(self)) {
@@ -110,7 +110,7 @@ impl Device {
         self.translating = Some(handle);
         debug_assert_eq!(self.pending[handle as usize].translated, 0);
         if keys.dispatch_ns > 0 {
-            self.dispatching = true;
+            self.started.dispatching = true;
             let over = self.now + Span::from_ns(keys.dispatch_ns);
             self.host.timers.set(over, Timer::Dispatched);
             return Picked::Nothing;
@@ -124,9 +124,9 @@ impl Device {
             self.fot_by_die.fill(Span::ZERO);
         }
         self.graph.new_count();
-        self.started += 1;
+        self.started.count += 1;
         if !self.host_policy.in_order() {
-            self.started_requests.push(handle);
+            self.started.requests.push(handle);
         }
     }
 
@@ -140,14 +140,14 @@ impl Device {
 
     /// A request that was picked must wait for another one, or not; counted once in a row.
     pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
-        self.totals.hazard_picks += u64::from(held && self.held_back != handle);
-        self.held_back = if held { handle } else { NIL };
+        self.totals.hazard_picks += u64::from(held && self.started.held_back != handle);
+        self.started.held_back = if held { handle } else { NIL };
     }
 
     /// Whether a request that is under way conflicts with this one.
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.pending[handle as usize];
-        let mut started = self.started_requests.iter();
+        let mut started = self.started.requests.iter();
         started.any(|&other| other != handle && self.pending[other as usize].conflicts(request))
     }
 

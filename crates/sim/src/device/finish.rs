@@ -259,7 +259,7 @@ impl Device {
             }
             self.drop_slot(set);
             self.unlist_by_lpn(set);
-            self.pages_under_way -= 1;
+            self.started.pages -= 1;
         }
         self.graph.remove(set);
         let state = &mut self.sets[set as usize];
@@ -300,10 +300,7 @@ impl Device {
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
         self.outstanding -= 1;
-        self.started -= 1;
-        if let Some(place) = self.started_requests.iter().position(|other| *other == handle) {
-            self.started_requests.swap_remove(place);
-        }
+        self.started.answered(handle);
         let request = &self.pending[handle as usize];
         self.totals.answered(request, now);
         if let Some(checker) = &mut self.checker {

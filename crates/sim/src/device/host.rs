@@ -305,7 +305,7 @@ impl Device {
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
-                Timer::Dispatched => self.dispatching = false,
+                Timer::Dispatched => self.started.dispatching = false,
                 Timer::Quiet => self.quiet_over(),
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),

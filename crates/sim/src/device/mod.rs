@@ -171,19 +171,9 @@ pub struct Device {
     works: Vec<Tally>,
     free_pending: u32,
     waiting_requests: VecDeque<u32>,
-    /// The request that is being translated, and whether the dispatcher still works on it.
+    /// The request that is being translated.
     translating: Option<u32>,
-    dispatching: bool,
-    /// Requests that were started and are not answered; which ones, where the host policy may
-    /// leave the order.
-    started: u64,
-    started_requests: Vec<u32>,
-    /// Pages that were started before an earlier page of their request, by handle and number.
-    started_ahead: Vec<(u32, u32)>,
-    /// Page accesses that are not over.
-    pages_under_way: u32,
-    /// The request that was last picked while it had to wait for one under way.
-    held_back: u32,
+    started: pages::Started,
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
@@ -300,12 +290,7 @@ impl Device {
             free_pending: NIL,
             waiting_requests: VecDeque::new(),
             translating: None,
-            dispatching: false,
-            started: 0,
-            started_requests: Vec::new(),
-            started_ahead: Vec::new(),
-            pages_under_way: 0,
-            held_back: NIL,
+            started: pages::Started::NONE,
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],

@@ -6,6 +6,43 @@ use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
 
+/// What host policies have started.
+#[derive(Debug)]
+pub(super) struct Started {
+    /// Whether the dispatcher works on the request that is translated next.
+    pub(super) dispatching: bool,
+    /// Requests that are not answered.
+    pub(super) count: u64,
+    /// Which ones, where the host policy may leave the order.
+    pub(super) requests: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number.
+    ahead: Vec<(u32, u32)>,
+    /// Page accesses that are not over.
+    pub(super) pages: u32,
+    /// The request that was last picked while it had to wait for one under way.
+    pub(super) held_back: u32,
+}
+
+impl Started {
+    /// Nothing.
+    pub(super) const NONE: Self = Self {
+        dispatching: false,
+        count: 0,
+        requests: Vec::new(),
+        ahead: Vec::new(),
+        pages: 0,
+        held_back: NIL,
+    };
+
+    /// A request is answered.
+    pub(super) fn answered(&mut self, handle: u32) {
+        self.count -= 1;
+        if let Some(place) = self.requests.iter().position(|other| *other == handle) {
+            self.requests.swap_remove(place);
+        }
+    }
+}
+
 impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
@@ -87,7 +124,7 @@ impl Device {
     pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
         let request = &self.pending[handle as usize];
         let mut page = from.max(request.next_page);
-        while self.started_ahead.contains(&(handle, page)) {
+        while self.started.ahead.contains(&(handle, page)) {
             page += 1;
         }
         (page < request.pages).then_some(page)
@@ -95,12 +132,12 @@ impl Device {
 
     fn mark_started(&mut self, handle: u32, page: u32) {
         if page != self.pending[handle as usize].next_page {
-            self.started_ahead.push((handle, page));
+            self.started.ahead.push((handle, page));
             return;
         }
         let mut next = page + 1;
-        while let Some(at) = self.started_ahead.iter().position(|known| *known == (handle, next)) {
-            self.started_ahead.swap_remove(at);
+        while let Some(at) = self.started.ahead.iter().position(|known| *known == (handle, next)) {
+            self.started.ahead.swap_remove(at);
             next += 1;
         }
         self.pending[handle as usize].next_page = next;

@@ -103,7 +103,7 @@ impl Device {
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
-        self.pages_under_way += 1;
+        self.started.pages += 1;
         let state = Set {
             request: handle,
             charge: handle,

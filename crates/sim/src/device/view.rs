@@ -119,7 +119,7 @@ impl HostView for View<'_> {
     fn under_way(&self) -> UnderWay {
         let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
         let (gets, puts) = (host(self.getting()), host(self.putting()));
-        UnderWay { gets, puts, others: self.0.pages_under_way.saturating_sub(gets + puts) }
+        UnderWay { gets, puts, others: self.0.started.pages.saturating_sub(gets + puts) }
     }
 
     fn dies_idle(&self, place: usize) -> bool {

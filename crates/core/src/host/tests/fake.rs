@@ -53,7 +53,7 @@ pub(in super::super) enum Where {
 pub(in super::super) struct Work {
     at: Where,
     /// The request; none for a flush.
-    id: Option<usize>,
+    pub(in super::super) id: Option<usize>,
     op: RequestOp,
     lpn: u32,
     line: Option<usize>,
@@ -119,10 +119,10 @@ impl Fake {
         self.ask(RequestOp::Flush, 0, 0)
     }
 
-    pub(in super::super) fn preflush_write(self, first: u32, pages: u32) -> Self {
-        let mut fake = self.write(first, pages);
-        fake.waiting.last_mut().expect("it was just added").flags = Flags::PREFLUSH;
-        fake
+    /// The last request has a preflush.
+    pub(in super::super) fn preflush(mut self) -> Self {
+        self.waiting.last_mut().expect("there is one").flags = Flags::PREFLUSH;
+        self
     }
 
     /// A request that waits from now on.

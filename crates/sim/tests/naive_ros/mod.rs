@@ -1,0 +1,311 @@
+//! A naive reference implementation of read-while-write scheduling over a buffer with banks: the
+//! policies IS, RIS and ROS, with the variants of RIS and the ablations of ROS.
+//!
+//! The device is the bare one of that study: a buffer of lines with one port for gets and one for
+//! puts, flash behind it that takes so long a page, no translation and no collection. Times are
+//! plain integers.
+//!
+//! This is an oracle for tests. It shares no code with the simulator on purpose: a mistake in
+//! shared code would sit on both sides of every comparison and never show. For the same reason it
+//! is as literal as it can be: one list of what runs, linear scans, no cleverness.
+//!
+//! The rules, where the study leaves them open:
+//!
+//! * At one instant: completions, then arrivals, then decisions; of these first the base order,
+//!   then hoisted reads, then early flushes, then pairs.
+//! * A request has its place in the queue from its arrival, or from when a place gets free, to its
+//!   last page access. Its pages are started in the order of addresses.
+//! * A read miss goes to flash and leaves no line. In IS and RIS it starts when neither port is
+//!   busy, in ROS beside a put too; the base order starts nothing beside it.
+//! * A new page takes the line that has been empty for longest; none empty, the least recent clean
+//!   one that no port uses. A put waits where a get uses the bank of that line.
+//! * A flush has a flash channel from its get to the end of its program; only then is the line
+//!   empty. Until then reads still hit it, and writes of its page wait. A victim is the least
+//!   recent dirty line that is neither used nor flushed, outside of the bank of a put.
+//! * A line is recent from the start of its access.
+#![expect(unreachable_pub, reason = "a plain interface, whichever test includes the module")]
+
+pub mod cases;
+mod parts;
+
+/// The order of page accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    Is,
+    Ris,
+    Ros,
+}
+
+/// The device and the policy. `overlap_flushes` is of RIS: the flush of the oldest access begins
+/// beside a put. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
+/// pages by address; `watermark`: empty and flushed lines to keep, 0 for as many as queued writes
+/// need. Then times, flash channels, places in the queue, and whether gets make a line recent.
+#[derive(Clone, Debug)]
+pub struct Params {
+    pub policy: Policy,
+    pub overlap_flushes: bool,
+    pub hoist: bool,
+    pub early_flush: bool,
+    pub newest_first: bool,
+    pub pairing: bool,
+    pub watermark: usize,
+    pub get: u64,
+    pub put: u64,
+    pub program: u64,
+    pub flash_read: u64,
+    pub channels: usize,
+    pub depth: usize,
+    pub gets_refresh: bool,
+}
+
+/// A line before the first request: the bank that it is in for good, and the page in it. Lines are
+/// given from the least recent one; their place in the list is their number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    pub bank: u32,
+    pub page: Option<u64>,
+    pub dirty: bool,
+}
+
+/// One request, in the order of arrivals; at least one page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Req {
+    pub arrival: u64,
+    pub write: bool,
+    pub first: u64,
+    pub pages: u64,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum What {
+    /// A page of a write goes into its line.
+    Put,
+    /// A page of a read comes from its line.
+    Get,
+    /// A page of a read comes from flash.
+    FlashRead,
+    /// A line is got to be flushed.
+    FlushGet,
+    /// That line is programmed.
+    Program,
+}
+
+/// Something that took time: by which request (none for flushes), on which line (none for
+/// [`What::FlashRead`]) and in which bank.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Event {
+    pub start: u64,
+    pub end: u64,
+    pub what: What,
+    pub page: u64,
+    pub request: Option<usize>,
+    pub line: Option<usize>,
+    pub bank: Option<u32>,
+}
+
+/// What a run produced: the completion of each request, all events in the order in which
+/// they started, how long the port for gets was busy, and how long of that a put ran beside it.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub completion: Vec<u64>,
+    pub events: Vec<Event>,
+    pub got: u64,
+    pub hidden: u64,
+}
+
+/// A page access of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Running,
+    Done,
+}
+
+/// A line at work. `since`: when it was last made recent or empty, as a count of such moments.
+#[derive(Clone, Copy)]
+struct Cell {
+    line: Line,
+    flushing: bool,
+    since: u64,
+}
+
+struct Machine<'a> {
+    params: &'a Params,
+    requests: &'a [Req],
+    now: u64,
+    moments: u64,
+    cells: Vec<Cell>,
+    states: Vec<Vec<State>>,
+    /// Requests that have a place in the queue, oldest first.
+    queue: Vec<usize>,
+    running: Vec<Event>,
+    run: Run,
+}
+
+/// Runs all requests.
+pub fn run(params: &Params, lines: &[Line], requests: &[Req]) -> Run {
+    let cell = |(number, &line)| Cell { line, flushing: false, since: number as u64 };
+    let states = |request: &Req| (0..request.pages).map(|_| State::Waiting).collect();
+    let mut machine = Machine {
+        params,
+        requests,
+        now: 0,
+        moments: lines.len() as u64,
+        cells: lines.iter().enumerate().map(cell).collect(),
+        states: requests.iter().map(states).collect(),
+        queue: Vec::new(),
+        running: Vec::new(),
+        run: Run { completion: vec![0; requests.len()], events: Vec::new(), got: 0, hidden: 0 },
+    };
+    let mut arrived = 0;
+    loop {
+        let place = arrived < requests.len() && machine.queue.len() < params.depth;
+        let arrival = place.then(|| requests[arrived].arrival.max(machine.now));
+        let end = machine.running.iter().map(|event| event.end).min();
+        let Some(next) = arrival.into_iter().chain(end).min() else { break };
+        machine.pass(next);
+        machine.complete();
+        while arrived < requests.len()
+            && machine.queue.len() < params.depth
+            && requests[arrived].arrival <= next
+        {
+            machine.queue.push(arrived);
+            arrived += 1;
+        }
+        while machine.decide() {}
+    }
+    assert_eq!(arrived, requests.len(), "every request is started");
+    assert!(machine.queue.is_empty(), "every request is answered");
+    machine.run
+}
+
+impl Machine<'_> {
+    /// Lets time pass, and counts how long ports are busy.
+    fn pass(&mut self, next: u64) {
+        if self.getting().is_some() {
+            self.run.got += next - self.now;
+            if self.putting().is_some() {
+                self.run.hidden += next - self.now;
+            }
+        }
+        self.now = next;
+    }
+
+    /// Ends all that ends now.
+    fn complete(&mut self) {
+        let now = self.now;
+        let over: Vec<Event> = self.running.iter().copied().filter(|e| e.end == now).collect();
+        self.running.retain(|event| event.end != now);
+        for event in over {
+            match (event.what, event.request, event.line) {
+                (What::FlushGet, _, Some(line)) => {
+                    self.start(What::Program, self.params.program, event.page, None, Some(line));
+                }
+                (What::Program, _, Some(line)) => {
+                    self.cells[line].line.page = None;
+                    self.cells[line].line.dirty = false;
+                    self.cells[line].flushing = false;
+                    self.refresh(line);
+                }
+                (_, Some(request), _) => self.access_done(request, event.page),
+                _ => unreachable!("every event has a request or a line"),
+            }
+        }
+    }
+
+    fn access_done(&mut self, request: usize, page: u64) {
+        *self.state(request, page) = State::Done;
+        if self.states[request].iter().all(|&state| state == State::Done) {
+            self.run.completion[request] = self.now;
+            self.queue.retain(|&other| other != request);
+        }
+    }
+
+    /// Starts one thing, if the policy wants to start one.
+    fn decide(&mut self) -> bool {
+        let params = self.params;
+        let ros = params.policy == Policy::Ros;
+        self.base_order()
+            || (ros && params.hoist && self.hoisted_read())
+            || (ros && params.early_flush && self.early_flush())
+            || (ros && params.pairing && self.paired_write())
+    }
+
+    /// The oldest access that waits, or the flush that it needs.
+    fn base_order(&mut self) -> bool {
+        let Some((request, page)) = self.waiting(false).into_iter().next() else { return false };
+        let serial = self.params.policy == Policy::Is && !self.running.is_empty();
+        if serial || self.runs(What::FlashRead) {
+            return false;
+        }
+        let ros = self.params.policy == Policy::Ros;
+        match (self.requests[request].write, self.line_of(page)) {
+            (false, Some(line)) => self.can_get(line) && self.start_get(request, page, line),
+            (false, None) => {
+                let ports = self.getting().is_none() && (ros || self.putting().is_none());
+                let can = ports && self.channel_free();
+                can && self.start_access(What::FlashRead, request, page, None)
+            }
+            (true, Some(line)) => self.can_put(line) && self.start_put(request, page, line),
+            (true, None) => match self.room() {
+                Some(line) => self.can_put(line) && self.start_put(request, page, line),
+                None => self.flush_for_oldest(),
+            },
+        }
+    }
+
+    fn flush_for_oldest(&mut self) -> bool {
+        let beside = self.params.policy == Policy::Ros
+            || (self.params.policy == Policy::Ris && self.params.overlap_flushes);
+        let ports = self.getting().is_none() && (beside || self.putting().is_none());
+        let can = ports && self.channel_free() && self.flushes() == 0;
+        can && self.victim(false).is_some_and(|line| self.start_flush(line))
+    }
+
+    /// A read that hits, whatever its place in the queue, hidden behind the put that runs.
+    fn hoisted_read(&mut self) -> bool {
+        if !self.get_would_hide() {
+            return false;
+        }
+        for (request, page) in self.waiting(self.params.newest_first) {
+            let Some(line) = self.line_of(page) else { continue };
+            let write = self.requests[request].write;
+            if !write && self.can_get(line) && !self.must_follow(request, page) {
+                return self.start_get(request, page, line);
+            }
+        }
+        false
+    }
+
+    /// A flush for writes that will need a line, its get hidden behind the put that runs.
+    fn early_flush(&mut self) -> bool {
+        if !self.get_would_hide() || !self.channel_free() {
+            return false;
+        }
+        let holds_nothing_dirty = |cell: &&Cell| !cell.line.dirty;
+        let room = self.cells.iter().filter(holds_nothing_dirty).count() + self.flushes();
+        let wanted = match self.params.watermark {
+            0 => self.lines_needed(),
+            lines => lines,
+        };
+        wanted > room && self.victim(true).is_some_and(|line| self.start_flush(line))
+    }
+
+    /// The oldest write that can be put beside the get of a read.
+    fn paired_write(&mut self) -> bool {
+        if !self.runs(What::Get) || self.putting().is_some() || self.runs(What::FlashRead) {
+            return false;
+        }
+        for (request, page) in self.waiting(false) {
+            if !self.requests[request].write || self.must_follow(request, page) {
+                continue;
+            }
+            let Some(line) = self.line_of(page).or_else(|| self.room()) else { continue };
+            if self.can_put(line) {
+                return self.start_put(request, page, line);
+            }
+        }
+        false
+    }
+}
