@@ -6,6 +6,7 @@ use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::{Context, Result};
+use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
@@ -178,8 +179,7 @@ impl Experiment {
         let places = args.traces.as_deref().map(places).transpose()?.unwrap_or_default();
         let place = |file: &str| places.iter().find_map(|dir| find(dir, file));
         let limit = args.requests.map_or(Ok(self.requests), usize::try_from)?.min(self.requests);
-        let mut all =
-            Workloads { loaded: vec![], groups: vec![], notes: vec![], missing: vec![] };
+        let mut all = Workloads { loaded: vec![], groups: vec![], notes: vec![], missing: vec![] };
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
@@ -198,8 +198,7 @@ impl Experiment {
                 settings: Vec::new(),
                 trace: None,
             };
-            let (loaded, notes) =
-                read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
+            let (loaded, notes) = read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
             all.add(&trace.group, loaded, notes);
         }
         match &args.traces {
@@ -263,7 +262,17 @@ fn read(
     let mut source = inputs.open(Some(capacity))?;
     let mut requests = all_of(&mut source)?;
     requests.truncate(limit);
+    requests.iter_mut().for_each(|request| set_apart(request, capacity));
     Ok((Loaded { name: row.name.clone(), requests }, source.notes()))
+}
+
+/// Moves a request of the device `stream` of a trace so that addresses of several devices lie apart:
+/// by whole MiB, a part of the capacity that no small multiple of comes near to 0.
+fn set_apart(request: &mut Request, capacity: u64) {
+    const MIB: u64 = 2_048;
+    let stride = capacity / MIB * 618 / 1_000 * MIB;
+    let first = (request.first_sector + u64::from(request.stream) * stride) % capacity;
+    request.first_sector = first.min(capacity - u64::from(request.sectors));
 }
 
 /// The key that a setting sets.

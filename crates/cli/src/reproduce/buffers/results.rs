@@ -197,9 +197,11 @@ impl Results {
             }
         }
         let sweeps = self.experiment.sweep.iter().zip(&self.sweeps).map(|(sweep, points)| {
-            let points = sweep.point.iter().zip(points).map(|(point, policies)| {
-                json!({"point": point.name, "runs": policies})
-            });
+            let points = sweep
+                .point
+                .iter()
+                .zip(points)
+                .map(|(point, policies)| json!({"point": point.name, "runs": policies}));
             json!({
                 "title": sweep.title, "policies": sweep.policies, "workloads": sweep.workloads,
                 "points": points.collect::<Vec<_>>(),
