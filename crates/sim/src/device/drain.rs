@@ -72,7 +72,7 @@ impl Device {
                 group = oldest.map(|line| buffer.lines.line(line).group());
             }
             let Some(group) = group else { break };
-            if self.keys().eviction == Eviction::AtOnce {
+            if self.keys().eviction != Eviction::Watermark {
                 // What is being put is flushed when that is over.
                 let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
                 let lpn = self.staging().lines.line(line).lpn;
@@ -173,9 +173,18 @@ impl Device {
         self.staging_mut().looks = false;
     }
 
-    /// Whether the latest write of a unit has not been put yet.
+    /// Whether a write of a unit has its line and has not been put yet. One that waits for its turn
+    /// does not keep the line of an earlier one.
     fn is_being_put(&self, lpn: Lpn) -> bool {
-        self.live_change_of(lpn, u64::MAX).is_some_and(|set| self.is_unput(set))
+        let waiting = &self.staging().waiting;
+        let mut change = self.live_change_of(lpn, u64::MAX);
+        while let Some(set) = change {
+            if self.is_unput(set) && !waiting.contains(&set) {
+                return true;
+            }
+            change = self.live_change_of(lpn, self.graph.node(set).number);
+        }
+        false
     }
 
     /// A unit has been put: it is flushed where that is the rule.
