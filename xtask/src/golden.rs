@@ -4,8 +4,8 @@
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits. A file with
-//! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and buffers
-//! (`golden_hosts`).
+//! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and
+//! buffers (`golden_hosts`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs.
 

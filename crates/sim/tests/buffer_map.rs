@@ -220,7 +220,7 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("buffer.flush_when_idle", &["false", "true"]),
     ("buffer.ports", &["shared", "read_and_write"]),
     ("buffer.banks", &["1", "2"]),
-    ("buffer.eviction", &["watermark", "watermark", "full", "ahead", "at_once"]),
+    ("buffer.eviction", &["watermark", "watermark", "full", "ahead"]),
     ("buffer.flush_width", &["0", "1"]),
     ("buffer.flush_reads", &["false", "true"]),
     ("buffer.after_flush", &["clean", "free"]),

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Random, record, request};
+use flashyard_core::host::{self, cache_read_aware::CacheReadAwareKeys};
 use flashyard_core::policy::{self, AnyPolicy, CommandPolicy, CommandView, Placement};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -26,6 +27,29 @@ fn policies() -> OwnParts {
         .command_policy("own-deadline", "", |keys: policy::deadline::DeadlineKeys| keys)
         .keep()
 }
+
+fn hosts() -> OwnParts {
+    Parts::new()
+        .host_policy("own-fifo", "", |keys: host::fifo::FifoKeys| keys)
+        .host_policy("own-idle", "", |keys: host::idle::IdleKeys| keys)
+        .host_policy("own-is", "", |keys: host::is::IsKeys| keys)
+        .host_policy("own-ris", "", |keys: host::ris::RisKeys| keys)
+        .host_policy("own-ros", "", |keys: host::ros::RosKeys| keys)
+        .host_policy("own-cache-read-aware", "", |keys: CacheReadAwareKeys| keys)
+        .keep()
+}
+
+/// A buffer of two ports, and a queue with an order to choose.
+const BUFFERED: [&str; 8] = [
+    "map.store=resident",
+    "buffer.bytes=65536",
+    "buffer.ports=read_and_write",
+    "buffer.banks=4",
+    "buffer.write_ns=100000",
+    "buffer.read_ns=15000",
+    "buffer.eviction=full",
+    "interface.fetch_depth=32",
+];
 
 fn rules() -> OwnParts {
     Parts::new()
@@ -111,6 +135,9 @@ fn check_same(own: OwnParts, family: Family, name: &str) -> String {
         if family == Family::Scheme {
             set.extend(["map.store=resident", "nand.program_order=any"].map(String::from));
         }
+        if family == Family::HostPolicy {
+            set.extend(BUFFERED.map(String::from));
+        }
         set.push(format!("{section}.{key}={name}"));
         set.extend(flip.map(|(key, value)| format!("{section}.{name}.{key}={value}")));
         let settings = match Settings::new(keys(own, &set)) {
@@ -133,6 +160,11 @@ fn check_same(own: OwnParts, family: Family, name: &str) -> String {
         assert!(told(name, Some(&flip)) == told(&own_name, Some(&flip)), "{name}: {flip:?}");
     }
     at_defaults
+}
+
+#[test]
+fn built_in_host_policies_do_the_same_as_own_ones() {
+    check_all(hosts(), Family::HostPolicy);
 }
 
 #[test]

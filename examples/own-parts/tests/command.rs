@@ -60,6 +60,19 @@ fn a_policy_runs_checked_and_changes_results() {
 }
 
 #[test]
+fn a_host_policy_runs_checked_and_changes_results() {
+    let serial = "--set host.dispatch_width=1 --set interface.fetch_depth=32";
+    let own = results(&format!("{BURSTS} {serial} --set host.policy=reads-first"));
+    let fifo = results(&format!("{BURSTS} {serial}"));
+    let mean = |run: &Value, class: &str| run["latency_ns"][class]["mean"].as_f64().expect("a mean");
+    assert!(mean(&own, "read") < mean(&fifo, "read"), "reads go first");
+    assert_eq!(own["map"]["hazard_picks"], fifo["map"]["hazard_picks"], "none has to be held");
+    let never = results(&format!("{BURSTS} {serial} --set host.policy=reads-first \
+         --set host.reads-first.limit_ms=0"));
+    assert!(mean(&never, "read") < mean(&own, "read"), "its key does something");
+}
+
+#[test]
 fn a_rule_for_victims_runs_checked_and_changes_results() {
     let own = results(&format!("{FULL} --set gc.policy=rested"));
     assert!(own["gc"]["jobs"].as_u64() > Some(0), "blocks were cleaned: {}", own["gc"]);
@@ -152,6 +165,7 @@ fn lists_show_own_parts_behind_built_in_ones() {
     let policies = text("list policies");
     let line = |name: &str| policies.lines().position(|line| line.trim_start().starts_with(name));
     assert!(line("drs") < line("short-first") && line("short-first") < line("host policies"));
+    assert!(line("host policies") < line("reads-first") && line("reads-first") < line("rested"));
     assert!(line("greedy") < line("rested"));
     assert!(policies.contains("Small requests first"));
     let ftls = text("list ftls small-full");

@@ -17,11 +17,13 @@ const SCHEMA_VERSION: u64 = 1;
 const FIELDS: &str = "\
 buffer.{dirtied_units,dirty_at_end,flushed_units,read_hits,read_misses} integer
 buffer.{stalls,trimmed_units,units,write_hits,write_misses} integer
+buffer.{allocated_units,flush_get_ns,get_ns,hidden_read_ns,put_ns} integer
+buffer.{hidden_read_ratio,hit_ratio_read,hit_ratio_write} number?
 energy_pj.by_phase.{foreground,idle,post} integer
-energy_pj.by_purpose.{buffer,controller,dram,search} integer
+energy_pj.by_purpose.{buffer,buffer_standby,controller,dram,search} integer
 energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,merge,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
-energy_pj.by_resource.{buffer,controller,dram,search} integer
+energy_pj.by_resource.{buffer,buffer_standby,controller,dram,search} integer
 energy_pj.{attributed,total,unattributed} integer
 flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer

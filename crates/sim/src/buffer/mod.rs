@@ -175,8 +175,9 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are in `groups` groups; one that has `whole` of them and
-    /// fewer than `window` under way is ready to be flushed.
+    /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are
+    /// in `groups` groups; one that has `whole` of them and fewer than `window` under way is ready
+    /// to be flushed.
     pub fn new(units: u32, groups: u32, whole: u32, window: u32) -> Self {
         let groups = groups as usize;
         Self {
@@ -287,8 +288,8 @@ impl Lines {
         self.slab[line as usize].bank = bank;
     }
 
-    /// Adds a unit, as a line in no list; in place of the clean one that goes first where no line is
-    /// free. Returns the line and the unit that made way.
+    /// Adds a unit, as a line in no list; in place of the clean one that goes first where no line
+    /// is free. Returns the line and the unit that made way.
     pub fn insert(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
         let mut evicted = None;
         if self.free == NIL && self.slab.len() == self.units as usize {
@@ -439,8 +440,8 @@ impl Lines {
         self.front(ALL, self.dirty.first)
     }
 
-    /// The line that goes first of a list whose first one is given: of a clock, those that were used
-    /// since it last passed go to the end, once.
+    /// The line that goes first of a list whose first one is given: of a clock, those that were
+    /// used since it last passed go to the end, once.
     fn front(&mut self, which: usize, mut first: u32) -> Option<u32> {
         while self.replacement == Replacement::Clock
             && first != NIL
@@ -580,9 +581,9 @@ impl Lines {
         (state.version, state.stream) = (line.version, line.stream);
         (state.from, state.until) = (line.from, line.until);
         if line.dirty {
-            self.soil(new, group)
+            self.soil(new, group);
         } else {
-            self.push(new, ALL)
+            self.push(new, ALL);
         }
         let state = &mut self.slab[new as usize];
         (state.used, state.of_flash) = (line.used, line.of_flash);

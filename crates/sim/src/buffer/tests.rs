@@ -163,21 +163,28 @@ fn lines_agree_with_a_plain_list() {
     }
 }
 
-/// The bank of each physical line is that of its number, as the lines got their first units.
-fn check_banks(lines: &Lines, known: &mut Vec<(u32, u32)>, line: u32) {
-    let bank = lines.line(line).bank();
-    match known.iter().find(|(number, _)| *number == line) {
-        Some(&(_, old)) => assert_eq!(bank, old, "a physical line stays in its bank"),
-        None => known.push((line, line % 5)),
+/// Adds a unit, dirty or clean, in the place that a look tells.
+fn insert(lines: &mut Lines, model: &mut Model, (lpn, group): (u32, u32), clean: bool) {
+    let (room, new) = (lines.room(), Lpn::new(lpn));
+    let (line, evicted) = if clean { lines.insert_clean(new) } else { lines.insert(new) };
+    assert_eq!(room, Some(lines.line(line).bank()), "a look tells the bank");
+    assert_eq!(lines.line(line).bank(), line % 5, "a physical line stays in its bank");
+    if let Some(evicted) = evicted {
+        let first = model.front(|unit| !unit.dirty && unit.flights.is_empty());
+        assert_eq!(Some(evicted.get()), first);
+        model.units.remove(model.find(evicted.get()).unwrap());
     }
-    assert_eq!(bank, line % 5);
+    if !clean {
+        lines.soil(line, group);
+    }
+    model.units.push(Unit { lpn, group, dirty: !clean, used: false, flights: Vec::new() });
 }
 
 fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u32) {
     let frees = seed == 2;
     let mut lines = Lines::new(12, groups, whole, window).ruled(replacement, 5, frees);
     let mut model = Model { replacement, frees, units: Vec::new(), ghosts: Vec::new() };
-    let (mut banks, mut allocated) = (Vec::new(), 0);
+    let mut allocated = 0;
     // By unit or, of removed ones, by line: what is under way.
     let mut flying: Vec<(u32, u32, Option<u32>)> = Vec::new();
     let mut random = seed;
@@ -196,24 +203,8 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
                 model.used(found.unwrap(), Some(group));
             }
             (action @ (0 | 1 | 6), None) if lines.has_room() => {
-                let clean = action == 6;
-                let room = lines.room();
-                let new = Lpn::new(lpn);
-                let (line, evicted) =
-                    if clean { lines.insert_clean(new) } else { lines.insert(new) };
-                assert_eq!(room, Some(lines.line(line).bank()), "a look tells the bank");
-                check_banks(&lines, &mut banks, line);
-                if let Some(evicted) = evicted {
-                    let first = model.front(|unit| !unit.dirty && unit.flights.is_empty());
-                    assert_eq!(Some(evicted.get()), first);
-                    model.units.remove(model.find(evicted.get()).unwrap());
-                }
-                if !clean {
-                    lines.soil(line, group);
-                }
-                allocated += u32::from(clean);
-                let (dirty, flights) = (!clean, Vec::new());
-                model.units.push(Unit { lpn, group, dirty, used: false, flights });
+                insert(&mut lines, &mut model, (lpn, group), action == 6);
+                allocated += u32::from(action == 6);
             }
             (2, Some(line)) => {
                 lines.touch(line);

@@ -69,7 +69,9 @@ impl Checker {
 
     /// A write has put its unit into the buffer, in place of `evicted` if that is one.
     pub fn buffered(&mut self, order: u64, lpn: Lpn, number: u64, evicted: Option<Lpn>) {
-        evicted.into_iter().for_each(|evicted| self.unbuffered(evicted));
+        if let Some(evicted) = evicted {
+            self.unbuffered(evicted);
+        }
         let old = self.buffer.held.insert(lpn, number + 1);
         assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
         self.note(order, lpn, number + 1);
@@ -78,7 +80,9 @@ impl Checker {
     /// What a read has found on flash stays in the buffer, in place of `evicted` if that is one: it
     /// must still be what flash holds.
     pub fn allocated(&mut self, access: (u64, u32), lpn: Lpn, evicted: Option<Lpn>) {
-        evicted.into_iter().for_each(|evicted| self.unbuffered(evicted));
+        if let Some(evicted) = evicted {
+            self.unbuffered(evicted);
+        }
         let version = self.reading[&access].version;
         let newest = self.newest[lpn.index()];
         assert_eq!(newest, version, "{lpn:?} is in the buffer as it was, not as it is");

@@ -207,7 +207,14 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
 
 /// A write buffer holds a unit at least.
 fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    let BufferKeys { bytes, high_percent, low_percent, .. } = keys.buffer;
+    let BufferKeys { bytes, high_percent, low_percent, idle_ms, flush_when_idle, .. } = keys.buffer;
+    if idle_ms > 0 && !flush_when_idle {
+        fail(
+            "buffer.idle_ms: nothing is flushed because the device is idle; set \
+             buffer.flush_when_idle = true, or buffer.idle_ms = 0"
+                .to_string(),
+        );
+    }
     if low_percent > high_percent {
         fail(
             "buffer.low_percent: it is above buffer.high_percent; flushing would end before it begins"

@@ -153,7 +153,18 @@ impl Device {
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.pending[handle as usize];
         let mut started = self.started.requests.iter();
-        started.any(|&other| other != handle && self.pending[other as usize].conflicts(request))
+        started.any(|&other| {
+            other != handle
+                && self.pending[other as usize].conflicts(request)
+                && !self.waits_behind(other, handle)
+        })
+    }
+
+    /// Whether a request waits with some of its pages behind another one; those that were started
+    /// access no page of that.
+    fn waits_behind(&self, other: u32, handle: u32) -> bool {
+        let place = |wanted| self.waiting_requests.iter().position(|&waits| waits == wanted);
+        place(other).is_some_and(|theirs| place(handle).is_some_and(|own| own < theirs))
     }
 
     /// The request to start in place of the one at `place`: an earlier one that it must not

@@ -371,8 +371,8 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on its
-    /// plane, if there is one. Returns whether any flush began.
+    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on
+    /// its plane, if there is one. Returns whether any flush began.
     fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) -> bool {
         self.flush_lines(None, group, count, first)
     }

@@ -56,12 +56,15 @@ impl Device {
         !self.host_policy.by_pages()
     }
 
-    /// Flushes what no request asks for, as far as its rule wants it and planes are free.
+    /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
+    /// host policy does that, only for writes that it has started with all their pages.
     pub(super) fn drain_buffer(&mut self) {
-        if self.buffer.is_none() || !self.drains_by_itself() {
+        let Some(buffer) = &self.buffer else { return };
+        let by_itself = self.drains_by_itself();
+        if !by_itself && buffer.waiting.is_empty() {
             return;
         }
-        let idle = self.is_quiet();
+        let idle = by_itself && self.is_quiet();
         let whole = self.settings.geometry.program_units();
         while self.wants_flush(idle) && self.may_flush() {
             let buffer = self.staging_mut();
@@ -75,8 +78,7 @@ impl Device {
             if self.keys().eviction != Eviction::Watermark {
                 // What is being put is flushed when that is over.
                 let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
-                let lpn = self.staging().lines.line(line).lpn;
-                if self.is_being_put(lpn) {
+                if self.is_being_put(line) {
                     break;
                 }
             }
@@ -98,6 +100,7 @@ impl Device {
 
     /// Whether a dirty unit shall be flushed now.
     fn wants_flush(&mut self, idle: bool) -> bool {
+        let by_itself = self.drains_by_itself();
         let buffer = self.staging_mut();
         let (dirty, flights) = (buffer.lines.dirty(), buffer.lines.flights());
         if dirty == 0 {
@@ -105,6 +108,7 @@ impl Device {
             return false;
         }
         let wants = match buffer.keys.eviction {
+            _ if !by_itself => buffer.waiting.len() > flights as usize,
             Eviction::Watermark => {
                 buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
                 buffer.draining
@@ -119,8 +123,8 @@ impl Device {
         wants || idle
     }
 
-    /// Whether the writes in the host queue, and those that wait for a line already, need more lines
-    /// than are `coming`.
+    /// Whether the writes in the host queue, and those that wait for a line already, need more
+    /// lines than are `coming`.
     fn wants_lines(&mut self, coming: u64) -> bool {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let mut needed = buffer.waiting.len() as u64;
@@ -146,7 +150,8 @@ impl Device {
         needed > coming
     }
 
-    /// Whether no request has been outstanding for as long as the buffer waits before it is flushed.
+    /// Whether no request has been outstanding for as long as the buffer waits before it is
+    /// flushed.
     fn is_quiet(&mut self) -> bool {
         let (arrived, now) = (self.arrived, self.now);
         if !self.keys().flush_when_idle || self.outstanding > 0 {
@@ -173,18 +178,11 @@ impl Device {
         self.staging_mut().looks = false;
     }
 
-    /// Whether a write of a unit has its line and has not been put yet. One that waits for its turn
-    /// does not keep the line of an earlier one.
-    fn is_being_put(&self, lpn: Lpn) -> bool {
-        let waiting = &self.staging().waiting;
-        let mut change = self.live_change_of(lpn, u64::MAX);
-        while let Some(set) = change {
-            if self.is_unput(set) && !waiting.contains(&set) {
-                return true;
-            }
-            change = self.live_change_of(lpn, self.graph.node(set).number);
-        }
-        false
+    /// Whether the write that a line has its contents from is not over.
+    fn is_being_put(&self, line: u32) -> bool {
+        let line = self.staging().lines.line(line);
+        let writer = self.live_change_of(line.lpn, line.version + 1);
+        writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
     }
 
     /// A unit has been put: it is flushed where that is the rule.
@@ -210,8 +208,8 @@ impl Device {
         self.flush_lines(Some(line), group, whole, None)
     }
 
-    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of it
-    /// was asked for, and nothing dirty has to make way. Nobody waits for that.
+    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
+    /// it was asked for, and nothing dirty has to make way. Nobody waits for that.
     pub(super) fn allocate_read(&mut self, set: u32) {
         let state = &self.sets[set as usize];
         let (lpn, request, page) = (state.lpn, state.request, state.page);
@@ -232,7 +230,10 @@ impl Device {
         let evicted = self.add_clean(lpn);
         let line = self.staging().lines.find(lpn);
         self.totals.buffer.allocated_units += 1;
-        self.take_port(Direction::Put, lpn, line, false);
+        let put = self.take_port(Direction::Put, lpn, line, false);
+        if !self.drains_by_itself() && put.until > self.now {
+            self.host.timers.set(put.until, Timer::Port);
+        }
         if let Some(checker) = &mut self.checker {
             checker.allocated(access, lpn, evicted);
         }
@@ -276,8 +277,8 @@ impl Device {
     }
 
     /// Fills the write buffer before the run: units, the bank of the line of each if it is not that
-    /// of its number, and whether it is dirty; the least recently used one first. A clean unit holds
-    /// what flash has.
+    /// of its number, and whether it is dirty; the least recently used one first. A clean unit
+    /// holds what flash has.
     pub fn preload_buffer(&mut self, units: &[(u64, Option<u32>, bool)]) -> Result<(), SimError> {
         let wrong = |why: String| Err(SimError::InitialLines(why));
         let Some(buffer) = &self.buffer else {

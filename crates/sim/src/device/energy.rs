@@ -1,9 +1,9 @@
 //! Energy of a run: by what took it, by what for, by phase; its mean and its highest power.
 //!
 //! Operations are counted where they end (`metrics::counters`). What is there at all times
-//! (standby, controller, DRAM) is power x time from the first arrival of a phase to the end of its
-//! work, and accesses to memory are counts x energy. All sums are exact; the one division, of the
-//! power of DRAM in microwatts, is rounded down once.
+//! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
+//! of its work, and accesses to memory are counts x energy. All sums are exact; the one division,
+//! of a power in microwatts, is rounded down once.
 
 use super::Device;
 use super::state::Operation;
@@ -50,12 +50,14 @@ struct Background {
     controller: u128,
     dram: u128,
     buffer: u128,
+    buffer_standby: u128,
     search: u128,
 }
 
 impl Background {
     fn total(&self) -> u128 {
-        self.standby + self.controller + self.dram + self.buffer + self.search
+        let memory = self.dram + self.buffer + self.buffer_standby;
+        self.standby + self.controller + memory + self.search
     }
 }
 
@@ -106,7 +108,8 @@ impl Device {
         let active = self.outstanding > 0 || self.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
-        ((standby + controller) * 1_000).saturating_add(self.dram_uw)
+        let memory = self.dram_uw.saturating_add(self.settings.buffer_uw());
+        ((standby + controller) * 1_000).saturating_add(memory)
     }
 
     /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
@@ -118,7 +121,7 @@ impl Device {
         let (totals, buffer) = (&self.totals.energy, &self.totals.buffer);
         let host = |count: u64| if phase == Phase::Foreground { u128::from(count) } else { 0 };
         let gets = host(buffer.read_hits) + u128::from(totals.flushed[phase as usize]);
-        let puts = host(buffer.write_hits + buffer.write_misses);
+        let puts = host(buffer.write_hits + buffer.write_misses + buffer.allocated_units);
         let mut own = totals.quiet[phase as usize];
         if phase == Phase::Foreground {
             let sum = |count: fn(&Accesses) -> u64| totals.quiet.iter().map(count).sum::<u64>();
@@ -144,7 +147,9 @@ impl Device {
         let quiet = &self.totals.energy.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses();
-        let mut fj = 0;
+        let buffer_uw = self.settings.buffer_uw();
+        // Of DRAM and buffer.
+        let mut fj = [0; 2];
         Phase::ALL.map(|phase| {
             let [still, mut active] = quiet[phase as usize];
             if phase == Phase::Foreground {
@@ -152,14 +157,17 @@ impl Device {
             }
             let time = u128::from(still + active);
             let [tables, buffer, search] = self.accesses_of(phase, accesses);
-            let before = fj / 1_000;
-            fj += time * u128::from(self.dram_uw);
+            let before = fj.map(|fj| fj / 1_000);
+            for (fj, uw) in fj.iter_mut().zip([self.dram_uw, buffer_uw]) {
+                *fj += time * u128::from(uw);
+            }
             Background {
                 standby: time * u128::from(keys.standby_mw) * self.dies.len() as u128,
                 controller: u128::from(active) * u128::from(keys.controller_active_mw)
                     + u128::from(still) * u128::from(keys.controller_idle_mw),
-                dram: fj / 1_000 - before + tables,
+                dram: fj[0] / 1_000 - before[0] + tables,
                 buffer,
+                buffer_standby: fj[1] / 1_000 - before[1],
                 search,
             }
         })
@@ -175,6 +183,7 @@ impl Device {
             ("controller", sum(|phase| phase.controller)),
             ("dram", sum(|phase| phase.dram)),
             ("buffer", sum(|phase| phase.buffer)),
+            ("buffer_standby", sum(|phase| phase.buffer_standby)),
             ("search", sum(|phase| phase.search)),
         ];
         let array = |op: Op| -> u128 {

@@ -307,6 +307,8 @@ impl Device {
                 Timer::Linked(set) => self.link_over(set),
                 Timer::Dispatched => self.started.dispatching = false,
                 Timer::Quiet => self.quiet_over(),
+                // Whoever looks at ports looks again.
+                Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
             }

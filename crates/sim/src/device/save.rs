@@ -114,15 +114,17 @@ impl Device {
         [u64::from(lines.units()), u64::from(lines.banks())].save(to);
         let free = lines.free_list();
         [lines.touched(), u32::try_from(free.len() / 2).expect("a part of the lines")].save(to);
-        free.iter().for_each(|number| number.save(to));
+        for number in free {
+            number.save(to);
+        }
         for number in lines.numbers() {
             number.save(to);
             lines.line(number).save(to);
         }
     }
 
-    /// The buffer may have another size, if all dirty lines fit; of the clean ones those that go last
-    /// stay. With the same size and as many banks each unit gets its old line.
+    /// The buffer may have another size, if all dirty lines fit; of the clean ones those that go
+    /// last stay. With the same size and as many banks each unit gets its old line.
     fn load_buffer(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let (mut counts, mut physical) = ([0u64; 6], [0u32; 2]);
         counts.load(from)?;

@@ -18,6 +18,8 @@ pub(super) enum Timer {
     Linked(u32),
     /// The dispatcher has done its work on a request.
     Dispatched,
+    /// A port of the write buffer is free, after a put that no command set waits for.
+    Port,
     /// The device may have been idle for as long as the write buffer waits.
     Quiet,
     /// A victim of this plane has been found.
