@@ -147,9 +147,21 @@ fn probe() {
                     continue;
                 };
                 let hazards = (naive.queued_hazards + naive.flying_hazards) as u64;
-                if answers != naive.done_ns && (width, seed) == std::env::var("PROBE").map_or((0,0), |v| { let v: Vec<_> = v.split(',').collect(); if format!("{policy:?}") == v[0] { (v[1].parse().unwrap(), v[2].parse().unwrap()) } else { (0, 0) } }) {
+                if answers != naive.done_ns
+                    && (width, seed)
+                        == std::env::var("PROBE").map_or((0, 0), |v| {
+                            let v: Vec<_> = v.split(',').collect();
+                            if format!("{policy:?}") == v[0] {
+                                (v[1].parse().unwrap(), v[2].parse().unwrap())
+                            } else {
+                                (0, 0)
+                            }
+                        })
+                {
                     println!("{params:?}");
-                    for (n, r) in case.trace.iter().enumerate() { println!("{n} {r:?} naive {} device {}", naive.done_ns[n], answers[n]); }
+                    for (n, r) in case.trace.iter().enumerate() {
+                        println!("{n} {r:?} naive {} device {}", naive.done_ns[n], answers[n]);
+                    }
                     println!("{:?} {:?}", naive.picks, naive.evictions);
                 }
                 let same = (answers == naive.done_ns, report.map.hazard_picks == hazards);

@@ -9,7 +9,7 @@
 //!
 //! Page `p` lies on channel `p mod channels`, way `(p div channels) mod ways`. All times are
 //! integer nanoseconds. At one instant completions come first, those of chips by number and then
-//! the others in the order in which they began, then arrivals, then decisions, then flushes.
+//! the others in the order in which they began, then arrivals, then decisions and flushes until there are no more.
 //!
 //! What the publication leaves open is as the simulator documents it: writes that find no line wait
 //! in order, and as many of the least recent dirty lines are flushed as writes wait; the first write
@@ -139,6 +139,8 @@ struct Device<'a> {
     lines: Vec<Line>,
     /// Writes that wait for a line.
     without_line: VecDeque<Access>,
+    /// Such writes and reads of their pages that wait for them.
+    readers: Vec<(Access, Access)>,
     slots: Vec<Option<usize>>,
     queued: Vec<usize>,
     flying: Vec<usize>,
@@ -210,14 +212,17 @@ impl Device<'_> {
         }
     }
 
-    /// A program for each write that waits, unless the least recent line is not there yet.
-    fn flush_for_all(&mut self) {
+    /// A program for each write that waits, unless the least recent line is not there yet. Returns
+    /// whether there were any.
+    fn flush_for_all(&mut self) -> bool {
+        let before = self.out.evictions.len();
         let programs = |lines: &[Line]| lines.iter().map(|line| line.programs).sum::<usize>();
         while self.without_line.len() > programs(&self.lines) {
             let oldest = self.lines.iter().find(|line| line.dirty);
-            let Some(line) = oldest.filter(|line| line.puts == 0) else { return };
+            let Some(line) = oldest.filter(|line| line.puts == 0) else { break };
             self.flush(line.page);
         }
+        self.out.evictions.len() > before
     }
 
     fn flush(&mut self, page: u64) {
@@ -285,6 +290,8 @@ impl Device<'_> {
             } else if self.cached(page) {
                 self.touch(page);
                 self.to_buffer((request, page));
+            } else if let Some(&write) = self.without_line.iter().rev().find(|it| it.1 == page) {
+                self.readers.push((write, (request, page)));
             } else {
                 self.on_chip(page, Job::Read((request, page)));
             }
@@ -319,6 +326,14 @@ impl Device<'_> {
                     self.flush(page);
                 }
                 self.page_done(request);
+                let readers = std::mem::take(&mut self.readers);
+                for (write, reader) in readers {
+                    if write == (request, page) {
+                        self.to_buffer(reader);
+                    } else {
+                        self.readers.push((write, reader));
+                    }
+                }
             }
         }
     }
@@ -430,6 +445,7 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
             .map(|&page| Line { page, dirty: true, puts: 0, programs: 0 })
             .collect(),
         without_line: VecDeque::new(),
+        readers: Vec::new(),
         slots: vec![None; params.depth],
         queued: Vec::new(),
         flying: Vec::new(),
@@ -457,7 +473,9 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
             device.start(request);
         }
         device.dispatch();
-        device.flush_for_all();
+        while device.flush_for_all() {
+            device.dispatch();
+        }
         device.begin_all();
         if device.ends.iter().any(|end| end.0 == device.now) {
             continue;
