@@ -184,10 +184,17 @@ impl Device<'_> {
         self.lines.iter_mut().find(|line| line.page == page).unwrap()
     }
 
-    /// A line for a page to be written: its own, or a free one that no earlier write waits for.
+    /// A line for a page to be written: its own, or a free one. It may pass writes that wait if it
+    /// has its own and no earlier write of the page is on its way.
     fn line_for(&mut self, access: Access) {
-        let free = self.without_line.is_empty() && self.lines.len() < self.params.lines;
-        if self.cached(access.1) || free {
+        let of_page = |other: &Access| other.1 == access.1;
+        let line = self.lines.iter().find(|line| line.page == access.1);
+        let goes = if self.without_line.is_empty() {
+            line.is_some() || self.lines.len() < self.params.lines
+        } else {
+            line.is_some_and(|line| line.puts == 0) && !self.without_line.iter().any(of_page)
+        };
+        if goes {
             self.put(access);
         } else {
             self.without_line.push_back(access);
