@@ -252,7 +252,7 @@ impl Device<'_> {
         self.after(end - self.now, End::Link(access));
     }
 
-    fn to_buffer(&mut self, access: Access) {
+    fn use_buffer(&mut self, access: Access) {
         if self.params.buffer_ns == 0 {
             self.ended(End::Buffer(access));
         } else {
@@ -296,7 +296,7 @@ impl Device<'_> {
                 self.line_for((request, page));
             } else if self.cached(page) {
                 self.touch(page);
-                self.to_buffer((request, page));
+                self.use_buffer((request, page));
             } else if let Some(&write) = self.without_line.iter().rev().find(|it| it.1 == page) {
                 self.readers.push((write, (request, page)));
             } else {
@@ -324,7 +324,7 @@ impl Device<'_> {
                 self.lines.retain(|line| line.dirty || line.programs > 0);
             }
             End::Link(access) if self.trace[access.0].read => self.page_done(access.0),
-            End::Link(access) => self.to_buffer(access),
+            End::Link(access) => self.use_buffer(access),
             End::Buffer(access) if self.trace[access.0].read => self.over_link(access),
             End::Buffer((request, page)) => {
                 let line = self.line(page);
@@ -336,7 +336,7 @@ impl Device<'_> {
                 let readers = std::mem::take(&mut self.readers);
                 for (write, reader) in readers {
                     if write == (request, page) {
-                        self.to_buffer(reader);
+                        self.use_buffer(reader);
                     } else {
                         self.readers.push((write, reader));
                     }
