@@ -41,7 +41,10 @@ impl Device {
         while self.grant_lines() {
             self.admit_requests();
         }
-        self.drain_buffer();
+        // A policy that looks at dies has seen them before these flushes.
+        while self.drain_buffer() && !self.host_policy.in_order() {
+            self.admit_requests();
+        }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
             self.give_slots(true);
         }
