@@ -235,9 +235,8 @@ fn random_workload(random: &mut Random, settings: &Settings) -> Workload {
     let room = if full || random.below(2) == 0 { 0 } else { settings.buffer_units.min(20) };
     let first = random.below(50);
     let bank = |random: &mut Random| {
-        (random.below(2) == 0).then(|| {
-            u32::try_from(random.below(settings.keys.buffer.banks)).unwrap()
-        })
+        (random.below(2) == 0)
+            .then(|| u32::try_from(random.below(settings.keys.buffer.banks)).unwrap())
     };
     let units = (0..u64::from(room).min(random.below(21)))
         .map(|number| (first + number, bank(random), random.below(2) == 0))

@@ -288,7 +288,7 @@ impl Device {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
             Mode::Lineless | Mode::Buffered | Mode::Linking => {
-                spent[OWN] = self.now.since(track.since).as_ns()
+                spent[OWN] = self.now.since(track.since).as_ns();
             }
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
