@@ -5,7 +5,7 @@
 mod common;
 mod naive_cache;
 
-use common::{request, settings};
+use common::{Random, request, settings};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::device::Device;
@@ -133,32 +133,103 @@ fn for_device(params: &Params, width: usize, policy: Policy) -> Params {
 }
 
 #[test]
-fn probe() {
-    let mut table = std::collections::BTreeMap::new();
-    for seed in 0..200 {
+fn the_device_and_the_naive_implementation_agree_to_the_nanosecond() {
+    let (mut flushes, mut held, mut larger) = (0, [0; 6], 0);
+    for seed in 0..120 {
         let case = random_case(seed);
-        for width in 1..=4 {
-            for policy in POLICIES {
+        for width in [1, 2, 4] {
+            for (place, policy) in POLICIES.into_iter().enumerate() {
                 let params = for_device(&case.params, width, policy);
                 let naive = run(&params, &case.trace);
-                let out = std::panic::catch_unwind(|| simulate(&params, &[], &case.trace));
-                let Ok((report, answers)) = out else {
-                    println!("STUCK {seed} {width} {policy:?}");
-                    continue;
-                };
+                let (report, answers) = simulate(&params, &[], &case.trace);
+                assert_eq!(answers, naive.done_ns, "seed {seed}, {width} out, {policy:?}");
+                let flushed = report.buffer.flushed_units;
+                assert_eq!(flushed, naive.evictions.len() as u64, "seed {seed}, {policy:?}");
                 let hazards = (naive.queued_hazards + naive.flying_hazards) as u64;
-                if answers != naive.done_ns && (width, seed) == std::env::var("PROBE").map_or((0,0), |v| { let v: Vec<_> = v.split(',').collect(); if format!("{policy:?}") == v[0] { (v[1].parse().unwrap(), v[2].parse().unwrap()) } else { (0, 0) } }) {
-                    println!("{params:?}");
-                    for (n, r) in case.trace.iter().enumerate() { println!("{n} {r:?} naive {} device {}", naive.done_ns[n], answers[n]); }
-                    println!("{:?} {:?}", naive.picks, naive.evictions);
-                }
-                let same = (answers == naive.done_ns, report.map.hazard_picks == hazards);
-                let entry = table.entry((width, format!("{policy:?}"), same)).or_insert((0, seed));
-                entry.0 += 1;
+                assert_eq!(report.map.hazard_picks, hazards, "seed {seed}, {width}, {policy:?}");
+                flushes += flushed;
+                held[place] += hazards;
             }
         }
+        let is_larger = |one: &&Req| !one.read && one.pages > case.params.lines as u64;
+        larger += case.trace.iter().filter(is_larger).count();
     }
-    for line in table {
-        println!("{line:?}");
+    assert!(flushes > 0 && larger > 0, "lines are evicted, also by writes larger than the buffer");
+    let [fifo, idle, strict, ready, one_pass, by_slot] = held;
+    assert_eq!((fifo, ready), (0, 0), "they pick nothing that has to wait");
+    assert!(idle > 0 && strict > 0 && one_pass > 0 && by_slot > one_pass, "{held:?}");
+}
+
+/// Reads and a few writes of one page, more than the device can serve.
+fn overload(seed: u64) -> Vec<Req> {
+    let mut random = Random(seed);
+    let mut now = 0;
+    let one = |_| {
+        now += random.below(20_000);
+        Req { at_ns: now, first: random.below(200), pages: 1, read: random.below(20) > 0 }
+    };
+    (0..1_500).map(one).collect()
+}
+
+/// From when to when each request was served, one at a time, and when it came into the queue of
+/// `depth` requests, which it leaves when it is answered: all told by the answers.
+fn served(trace: &[Req], answers: &[u64], depth: usize) -> Vec<(u64, u64, u64)> {
+    let mut order: Vec<usize> = (0..trace.len()).collect();
+    order.sort_unstable_by_key(|&one| answers[one]);
+    let mut served = vec![(0, 0, 0); trace.len()];
+    let mut free = 0;
+    for &one in &order {
+        let place = one.checked_sub(depth).map_or(0, |before| answers[order[before]]);
+        let entered = place.max(trace[one].at_ns);
+        served[one] = (entered, free.max(entered), answers[one]);
+        free = answers[one];
+    }
+    served
+}
+
+/// With one request at a time and aging, what is picked from the age of a write on is the oldest
+/// request, so nothing that came behind the write starts any more: it waits for the age A, the rest
+/// of the service at that instant, and the services of those that came before it. In a queue of D
+/// requests that is at most A + D x S, S being the longest service. Without aging writes wait longer.
+#[test]
+fn aging_bounds_the_wait_of_every_write() {
+    const AGE_NS: u64 = 1_000_000;
+    let aged = ["host.cache-read-aware.age_us=1000"];
+    for seed in 0..4 {
+        let case = random_case(seed);
+        let trace = overload(seed);
+        for policy in [Policy::Ready, Policy::OnePass, Policy::OnePassBySlot] {
+            let lines = 16;
+            let params = Params {
+                lines,
+                initial: (1_000..1_000 + lines as u64).collect(),
+                read_ns: 60_101,
+                program_ns: 100_003,
+                depth: 32,
+                ..for_device(&case.params, 1, policy)
+            };
+            let longest_wait = |extra: &[&str], holds: bool| {
+                let (_, answers) = simulate(&params, extra, &trace);
+                let served = served(&trace, &answers, params.depth);
+                let longest = served.iter().map(|one| one.2 - one.1).max().unwrap();
+                let mut most = 0;
+                for write in (0..trace.len()).filter(|&one| !trace[one].read) {
+                    let (entered, start, _) = served[write];
+                    let due = entered + AGE_NS;
+                    let before = |(one, span): (usize, &(u64, u64, u64))| {
+                        let counts = one < write || (span.1 < due && one > write);
+                        if counts { span.2.saturating_sub(span.1.max(due)) } else { 0 }
+                    };
+                    let others: u64 = served.iter().enumerate().map(before).sum();
+                    assert!(!holds || start <= due + others, "seed {seed}, {policy:?}: {write}");
+                    most = most.max(start - entered);
+                }
+                (most, AGE_NS + params.depth as u64 * longest)
+            };
+            let (wait, bound) = longest_wait(&aged, true);
+            assert!((AGE_NS..=bound).contains(&wait), "seed {seed}, {policy:?}: {wait} of {bound}");
+            let (wait, bound) = longest_wait(&[], false);
+            assert!(wait > bound, "seed {seed}, {policy:?}: {wait} of {bound} without aging");
+        }
     }
 }

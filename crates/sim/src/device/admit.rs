@@ -41,7 +41,10 @@ impl Device {
         while self.grant_lines() {
             self.admit_requests();
         }
-        self.drain_buffer();
+        // A policy that looks at dies has seen them before these flushes.
+        while self.drain_buffer() && !self.host_policy.in_order() {
+            self.admit_requests();
+        }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
             self.give_slots(true);
         }
@@ -149,13 +152,17 @@ impl Device {
         self.started.held_back = if held { handle } else { NIL };
     }
 
-    /// Whether a request that is under way conflicts with this one.
+    /// Whether a request that is under way conflicts with this one. Where pages are started one by
+    /// one, none that is over conflicts, and so no request whose answer is on the way.
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.pending[handle as usize];
+        let by_pages = self.host_policy.by_pages();
         let mut started = self.started.requests.iter();
         started.any(|&other| {
+            let state = &self.pending[other as usize];
             other != handle
-                && self.pending[other as usize].conflicts(request)
+                && state.conflicts(request)
+                && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
                 && !self.waits_behind(other, handle)
         })
     }

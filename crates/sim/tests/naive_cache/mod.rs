@@ -9,7 +9,7 @@
 //!
 //! Page `p` lies on channel `p mod channels`, way `(p div channels) mod ways`. All times are
 //! integer nanoseconds. At one instant completions come first, those of chips by number and then
-//! the others in the order in which they began, then arrivals, then decisions, then flushes.
+//! the others in the order in which they began, then arrivals, then decisions and flushes until there are no more.
 //!
 //! What the publication leaves open is as the simulator documents it: writes that find no line wait
 //! in order, and as many of the least recent dirty lines are flushed as writes wait; the first write
@@ -139,6 +139,8 @@ struct Device<'a> {
     lines: Vec<Line>,
     /// Writes that wait for a line.
     without_line: VecDeque<Access>,
+    /// Such writes and reads of their pages that wait for them.
+    readers: Vec<(Access, Access)>,
     slots: Vec<Option<usize>>,
     queued: Vec<usize>,
     flying: Vec<usize>,
@@ -182,10 +184,17 @@ impl Device<'_> {
         self.lines.iter_mut().find(|line| line.page == page).unwrap()
     }
 
-    /// A line for a page to be written: its own, or a free one that no earlier write waits for.
+    /// A line for a page to be written: its own, or a free one. It may pass writes that wait if it
+    /// has its own and no earlier write of the page is on its way.
     fn line_for(&mut self, access: Access) {
-        let free = self.without_line.is_empty() && self.lines.len() < self.params.lines;
-        if self.cached(access.1) || free {
+        let of_page = |other: &Access| other.1 == access.1;
+        let line = self.lines.iter().find(|line| line.page == access.1);
+        let goes = if self.without_line.is_empty() {
+            line.is_some() || self.lines.len() < self.params.lines
+        } else {
+            line.is_some_and(|line| line.puts == 0) && !self.without_line.iter().any(of_page)
+        };
+        if goes {
             self.put(access);
         } else {
             self.without_line.push_back(access);
@@ -210,14 +219,17 @@ impl Device<'_> {
         }
     }
 
-    /// A program for each write that waits, unless the least recent line is not there yet.
-    fn flush_for_all(&mut self) {
+    /// A program for each write that waits, unless the least recent line is not there yet. Returns
+    /// whether there were any.
+    fn flush_for_all(&mut self) -> bool {
+        let before = self.out.evictions.len();
         let programs = |lines: &[Line]| lines.iter().map(|line| line.programs).sum::<usize>();
         while self.without_line.len() > programs(&self.lines) {
             let oldest = self.lines.iter().find(|line| line.dirty);
-            let Some(line) = oldest.filter(|line| line.puts == 0) else { return };
+            let Some(line) = oldest.filter(|line| line.puts == 0) else { break };
             self.flush(line.page);
         }
+        self.out.evictions.len() > before
     }
 
     fn flush(&mut self, page: u64) {
@@ -240,7 +252,7 @@ impl Device<'_> {
         self.after(end - self.now, End::Link(access));
     }
 
-    fn to_buffer(&mut self, access: Access) {
+    fn use_buffer(&mut self, access: Access) {
         if self.params.buffer_ns == 0 {
             self.ended(End::Buffer(access));
         } else {
@@ -284,7 +296,9 @@ impl Device<'_> {
                 self.line_for((request, page));
             } else if self.cached(page) {
                 self.touch(page);
-                self.to_buffer((request, page));
+                self.use_buffer((request, page));
+            } else if let Some(&write) = self.without_line.iter().rev().find(|it| it.1 == page) {
+                self.readers.push((write, (request, page)));
             } else {
                 self.on_chip(page, Job::Read((request, page)));
             }
@@ -310,7 +324,7 @@ impl Device<'_> {
                 self.lines.retain(|line| line.dirty || line.programs > 0);
             }
             End::Link(access) if self.trace[access.0].read => self.page_done(access.0),
-            End::Link(access) => self.to_buffer(access),
+            End::Link(access) => self.use_buffer(access),
             End::Buffer(access) if self.trace[access.0].read => self.over_link(access),
             End::Buffer((request, page)) => {
                 let line = self.line(page);
@@ -319,6 +333,14 @@ impl Device<'_> {
                     self.flush(page);
                 }
                 self.page_done(request);
+                let readers = std::mem::take(&mut self.readers);
+                for (write, reader) in readers {
+                    if write == (request, page) {
+                        self.use_buffer(reader);
+                    } else {
+                        self.readers.push((write, reader));
+                    }
+                }
             }
         }
     }
@@ -430,6 +452,7 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
             .map(|&page| Line { page, dirty: true, puts: 0, programs: 0 })
             .collect(),
         without_line: VecDeque::new(),
+        readers: Vec::new(),
         slots: vec![None; params.depth],
         queued: Vec::new(),
         flying: Vec::new(),
@@ -457,7 +480,9 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
             device.start(request);
         }
         device.dispatch();
-        device.flush_for_all();
+        while device.flush_for_all() {
+            device.dispatch();
+        }
         device.begin_all();
         if device.ends.iter().any(|end| end.0 == device.now) {
             continue;
