@@ -119,9 +119,11 @@ impl RosKeys {
             if view.request(place).op != RequestOp::Read || starts_whole(view, place) {
                 return None;
             }
-            let page = pages(view, place).find(|&page| match needs(view, place, page) {
-                Needs::Get(bank) => bank != put.bank,
-                _ => false,
+            let page = pages(view, place).find(|&page| {
+                // First what costs least to find out.
+                let line = view.line_of(unit(view, place, page));
+                line.is_some_and(|line| line.bank != put.bank)
+                    && matches!(needs(view, place, page), Needs::Get(_))
             });
             page.map(|page| HostAnswer::StartPage { place, page })
         })
@@ -301,6 +303,22 @@ mod tests {
         view.now += 1;
         view.complete();
         assert_eq!(ros.pick(&view), HostAnswer::Wait, "one line is enough for 6");
+    }
+
+    /// By hand: beside the put of 1, line 3 is got from 0 to 1 to be flushed.
+    #[test]
+    fn a_read_from_flash_begins_beside_a_put_but_not_beside_the_get_of_a_flush() {
+        let mut view = Fake::default().line(3, 0, true).line(1, 1, true).write(1, 1).read(9, 1);
+        let first = HostAnswer::StartPage { place: 0, page: 0 };
+        view.obey(first);
+        assert_eq!(RosKeys::default().pick(&view), first);
+        view.obey(HostAnswer::Flush(0));
+        assert_eq!(RosKeys::default().pick(&view), HostAnswer::Wait);
+        view.now += 1;
+        view.complete();
+        assert_eq!(RosKeys::default().pick(&view), first);
+        let busy = view.busy_dies(&[9]);
+        assert_eq!(RosKeys::default().pick(&busy), HostAnswer::Wait, "nor while its die is busy");
     }
 
     #[test]

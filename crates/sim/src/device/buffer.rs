@@ -202,6 +202,7 @@ impl Device {
         }
         self.enter(set, Mode::Buffered);
         if changes && request != NIL && !self.put(set, false) {
+            self.enter(set, Mode::Lineless);
             self.totals.buffer.stalls += 1;
             self.staging_mut().waiting.push_back(set);
             return;
@@ -615,6 +616,7 @@ impl Device {
             && self.put(set, true)
         {
             self.staging_mut().waiting.pop_front();
+            self.enter(set, Mode::Buffered);
             self.access_buffer(set);
             granted = true;
         }

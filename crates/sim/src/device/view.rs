@@ -123,8 +123,12 @@ impl HostView for View<'_> {
     }
 
     fn dies_idle(&self, place: usize) -> bool {
+        if !self.has_buffer() {
+            return self.all_dies_idle(place);
+        }
+        // The buffer may serve the first page of a die and not the next one.
         let request = self.pending(place).request;
-        self.round(place).all(|lpn| {
+        self.lpns(place).all(|lpn| {
             self.0.is_buffered(request.op, request.flags, lpn) || self.0.data_die_idle(lpn)
         })
     }
