@@ -116,7 +116,7 @@ fn keys(case: &Case) -> Vec<String> {
     match params.policy {
         Policy::Is => {}
         Policy::Ris => {
-            keys.push(named("host.ris.overlap_flushes", params.overlap_flushes.to_string()))
+            keys.push(named("host.ris.overlap_flushes", params.overlap_flushes.to_string()));
         }
         Policy::Ros => keys.extend([
             named("host.ros.hoist", params.hoist.to_string()),

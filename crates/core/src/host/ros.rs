@@ -1,6 +1,7 @@
 //! Read-while-write out of order (ROS): the order of `ris`, but the oldest request may begin the
-//! flush that it needs, or a read that the buffer does not serve, beside a put; and while a put of
-//! the host runs and no get does, gets that end before it hide behind it:
+//! flush that it needs, or a read that the buffer does not serve (its die idle, and no get under
+//! way), beside a put; and while a put of the host runs and no get does, gets that end before it
+//! hide behind it:
 //!
 //! 1. hoisted reads: a page that any queued request reads and the buffer holds;
 //! 2. else early flushes: where the queued writes need more lines than are free or being flushed,
