@@ -22,6 +22,7 @@ use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Span};
+use core::cmp::Reverse;
 
 crate::choice! {
     /// Which of the reads that fit behind a put is got first.
@@ -109,25 +110,20 @@ impl HostPolicy for RosKeys {
 }
 
 impl RosKeys {
-    /// A page of a queued read that hides behind the put.
+    /// A page of a queued read that hides behind the put: of the oldest request that has one, or of
+    /// the newest.
     fn hoisted(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
-        let waiting = view.waiting();
-        (0..waiting).find_map(|nth| {
-            let place = match self.hoist_order {
-                HoistOrder::Oldest => nth,
-                HoistOrder::Newest => waiting - 1 - nth,
-            };
-            if view.request(place).op != RequestOp::Read || starts_whole(view, place) {
-                return None;
-            }
-            let page = pages(view, place).find(|&page| {
-                // First what costs least to find out.
-                let line = view.line_of(unit(view, place, page));
-                line.is_some_and(|line| line.bank != put.bank)
-                    && matches!(needs(view, place, page), Needs::Get(_))
-            });
-            page.map(|page| HostAnswer::StartPage { place, page })
-        })
+        let hits = (0..).map_while(|nth| view.buffered_read(nth));
+        let mut fit = hits.filter(|&(place, page)| {
+            let gets = matches!(needs(view, place, page), Needs::Get(bank) if bank != put.bank);
+            gets && !starts_whole(view, place)
+        });
+        let found = match self.hoist_order {
+            HoistOrder::Oldest => fit.next(),
+            // The first of its pages.
+            HoistOrder::Newest => fit.max_by_key(|&(place, page)| (place, Reverse(page))),
+        };
+        found.map(|(place, page)| HostAnswer::StartPage { place, page })
     }
 
     /// A flush whose get hides behind the put.

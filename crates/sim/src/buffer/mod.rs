@@ -171,9 +171,18 @@ pub struct Lines {
     ready: Vec<u64>,
     /// Where the search for one goes on.
     pub turn: u32,
+    /// Units that came and went, and whether they came, where somebody asks.
+    pub(crate) changes: Vec<(Lpn, bool)>,
+    pub(crate) notes_changes: bool,
 }
 
 impl Lines {
+    fn note(&mut self, lpn: Lpn, came: bool) {
+        if self.notes_changes {
+            self.changes.push((lpn, came));
+        }
+    }
+
     /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are
     /// in `groups` groups; one that has `whole` of them and fewer than `window` under way is ready
     /// to be flushed.
@@ -196,6 +205,8 @@ impl Lines {
             window,
             ready: vec![0; groups.div_ceil(64)],
             turn: 0,
+            changes: Vec::new(),
+            notes_changes: false,
         }
     }
 
@@ -312,6 +323,7 @@ impl Lines {
             line
         };
         self.buckets[bucket] = line + 1;
+        self.note(lpn, true);
         (line, evicted)
     }
 
@@ -406,6 +418,7 @@ impl Lines {
     pub fn remove(&mut self, line: u32) {
         self.leave_lists(line);
         let Line { lpn, next_of_bucket: next, flights, .. } = self.slab[line as usize];
+        self.note(lpn, false);
         let bucket = self.bucket_of(lpn);
         let mut at = self.buckets[bucket] - 1;
         if at == line {

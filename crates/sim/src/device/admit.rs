@@ -95,6 +95,9 @@ impl Device {
         if keys.dispatch_width > 0 && self.started.count >= keys.dispatch_width {
             return Picked::Nothing;
         }
+        if self.host_policy.by_pages() {
+            self.settle_hits();
+        }
         let place = match self.host_policy.pick(&View(self)) {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
@@ -111,6 +114,7 @@ impl Device {
         }
         let handle = self.waiting_requests.remove(start).expect("a policy picks one that waits");
         self.begin_request(handle);
+        self.hits_started(handle);
         self.translating = Some(handle);
         debug_assert_eq!(self.pending[handle as usize].translated, 0);
         if keys.dispatch_ns > 0 {

@@ -182,7 +182,8 @@ impl Experiment {
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
-            let (loaded, notes) = read(row, named, self.seed, smallest, limit)?;
+            let capacity = if named.is_some() { capacity } else { smallest };
+            let (loaded, notes) = read(row, named, self.seed, capacity, limit)?;
             all.add("mixes", loaded, &notes);
         }
         for trace in &self.trace {
