@@ -203,7 +203,7 @@ fn served(trace: &[Req], answers: &[u64], depth: usize) -> Vec<(u64, u64, u64)> 
 /// With one request at a time and aging, what is picked from the age of a write on is the oldest
 /// request, so nothing that came behind the write starts any more: it waits for the age A, the rest
 /// of the service at that instant, and the services of those that came before it. In a queue of D
-/// requests that is at most A + D x S, S being the longest service. Without aging writes wait longer.
+/// requests that is at most A + D x S, S the longest service. Without aging writes wait longer.
 #[test]
 fn aging_bounds_the_wait_of_every_write() {
     const AGE_NS: u64 = 1_000_000;
