@@ -2,9 +2,15 @@
 
 use crate::support::{Folder, repository_file};
 use serde_json::Value;
+use std::sync::OnceLock;
 
-fn study(name: &str) -> Value {
-    Folder::new().run(&["reproduce", name, "--json", "--check", "--requests", "40"]).json()
+/// The object of a study, which is run once for all tests.
+fn study(name: &str) -> &'static Value {
+    static STUDIES: OnceLock<[Value; 3]> = OnceLock::new();
+    let names = ["ros", "cache-aware", "crossings"];
+    let run = |name| Folder::new().run(&["reproduce", name, "--json", "--requests", "40"]).json();
+    let studies = STUDIES.get_or_init(|| names.map(run));
+    &studies[names.iter().position(|known| *known == name).expect("one of the studies")]
 }
 
 fn text(value: &Value) -> &str {
@@ -32,7 +38,7 @@ fn ros_has_the_totals_and_hidden_reads_of_its_figure() {
     let object = study("ros");
     let expected = [("is", [18.0, 0.0, 4.0]), ("ris", [17.0, 1.0, 4.0]), ("ros", [12.0, 4.0, 4.0])];
     let expected = expected.map(|(policy, figures)| (policy.to_string(), figures));
-    assert_eq!(figure(&object, 0), expected);
+    assert_eq!(figure(object, 0), expected);
     let first = &object["published"][0];
     assert_eq!((&first["holds"], text(&first["form"])), (&Value::Bool(true), "a figure only"));
     // Six mixes under ten policies on the device of the study, under three on the whole one.
@@ -45,7 +51,7 @@ fn ros_has_the_totals_and_hidden_reads_of_its_figure() {
 fn cache_aware_has_the_totals_of_its_figures() {
     let object = study("cache-aware");
     let totals = |place| {
-        let runs = figure(&object, place);
+        let runs = figure(object, place);
         runs.into_iter().map(|(policy, figures)| (policy, figures[0])).collect::<Vec<_>>()
     };
     let expected =

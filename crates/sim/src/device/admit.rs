@@ -95,6 +95,9 @@ impl Device {
         if keys.dispatch_width > 0 && self.started.count >= keys.dispatch_width {
             return Picked::Nothing;
         }
+        if self.host_policy.by_pages() {
+            self.settle_hits();
+        }
         let place = match self.host_policy.pick(&View(self)) {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
@@ -111,6 +114,7 @@ impl Device {
         }
         let handle = self.waiting_requests.remove(start).expect("a policy picks one that waits");
         self.begin_request(handle);
+        self.hits_started(handle);
         self.translating = Some(handle);
         debug_assert_eq!(self.pending[handle as usize].translated, 0);
         if keys.dispatch_ns > 0 {
@@ -152,13 +156,17 @@ impl Device {
         self.started.held_back = if held { handle } else { NIL };
     }
 
-    /// Whether a request that is under way conflicts with this one.
+    /// Whether a request that is under way conflicts with this one. Where pages are started one by
+    /// one, none that is over conflicts, and so no request whose answer is on the way.
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.pending[handle as usize];
+        let by_pages = self.host_policy.by_pages();
         let mut started = self.started.requests.iter();
         started.any(|&other| {
+            let state = &self.pending[other as usize];
             other != handle
-                && self.pending[other as usize].conflicts(request)
+                && state.conflicts(request)
+                && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
                 && !self.waits_behind(other, handle)
         })
     }

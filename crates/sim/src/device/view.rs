@@ -177,6 +177,11 @@ impl HostView for View<'_> {
         self.line(self.0.buffer.as_ref()?.lines.next_dirty(line)?)
     }
 
+    fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
+        let (number, page) = self.0.hits.nth(nth)?;
+        Some((self.0.place_of_number(number), page))
+    }
+
     fn putting(&self) -> Option<PortView> {
         self.port(Direction::Put)
     }

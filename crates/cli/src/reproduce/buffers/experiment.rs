@@ -1,6 +1,6 @@
 //! The experiment file, its devices and its workloads.
 
-use super::super::study::{Loaded, Published, all_of, find};
+use super::super::study::{Loaded, Published, all_of, find, places};
 use super::examples::Figure;
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
@@ -11,7 +11,6 @@ use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
 
 /// What the experiment file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -183,8 +182,9 @@ impl Experiment {
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
-            let (loaded, notes) = read(row, named, self.seed, smallest, limit)?;
-            all.add("mixes", loaded, notes);
+            let capacity = if named.is_some() { capacity } else { smallest };
+            let (loaded, notes) = read(row, named, self.seed, capacity, limit)?;
+            all.add("mixes", loaded, &notes);
         }
         for trace in &self.trace {
             let Some(path) = place(&trace.file) else {
@@ -199,7 +199,7 @@ impl Experiment {
                 trace: None,
             };
             let (loaded, notes) = read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
-            all.add(&trace.group, loaded, notes);
+            all.add(&trace.group, loaded, &notes);
         }
         match &args.traces {
             None => all.missing.clear(),
@@ -217,7 +217,7 @@ impl Experiment {
 }
 
 impl Workloads {
-    fn add(&mut self, group: &str, loaded: Loaded, notes: Vec<String>) {
+    fn add(&mut self, group: &str, loaded: Loaded, notes: &[String]) {
         self.notes.extend(notes.iter().map(|note| format!("{}: {note}", loaded.name)));
         self.loaded.push(loaded);
         match self.groups.last_mut().filter(|(name, _)| name == group) {
@@ -262,7 +262,9 @@ fn read(
     let mut source = inputs.open(Some(capacity))?;
     let mut requests = all_of(&mut source)?;
     requests.truncate(limit);
-    requests.iter_mut().for_each(|request| set_apart(request, capacity));
+    for request in &mut requests {
+        set_apart(request, capacity);
+    }
     Ok((Loaded { name: row.name.clone(), requests }, source.notes()))
 }
 
@@ -278,17 +280,4 @@ fn set_apart(request: &mut Request, capacity: u64) {
 /// The key that a setting sets.
 pub(crate) fn key_of(setting: &str) -> &str {
     setting.split('=').next().unwrap_or_default().trim()
-}
-
-/// A directory and those in it, by name.
-fn places(dir: &Path) -> Result<Vec<PathBuf>> {
-    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
-    let entries = std::fs::read_dir(dir).map_err(say)?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_dir())
-        .collect();
-    paths.sort();
-    paths.insert(0, dir.to_path_buf());
-    Ok(paths)
 }

@@ -105,9 +105,10 @@ impl Results {
             }
         }
         let title = format!("{}: all at once", sweep.title);
-        let mut found = match jobs.is_empty() {
-            true => Vec::new().into_iter(),
-            false => run_jobs(&title, &jobs, &self.workloads.loaded, check)?,
+        let mut found = if jobs.is_empty() {
+            Vec::new().into_iter()
+        } else {
+            run_jobs(&title, &jobs, &self.workloads.loaded, check)?
         };
         let spans = sweep.point.iter().map(|point| {
             let count = if point.load.is_some() { sweep.workloads.len() } else { 0 };
