@@ -160,6 +160,19 @@ fn the_device_and_the_naive_implementation_agree_to_the_nanosecond() {
     assert!(idle > 0 && strict > 0 && one_pass > 0 && by_slot > one_pass, "{held:?}");
 }
 
+/// Requests of more pages than there are slots, which write pages that they evict, are answered.
+#[test]
+fn few_slots_hold_no_line_for_ever() {
+    for seed in 0..120 {
+        let case = random_case(seed);
+        let params = for_device(&case.params, usize::try_from(1 + seed % 3).unwrap(), Policy::Fifo);
+        for slots in ["queue.depth=1", "queue.depth=3"] {
+            let (_, answers) = simulate(&params, &[slots], &case.trace);
+            assert_eq!(answers.len(), case.trace.len(), "seed {seed}, {slots}");
+        }
+    }
+}
+
 /// Reads and a few writes of one page, more than the device can serve.
 fn overload(seed: u64) -> Vec<Req> {
     let mut random = Random(seed);
@@ -190,7 +203,7 @@ fn served(trace: &[Req], answers: &[u64], depth: usize) -> Vec<(u64, u64, u64)> 
 /// With one request at a time and aging, what is picked from the age of a write on is the oldest
 /// request, so nothing that came behind the write starts any more: it waits for the age A, the rest
 /// of the service at that instant, and the services of those that came before it. In a queue of D
-/// requests that is at most A + D x S, S being the longest service. Without aging writes wait longer.
+/// requests that is at most A + D x S, S the longest service. Without aging writes wait longer.
 #[test]
 fn aging_bounds_the_wait_of_every_write() {
     const AGE_NS: u64 = 1_000_000;

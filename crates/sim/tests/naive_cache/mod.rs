@@ -9,12 +9,13 @@
 //!
 //! Page `p` lies on channel `p mod channels`, way `(p div channels) mod ways`. All times are
 //! integer nanoseconds. At one instant completions come first, those of chips by number and then
-//! the others in the order in which they began, then arrivals, then decisions and flushes until there are no more.
+//! the others in the order in which they began, then arrivals, then decisions and flushes until
+//! there are no more.
 //!
-//! What the publication leaves open is as the simulator documents it: writes that find no line wait
-//! in order, and as many of the least recent dirty lines are flushed as writes wait; the first write
-//! that waits gets the line that gets free. A line under a program still serves reads and writes;
-//! a write into it makes it dirty once more.
+//! What the publication leaves open is as the simulator documents it: writes that find no line
+//! wait in order, and as many of the least recent dirty lines are flushed as writes wait; the first
+//! write that waits gets the line that gets free. A line under a program still serves reads and
+//! writes; a write into it makes it dirty once more.
 //!
 //! This is an oracle for tests. It shares no code with the simulator on purpose, and it is as
 //! literal as it can be: linear scans over plain vectors.
