@@ -6,17 +6,90 @@
 mod common;
 
 use common::phases::{Bench, named, pacing};
-use common::{Random, request, try_settings};
-use flashyard_core::host::HostPolicyName;
+use common::{Random, request};
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_core::host::ros::HoistOrder;
+use flashyard_core::host::{HostAnswer, HostPolicy, HostPolicyName, HostView, UnderWay};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::{InitialBuffer, Settings};
+use flashyard_sim::config::{DeviceKeys, InitialBuffer, Settings, apply_setting};
 use flashyard_sim::device::{PhaseKeys, SimError};
+use flashyard_sim::own::{OwnParts, Parts};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+flashyard_core::keys! {
+    /// A policy that starts any request.
+    pub struct AnyRequest {}
+}
+
+flashyard_core::keys! {
+    /// A policy that starts any page, flushes any line, or waits.
+    pub struct AnyPage {}
+}
+
+/// A number that is another one for each thing that a policy sees.
+fn drawn(view: &(impl HostView + ?Sized)) -> Random {
+    let UnderWay { gets, puts, others } = view.under_way();
+    let counts = [gets, puts, others, view.flushes(), view.free_lines()];
+    let counts = counts.map(u64::from).into_iter().chain([view.waiting() as u64]);
+    Random(counts.fold(view.now().as_ns(), |sum, count| sum.wrapping_mul(31).wrapping_add(count)))
+}
+
+impl HostPolicy for AnyRequest {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
+        match view.waiting() as u64 {
+            0 => HostAnswer::Wait,
+            waiting => HostAnswer::Start(usize::try_from(drawn(view).below(waiting)).unwrap()),
+        }
+    }
+}
+
+impl HostPolicy for AnyPage {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
+        let mut random = drawn(view);
+        let quiet = view.under_way() == UnderWay::default() && view.flushes() == 0;
+        let (roll, waiting) = (random.below(8), view.waiting() as u64);
+        if waiting == 0 || (roll < 1 && !quiet) {
+            return HostAnswer::Wait;
+        }
+        let next = |line: &_| view.next_line(*line);
+        let lines = std::iter::successors(view.oldest_line(), |line| next(&line.line));
+        if roll < 3
+            && let Some(line) = lines.take(1 + random.pick(&[0, 3])).last()
+        {
+            return HostAnswer::Flush(line.line);
+        }
+        let place = if quiet { 0 } else { usize::try_from(random.below(waiting)).unwrap() };
+        let request = view.request(place);
+        let pages = u64::from(view.pages(place).max(1));
+        let from = u32::try_from(random.below(pages)).unwrap();
+        let first = view.next_page(place, 0);
+        let page = view.next_page(place, from).filter(|_| !quiet).or(first);
+        let whole = !matches!(request.op, RequestOp::Read | RequestOp::Write)
+            || request.flags.has(Flags::PREFLUSH);
+        match page {
+            Some(page) if !whole => HostAnswer::StartPage { place, page },
+            _ => HostAnswer::Start(place),
+        }
+    }
+
+    fn by_pages(&self) -> bool {
+        true
+    }
+}
+
+/// Settings from `section.key=value` strings.
+fn try_settings(own: OwnParts, assignments: &[String]) -> Result<Settings, String> {
+    let mut keys = DeviceKeys::with_own(own);
+    let mut problems = Vec::new();
+    for assignment in assignments {
+        apply_setting("--set", assignment, &mut keys, &mut problems);
+    }
+    assert!(problems.is_empty(), "{problems:?}");
+    Settings::new(keys).map_err(|error| error.to_string())
+}
 
 /// Keys and the values that are drawn for them, each as likely as another.
 type Draws = &'static [(&'static str, &'static [&'static str])];
@@ -129,15 +202,43 @@ const LOG_BLOCKS: Draws = &[
     ("state.initial", &["fresh", "full", "random", "aged"]),
 ];
 
-/// A device that can be, and whether it has log blocks.
-fn random_settings(random: &mut Random, logs: bool) -> Settings {
-    let lists = [FLASH, MAP, BUFFER, HOST, if logs { LOG_BLOCKS } else { &[] }];
+/// As little of everything as can be, instead of what is drawn above.
+const TIGHT: Draws = &[
+    ("ftl.mapping_unit_bytes", &["4096"]),
+    ("map.store", &["line_cache", "cmt"]),
+    ("map.entries_per_line", &["1", "2"]),
+    ("map.entries_per_page", &["16"]),
+    ("map.cache_bytes", &["8", "16", "24", "64"]),
+    ("buffer.bytes", &["4096", "4096", "8192", "12288", "32768"]),
+    ("interface.fetch_depth", &["0", "2", "32"]),
+    ("queue.depth", &["1", "1", "2", "3"]),
+    ("queue.data_order", &["none", "lpn", "lpn"]),
+];
+
+/// What is special about a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Any,
+    Tight,
+    LogBlocks,
+}
+
+/// A device that can be.
+fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings {
+    let own = match kind {
+        Kind::Any => &[],
+        Kind::Tight => TIGHT,
+        Kind::LogBlocks => LOG_BLOCKS,
+    };
+    let lists = [FLASH, MAP, BUFFER, HOST, own];
     let draws = lists.into_iter().flatten();
     let mut draws: BTreeMap<&str, String> =
         draws.map(|(key, values)| (*key, random.pick(values).to_string())).collect();
-    let policy = random.pick(HostPolicyName::WORDS);
+    let built_in = HostPolicyName::WORDS.iter();
+    let policies: Vec<_> = built_in.chain(&["any-request", "any-page"]).copied().collect();
+    let policy = random.pick(&policies);
     draws.insert("host.policy", policy.to_string());
-    if ["is", "ris", "ros"].contains(&policy) {
+    if ["is", "ris", "ros", "any-page"].contains(&policy) {
         draws.insert("host.dispatch_width", "0".to_string());
         draws.insert("host.dispatch_ns", "0".to_string());
     }
@@ -156,7 +257,7 @@ fn random_settings(random: &mut Random, logs: bool) -> Settings {
     for percent in 2..90 {
         let mut keys = keys.clone();
         keys.push(format!("ftl.over_provisioning_percent={}", percent * spare));
-        match try_settings(&keys) {
+        match try_settings(parts, &keys) {
             Ok(settings) => return settings,
             Err(error) => why = error,
         }
@@ -170,7 +271,7 @@ fn random_settings(random: &mut Random, logs: bool) -> Settings {
         "smaller than a mapping unit",
     ];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
-    random_settings(random, logs)
+    random_settings(random, parts, kind)
 }
 
 /// Requests of every kind, many of them for the same few units.
@@ -235,9 +336,8 @@ fn random_workload(random: &mut Random, settings: &Settings) -> Workload {
     let room = if full || random.below(2) == 0 { 0 } else { settings.buffer_units.min(20) };
     let first = random.below(50);
     let bank = |random: &mut Random| {
-        (random.below(2) == 0).then(|| {
-            u32::try_from(random.below(settings.keys.buffer.banks)).unwrap()
-        })
+        (random.below(2) == 0)
+            .then(|| u32::try_from(random.below(settings.keys.buffer.banks)).unwrap())
     };
     let units = (0..u64::from(room).min(random.below(21)))
         .map(|number| (first + number, bank(random), random.below(2) == 0))
@@ -278,7 +378,7 @@ fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
     let ready = settings.keys.host_policies.cache_read_aware.dependencies == Dependencies::Ready;
     let careful = match settings.keys.host.policy {
         HostPolicyName::CacheReadAware => ready,
-        HostPolicyName::Idle => false,
+        HostPolicyName::Idle | HostPolicyName::Own(_) => false,
         _ => true,
     };
     assert!(!careful || report.map.hazard_picks == 0, "{} hazards", report.map.hazard_picks);
@@ -336,6 +436,10 @@ fn seeds(usual: Range<u64>) -> Range<u64> {
 
 #[test]
 fn random_hosts_keep_every_rule() {
+    let parts = Parts::new()
+        .host_policy("any-request", "", |keys: AnyRequest| keys)
+        .host_policy("any-page", "", |keys: AnyPage| keys)
+        .keep();
     let mut sum = Sum::default();
     let seeds = seeds(0..200);
     let verbose = std::env::var("RANDOM_HOSTS").is_ok();
@@ -344,7 +448,12 @@ fn random_hosts_keep_every_rule() {
             eprintln!("seed {seed}");
         }
         let mut random = Random(seed);
-        let settings = random_settings(&mut random, seed % 10 == 9);
+        let kind = match seed % 10 {
+            9 => Kind::LogBlocks,
+            5.. => Kind::Tight,
+            _ => Kind::Any,
+        };
+        let settings = random_settings(&mut random, parts, kind);
         let workload = random_workload(&mut random, &settings);
         let case = || {
             let mut own = Sum::default();

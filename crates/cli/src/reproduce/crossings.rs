@@ -175,9 +175,10 @@ impl Results {
         for (place, runs) in &self.runs {
             let of = |figure: fn(&Figures) -> Option<f64>| mean(runs.iter().map(figure));
             let sum = |figure: fn(&Figures) -> u64| runs.iter().map(figure).sum::<u64>();
-            let p99 = runs.iter().zip(self.of([0; 3])).map(|(run, base)| {
-                Some(run.read_p99_ns? as f64 / base.read_p99_ns? as f64)
-            });
+            let p99 = runs
+                .iter()
+                .zip(self.of([0; 3]))
+                .map(|(run, base)| Some(run.read_p99_ns? as f64 / base.read_p99_ns? as f64));
             let [read, write] = Class::BOTH.map(|class| self.over(*place, [0; 3], class));
             table.add_row(vec![
                 self.experiment.parts(*place).map(|part| part.name.as_str()).join(", "),
@@ -209,7 +210,8 @@ impl Results {
         let mut all = Vec::new();
         for m in 0..map.len() {
             for c in 1..command.len() {
-                let mut text = format!("{} over {}, {}:", command[c].name, command[0].name, map[m].name);
+                let mut text =
+                    format!("{} over {}, {}:", command[c].name, command[0].name, map[m].name);
                 for (b, part) in buffer.iter().enumerate() {
                     let [read, write] = both([b, m, c], [b, m, 0]);
                     let _ = write!(text, " {}: reads {read}, writes {write};", part.name);

@@ -169,8 +169,7 @@ impl Experiment {
         let places = args.traces.as_deref().map(places).transpose()?.unwrap_or_default();
         let place = |file: &str| places.iter().find_map(|dir| find(dir, file));
         let limit = args.requests.map_or(Ok(self.requests), usize::try_from)?.min(self.requests);
-        let mut all =
-            Workloads { loaded: vec![], groups: vec![], notes: vec![], missing: vec![] };
+        let mut all = Workloads { loaded: vec![], groups: vec![], notes: vec![], missing: vec![] };
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
@@ -189,8 +188,7 @@ impl Experiment {
                 settings: Vec::new(),
                 trace: None,
             };
-            let (loaded, notes) =
-                read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
+            let (loaded, notes) = read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
             all.add(&trace.group, loaded, notes);
         }
         match &args.traces {

@@ -105,7 +105,10 @@ impl Job {
         }
         let scaled: Vec<Request> = requests
             .iter()
-            .map(|request| Request { arrival: scaled(request.arrival, self.time_scale), ..*request })
+            .map(|request| Request {
+                arrival: scaled(request.arrival, self.time_scale),
+                ..*request
+            })
             .collect();
         Ok(Figures::of(&simulate(&self.settings, &scaled, check)?))
     }
@@ -129,11 +132,8 @@ pub(crate) fn run_jobs(
     check: bool,
 ) -> Result<std::vec::IntoIter<Figures>> {
     let start = std::time::Instant::now();
-    let found = jobs
-        .par_iter()
-        .progress()
-        .map(|job| job.run(loaded, check))
-        .collect::<Result<Vec<_>>>()?;
+    let found =
+        jobs.par_iter().progress().map(|job| job.run(loaded, check)).collect::<Result<Vec<_>>>()?;
     let seconds = start.elapsed().as_secs_f64();
     remark(&format!("{title}: {} runs in {seconds:.2} s", jobs.len()));
     Ok(found.into_iter())

@@ -26,8 +26,7 @@ impl Results {
         let experiment = Experiment::parse(text)?;
         let devices = experiment.devices(args, own)?;
         let workloads = experiment.load(args, &devices[0])?;
-        let mut all =
-            Self { experiment, workloads, devices, main: Vec::new(), sweeps: Vec::new() };
+        let mut all = Self { experiment, workloads, devices, main: Vec::new(), sweeps: Vec::new() };
         all.run_main(args.check)?;
         all.run_sweeps(args.check)?;
         Ok(all)
@@ -179,9 +178,11 @@ impl Results {
             }
         }
         let sweeps = self.experiment.sweep.iter().zip(&self.sweeps).map(|(sweep, points)| {
-            let points = sweep.point.iter().zip(points).map(|(point, policies)| {
-                json!({"point": point.name, "runs": policies})
-            });
+            let points = sweep
+                .point
+                .iter()
+                .zip(points)
+                .map(|(point, policies)| json!({"point": point.name, "runs": policies}));
             json!({
                 "title": sweep.title, "policies": sweep.policies, "workloads": sweep.workloads,
                 "points": points.collect::<Vec<_>>(),

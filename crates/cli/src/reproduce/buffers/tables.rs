@@ -111,7 +111,8 @@ fn row(
     let rate = |policy: &str| of_runs(policy, |run| run.requests_per_s);
     let per_s = rate(baseline).map_or_else(|| "-".to_string(), |rate| format!("{rate:.0}"));
     cells.push(if one { per_s } else { String::new() });
-    let (first, last) = (results.runs(device, baseline), results.runs(device, main[main.len() - 1]));
+    let (first, last) =
+        (results.runs(device, baseline), results.runs(device, main[main.len() - 1]));
     let faster = of.clone().map(|workload| {
         let rates = last[workload].requests_per_s.zip(first[workload].requests_per_s)?;
         Some(rates.0 / rates.1)
@@ -149,7 +150,12 @@ pub(crate) fn variants(results: &Results, hidden: bool) -> String {
 pub(crate) fn sweeps(results: &Results) -> String {
     let mut text = String::new();
     for (place, sweep) in results.experiment.sweep.iter().enumerate() {
-        let title = format!("{} ({}): means / {}", sweep.title, sweep.workloads.join(", "), sweep.policies[0]);
+        let title = format!(
+            "{} ({}): means / {}",
+            sweep.title,
+            sweep.workloads.join(", "),
+            sweep.policies[0]
+        );
         let mut header = vec![title];
         for policy in &sweep.policies[1..] {
             header.extend([format!("{policy} read"), "write".to_string()]);
@@ -203,7 +209,8 @@ fn range_of(results: &Results, sweep: usize) -> String {
 pub(crate) fn appears(results: &Results, policy: &str, published: [f64; 2]) -> String {
     let mut found: [Vec<String>; 3] = Default::default();
     let mut look = |name: String, ratios: [Option<f64>; 2]| {
-        let near = |class: usize| ratios[class].is_some_and(|r| (r - published[class]).abs() <= 0.05);
+        let near =
+            |class: usize| ratios[class].is_some_and(|r| (r - published[class]).abs() <= 0.05);
         let place = match (near(0), near(1)) {
             (true, true) => 2,
             (true, false) => 0,
