@@ -12,11 +12,12 @@ use flashyard_core::host::ros::HoistOrder;
 use flashyard_core::host::{HostAnswer, HostPolicy, HostPolicyName, HostView, UnderWay};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, Settings, apply_setting};
-use flashyard_sim::device::{PhaseKeys, SimError};
+use flashyard_sim::device::{Device, PhaseKeys, SimError};
 use flashyard_sim::own::{OwnParts, Parts};
 use flashyard_sim::report::Report;
-use flashyard_sim::stream::Pacing;
+use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ops::Range;
 
 flashyard_core::keys! {
@@ -121,6 +122,26 @@ const FLASH: Draws = &[
     ("policy.command", &["drs", "rcf", "fifo", "fot", "rrf"]),
 ];
 
+/// How blocks are chosen and cared for, and what power there is.
+const CARE: Draws = &[
+    ("gc.policy", &["greedy", "greedy", "fifo", "random", "cost_benefit"]),
+    ("gc.start", &["early", "early", "needed"]),
+    ("gc.search_us", &["0", "0", "3"]),
+    ("gc.restore", &["false", "false", "true"]),
+    ("gc.idle_us", &["0", "100"]),
+    ("gc.erase_after_map", &["false", "false", "true"]),
+    ("gc.map_reserve", &["half", "half", "as_data"]),
+    ("ftl.map_generations", &["1", "0"]),
+    ("ftl.generations", &["0", "1"]),
+    ("wear.dynamic", &["false", "true"]),
+    ("nand.factory_bad_percent", &["0", "0", "3"]),
+    ("nand.read_2_us", &["0", "90"]),
+    ("nand.spread_percent", &["0", "0", "30"]),
+    ("energy.max_active_dies", &["0", "0", "1", "2"]),
+    ("metrics.bin_ms", &["0", "1"]),
+    ("metrics.skip_requests", &["0", "50"]),
+];
+
 const MAP: Draws = &[
     ("map.store", &["resident", "line_cache", "cmt"]),
     ("map.entries_per_line", &["1", "2", "8"]),
@@ -196,6 +217,10 @@ const LOG_BLOCKS: Draws = &[
     ("ftl.merge_first", &["false", "true"]),
     ("nand.one_shot", &["false"]),
     ("nand.multi_plane", &["none", "any"]),
+    ("nand.factory_bad_percent", &["0"]),
+    ("wear.dynamic", &["false"]),
+    ("gc.erase_after_map", &["false"]),
+    ("gc.map_reserve", &["half"]),
     ("nand.program_order", &["any"]),
     ("map.store", &["resident"]),
     ("buffer.bytes", &["0"]),
@@ -230,7 +255,7 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
         Kind::Tight => TIGHT,
         Kind::LogBlocks => LOG_BLOCKS,
     };
-    let lists = [FLASH, MAP, BUFFER, HOST, own];
+    let lists = [FLASH, CARE, MAP, BUFFER, HOST, own];
     let draws = lists.into_iter().flatten();
     let mut draws: BTreeMap<&str, String> =
         draws.map(|(key, values)| (*key, random.pick(values).to_string())).collect();
@@ -322,6 +347,13 @@ struct Workload {
     units: Vec<(u64, Option<u32>, bool)>,
 }
 
+impl Workload {
+    fn streams(&self) -> Vec<Stream<'_, Infallible>> {
+        let streams = self.streams.iter();
+        streams.map(|(pace, depth, requests)| named("s", pacing(*pace, *depth), requests)).collect()
+    }
+}
+
 fn random_workload(random: &mut Random, settings: &Settings) -> Workload {
     let count = 100 + random.below(400);
     let lanes = random.pick(&[1, 1, 2]);
@@ -351,11 +383,7 @@ fn run(settings: &Settings, workload: &Workload) -> Result<(Vec<(u64, u64)>, Rep
     if !workload.units.is_empty() {
         bench.device.preload_buffer(&workload.units)?;
     }
-    let streams = workload.streams.iter();
-    let streams = streams
-        .map(|(pace, depth, requests)| named("s", pacing(*pace, *depth), requests))
-        .collect();
-    let (_, done) = bench.try_phase(&PhaseKeys::default(), streams)?;
+    let (_, done) = bench.try_phase(&PhaseKeys::default(), workload.streams())?;
     let asked: usize = workload.streams.iter().map(|(_, _, requests)| requests.len()).sum();
     assert_eq!(done.len(), asked, "one answer a request");
     let ends = done.iter().map(|done| (done.order, done.completion.as_ns())).collect();
@@ -363,6 +391,32 @@ fn run(settings: &Settings, workload: &Workload) -> Result<(Vec<(u64, u64)>, Rep
     let report = bench.finish();
     assert_eq!(attributed, report.energy_pj.attributed, "energy of requests");
     Ok((ends, report))
+}
+
+/// A device that is saved between two phases goes on as the one that is not.
+fn assert_goes_on(settings: &Settings, workload: &Workload) {
+    let streams = || workload.streams();
+    let keys = PhaseKeys::default();
+    let mut bench = Bench::new(settings);
+    bench.device.preload_buffer(&workload.units).unwrap();
+    bench.try_phase(&keys, streams()).unwrap();
+    let mut bytes = Vec::new();
+    bench.device.save(&mut |part| bytes.extend_from_slice(part));
+    let mut left = &bytes[..];
+    let again = Device::restore(settings, &mut |slice| {
+        let count = slice.len().min(left.len());
+        slice[..count].copy_from_slice(&left[..count]);
+        left = &left[count..];
+        count
+    });
+    let go_on = |mut bench: Bench| {
+        // A second round may be more than the reserve can bear.
+        let (_, done) = bench.try_phase(&keys, streams()).ok()?;
+        let ends: Vec<_> = done.iter().map(|done| done.completion).collect();
+        let report = bench.finish();
+        Some((ends, format!("{:?} {:?}", report.map, report.buffer)))
+    };
+    assert!(go_on(Bench::of(again.unwrap())) == go_on(bench), "it goes on otherwise");
 }
 
 /// What holds of every run.
@@ -419,6 +473,8 @@ fn one_case(seed: u64, settings: &Settings, workload: &Workload, sum: &mut Sum) 
     } else if seed % 8 == 0 {
         let again = run(settings, workload).unwrap();
         assert!(show(&again) == show(&(ends, report.clone())), "the second run differs");
+    } else if seed % 8 == 4 && seed % 10 < 9 {
+        assert_goes_on(settings, workload);
     }
     sum.collected += report.gc.jobs;
     sum.stalls += report.map.stalls;
