@@ -388,7 +388,7 @@ fn run(settings: &Settings, workload: &Workload) -> Result<(Vec<(u64, u64)>, Rep
     assert_eq!(done.len(), asked, "one answer a request");
     let ends = done.iter().map(|done| (done.order, done.completion.as_ns())).collect();
     let attributed: u64 = done.iter().map(|done| done.energy_pj).sum();
-    let report = bench.finish();
+    let report = bench.device.finish()?;
     assert_eq!(attributed, report.energy_pj.attributed, "energy of requests");
     Ok((ends, report))
 }
@@ -412,11 +412,34 @@ fn assert_goes_on(settings: &Settings, workload: &Workload) {
     let go_on = |mut bench: Bench| {
         // A second round may be more than the reserve can bear.
         let (_, done) = bench.try_phase(&keys, streams()).ok()?;
+        if std::env::var("SHOW").is_ok() {
+            for done in done.iter().take(3) {
+                eprintln!("DIFF {done:?}");
+            }
+        }
         let ends: Vec<_> = done.iter().map(|done| done.completion).collect();
-        let report = bench.finish();
+        let report = bench.device.finish().ok()?;
         Some((ends, format!("{:?} {:?}", report.map, report.buffer)))
     };
-    assert!(go_on(Bench::of(again.unwrap())) == go_on(bench), "it goes on otherwise");
+    let again = again.unwrap();
+    if std::env::var("SHOW").is_ok() {
+        let mut more = Vec::new();
+        again.save(&mut |part| more.extend_from_slice(part));
+        eprintln!(
+            "DIFF same bytes {} len {} {} at {:?}",
+            more == bytes,
+            more.len(),
+            bytes.len(),
+            more.iter().zip(&bytes).position(|(a, b)| a != b)
+        );
+    }
+    let (again, first) = (go_on(Bench::of(again)), go_on(bench));
+    if std::env::var("SHOW").is_ok() {
+        let (a, b) = (again.as_ref().unwrap(), first.as_ref().unwrap());
+        eprintln!("DIFF {:?}", a.0.iter().zip(&b.0).enumerate().find(|(_, (a, b))| a != b));
+        eprintln!("DIFF {}\nDIFF {}", a.1, b.1);
+    }
+    assert!(again == first, "it goes on otherwise");
 }
 
 /// What holds of every run.
