@@ -220,7 +220,7 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("buffer.flush_when_idle", &["false", "true"]),
     ("buffer.ports", &["shared", "read_and_write"]),
     ("buffer.banks", &["1", "2"]),
-    ("buffer.eviction", &["watermark", "watermark", "full", "ahead"]),
+    ("buffer.eviction", &["watermark", "full", "ahead", "at_once"]),
     ("buffer.flush_width", &["0", "1"]),
     ("buffer.flush_reads", &["false", "true"]),
     ("buffer.after_flush", &["clean", "free"]),
@@ -232,7 +232,7 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("queue.delayed_sets_hold_slot", &["true", "false"]),
     ("queue.data_order", &["none", "lpn"]),
     ("policy.command", &["drs", "rcf", "fifo", "fot"]),
-    ("host.policy", &["fifo", "idle", "cache-read-aware"]),
+    ("host.policy", &["fifo", "idle", "cache-read-aware", "is", "ris", "ros"]),
     ("ftl.finish", &["false", "true"]),
 ];
 

@@ -134,6 +134,8 @@ pub enum HostAnswer {
 /// Picks requests.
 ///
 /// `pick` MUST NOT answer [`HostAnswer::Wait`] for ever while requests wait and every die is idle.
+/// An answer that cannot be, such as a page that has been started or a line that is not dirty, ends
+/// the run with a panic that names it.
 pub trait HostPolicy {
     /// Called when the device can start something, until the answer is [`HostAnswer::Wait`].
     fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer;

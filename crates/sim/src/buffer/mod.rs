@@ -265,6 +265,11 @@ impl Lines {
         &self.slab[line as usize]
     }
 
+    /// Whether a line of this number is dirty; not where there is none.
+    pub fn is_dirty(&self, line: u32) -> bool {
+        self.slab.get(line as usize).is_some_and(|line| line.dirty)
+    }
+
     /// The same, to change what is public of it.
     pub fn line_mut(&mut self, line: u32) -> &mut Line {
         &mut self.slab[line as usize]

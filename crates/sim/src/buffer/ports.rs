@@ -124,6 +124,11 @@ impl Ports {
         sum
     }
 
+    /// When both have nothing left to carry.
+    pub fn rest(&self) -> Time {
+        self.free[0].max(self.free[1])
+    }
+
     /// What the port of a direction carries now, or else carries next.
     pub fn carries(&self, direction: Direction, now: Time) -> Option<&Access> {
         self.carried[direction as usize].iter().find(|access| access.until > now)

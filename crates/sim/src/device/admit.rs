@@ -98,7 +98,9 @@ impl Device {
         if self.host_policy.by_pages() {
             self.settle_hits();
         }
-        let place = match self.host_policy.pick(&View(self)) {
+        let answer = self.host_policy.pick(&View(self));
+        self.check_answer(answer);
+        let place = match answer {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
                 return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
@@ -112,11 +114,15 @@ impl Device {
         if !self.host_policy.in_order() && self.holds_back(place, start) {
             return Picked::Nothing;
         }
-        let handle = self.waiting_requests.remove(start).expect("a policy picks one that waits");
+        let handle = self.waiting_requests[start];
+        if self.pending[handle as usize].translated > 0 {
+            // Its pages are started one by one; what was picked waits for that.
+            return Picked::Nothing;
+        }
+        self.waiting_requests.remove(start);
         self.begin_request(handle);
         self.hits_started(handle);
         self.translating = Some(handle);
-        debug_assert_eq!(self.pending[handle as usize].translated, 0);
         if keys.dispatch_ns > 0 {
             self.started.dispatching = true;
             let over = self.now + Span::from_ns(keys.dispatch_ns);

@@ -7,7 +7,7 @@ use crate::buffer::Lines;
 use crate::buffer::ports::Direction;
 use crate::config::{Eviction, InitialBuffer, PartialWrite};
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::{Lpn, Span};
+use flashyard_core::units::{Lpn, Span, Time};
 
 /// The distinct units that writes in the host queue will need lines for.
 #[derive(Debug)]
@@ -241,6 +241,11 @@ impl Device {
         if let Some(checker) = &mut self.checker {
             checker.allocated(access, lpn, evicted);
         }
+    }
+
+    /// When a drained device rests: what reads have left in the buffer may still be put.
+    pub(super) fn rests_at(&self) -> Time {
+        self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports.rest().max(self.now))
     }
 
     /// Adds what flash has of a unit. Returns the unit that made way.

@@ -102,7 +102,7 @@ impl fmt::Display for SimError {
             }
             Self::Stuck { order, requests } => write!(
                 f,
-                "request {order} and {} more were never answered: nothing is left to do that could answer them",
+                "request {order} and {} more were never answered: nothing is left to do that could answer them; a host policy must not wait for ever",
                 requests - 1
             ),
             Self::NoRoom { die } => write!(

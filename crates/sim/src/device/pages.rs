@@ -3,7 +3,8 @@
 use super::Device;
 use crate::config::Admission;
 use flashyard_core::graph::NIL;
-use flashyard_core::request::RequestOp;
+use flashyard_core::host::HostAnswer;
+use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::Lpn;
 
 /// What host policies have started.
@@ -47,11 +48,9 @@ impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
-        let free = self.unstarted_page(self.waiting_requests[place], page) == Some(page);
-        assert!(free, "a host policy starts page {page} of request {place} twice");
         let (place, page) = self.earliest_access(place, page);
         let handle = self.waiting_requests[place];
-        let held = self.page_is_under_way(handle, page);
+        let held = self.starts_whole(handle) || self.page_is_under_way(handle, page);
         self.count_hazard(handle, held);
         let lpn = self.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
@@ -72,6 +71,61 @@ impl Device {
             self.waiting_requests.remove(place);
         }
         true
+    }
+
+    /// Whether a request is never started page by page.
+    fn starts_whole(&self, handle: u32) -> bool {
+        let request = &self.pending[handle as usize].request;
+        !matches!(request.op, RequestOp::Read | RequestOp::Write)
+            || request.flags.has(Flags::PREFLUSH)
+    }
+
+    /// A user's own host policy may answer what cannot be done.
+    ///
+    /// # Panics
+    ///
+    /// If it does.
+    pub(super) fn check_answer(&self, answer: HostAnswer) {
+        let (place, page) = match answer {
+            HostAnswer::Wait => return,
+            HostAnswer::Start(place) => (place, None),
+            HostAnswer::StartPage { place, page } => (place, Some(page)),
+            HostAnswer::Flush(line) => {
+                let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+                let dirty = lines.is_some_and(|lines| lines.is_dirty(line));
+                assert!(dirty, "the host policy flushes line {line}, which is not dirty");
+                return self.check_by_pages();
+            }
+        };
+        let waiting = self.waiting_requests.len();
+        assert!(place < waiting, "the host policy starts request {place} of {waiting} that wait");
+        let in_order = place == 0 || !self.host_policy.in_order();
+        assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
+        let handle = self.waiting_requests[place];
+        let Some(page) = page else {
+            let parts = self.pending[handle as usize].translated;
+            assert!(
+                parts == 0,
+                "the host policy starts request {place}, of which it has started {parts} pages"
+            );
+            return;
+        };
+        self.check_by_pages();
+        let request = self.pending[handle as usize].request;
+        assert!(
+            !self.starts_whole(handle),
+            "the host policy starts page {page} of {request:?}, which only starts whole"
+        );
+        let pages = self.pending[handle as usize].pages;
+        assert!(
+            self.unstarted_page(handle, page) == Some(page),
+            "the host policy starts page {page} of request {place}, which has {pages}, or again"
+        );
+    }
+
+    fn check_by_pages(&self) {
+        let by_pages = self.host_policy.by_pages();
+        assert!(by_pages, "the host policy starts a page or flushes, but is not `by_pages`");
     }
 
     fn page_lpn(&self, handle: u32, page: u32) -> Lpn {

@@ -42,7 +42,7 @@ impl Device {
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
-        self.now.save(&mut to);
+        self.rests_at().save(&mut to);
         [self.arrived, self.next_set, self.next_insertion].save(&mut to);
         self.free_at_start.save(&mut to);
         self.map.save(&mut to);

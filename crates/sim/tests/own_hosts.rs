@@ -1,0 +1,98 @@
+//! A user's own host policy that answers what cannot be done ends the run with a message.
+
+use flashyard_core::host::{HostAnswer, HostPolicy, HostView};
+use flashyard_core::key::Kind;
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::own::Parts;
+use std::convert::Infallible;
+use std::panic::catch_unwind;
+
+flashyard_core::keys! {
+    /// A policy that is wrong.
+    pub struct Wrong {
+        /// What it answers.
+        how: u64 = 0 => {
+            kind: Kind::count("", 0, 99), source: "assumed", flip: "1", with: &[],
+        },
+    }
+}
+
+impl HostPolicy for Wrong {
+    fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
+        if view.waiting() == 0 {
+            return HostAnswer::Wait;
+        }
+        match self.how {
+            0 => HostAnswer::Wait,
+            1 => HostAnswer::Start(1),
+            2 | 7 => HostAnswer::StartPage { place: 0, page: 3 },
+            3 => HostAnswer::StartPage { place: 9, page: 0 },
+            4 => HostAnswer::Flush(0),
+            5 => HostAnswer::Flush(1 << 30),
+            // The first page once, then the same again.
+            6 => HostAnswer::StartPage { place: 0, page: 0 },
+            // The first page once, then all of it.
+            _ if view.next_page(0, 0) == Some(0) => HostAnswer::StartPage { place: 0, page: 0 },
+            _ => HostAnswer::Start(0),
+        }
+    }
+
+    fn by_pages(&self) -> bool {
+        self.how != 7
+    }
+
+    fn in_order(&self) -> bool {
+        self.how == 0
+    }
+}
+
+fn run(how: u64, flags: Flags) -> Result<(), SimError> {
+    let parts = Parts::new().host_policy("wrong", "", |keys: Wrong| keys).keep();
+    let mut keys = DeviceKeys::with_own(parts);
+    let mut problems = Vec::new();
+    let how = format!("host.wrong.how={how}");
+    for setting in ["host.policy=wrong", &how, "map.store=resident", "buffer.bytes=65536"] {
+        apply_setting("--set", setting, &mut keys, &mut problems);
+    }
+    assert_eq!(problems, []);
+    let mut device = Device::new(&Settings::new(keys).unwrap());
+    device.check();
+    let (arrival, op, stream) = (Time::ZERO, RequestOp::Write, 0);
+    let mut requests =
+        [Request { arrival, first_sector: 0, sectors: 16, stream, op, flags }].into_iter();
+    device.run(|| Ok::<_, Infallible>(requests.next())).map(|_| ()).map_err(|error| match error {
+        RunError::Sim(error) => error,
+        RunError::Workload(never) => match never {},
+    })
+}
+
+#[test]
+fn answers_that_cannot_be_done_say_so() {
+    for (how, flags, why) in [
+        (1, Flags::NONE, "starts request 1 of 1 that wait"),
+        (2, Flags::NONE, "starts page 3 of request 0, which has 2"),
+        (3, Flags::NONE, "starts request 9 of 1 that wait"),
+        (4, Flags::NONE, "flushes line 0, which is not dirty"),
+        (5, Flags::NONE, "flushes line 1073741824, which is not dirty"),
+        (6, Flags::PREFLUSH, "which only starts whole"),
+        (6, Flags::NONE, "starts page 0 of request 0, which has 2, or again"),
+        (7, Flags::NONE, "is not `by_pages`"),
+        (8, Flags::NONE, "starts request 0, of which it has started 1 pages"),
+    ] {
+        let panic = catch_unwind(|| run(how, flags)).expect_err("such an answer is wrong");
+        let said = panic.downcast_ref::<String>().cloned();
+        let said = said.or(panic.downcast_ref::<&str>().map(ToString::to_string));
+        let said = said.expect("a message");
+        assert!(said.starts_with("the host policy ") && said.contains(why), "{how}: {said}");
+    }
+}
+
+#[test]
+fn a_policy_that_waits_for_ever_ends_the_run() {
+    let error = run(0, Flags::NONE).unwrap_err();
+    assert_eq!(error, SimError::Stuck { order: 0, requests: 1 });
+    assert!(error.to_string().contains("a host policy must not wait for ever"), "{error}");
+}
