@@ -4,17 +4,8 @@
 mod common;
 mod naive_cache;
 
-use common::Random;
-use naive_cache::{Outcome, Params, Policy, Req, one_pass, run};
-
-const POLICIES: [Policy; 6] = [
-    Policy::Fifo,
-    Policy::Idle,
-    Policy::StrictIdle,
-    Policy::Ready,
-    Policy::OnePass,
-    Policy::OnePassBySlot,
-];
+use naive_cache::cases::Case;
+use naive_cache::{Outcome, Params, Policy, Req, one_pass, random_case, run};
 
 fn write(first: u64, pages: u64) -> Req {
     Req { at_ns: 0, first, pages, read: false }
@@ -41,54 +32,9 @@ fn serial(initial: &[u64], policy: Policy) -> Params {
         width: 1,
         duplex: false,
         at_once: false,
+        holds: false,
         policy,
     }
-}
-
-struct Case {
-    params: Params,
-    trace: Vec<Req>,
-}
-
-/// Bursts on a few pages: lines are shared, evicted while wanted and too few for one request.
-fn random_case(seed: u64) -> Case {
-    let mut random = Random(seed);
-    let mut small = |bound| usize::try_from(1 + random.below(bound)).unwrap();
-    let (channels, ways, lines) = (small(2), small(2), small(8));
-    let (depth, width) = (small(8), small(3));
-    let footprint = random.pick(&[4, 12, 40]);
-    let full = random.below(2) == 0;
-    let params = Params {
-        channels,
-        ways,
-        lines,
-        initial: if full { (100..100 + lines as u64).collect() } else { Vec::new() },
-        read_ns: random.pick(&[25_013, 60_101]),
-        program_ns: random.pick(&[200_017, 700_027]),
-        channel_ns: random.pick(&[12_011, 123_031]),
-        link_ns: random.pick(&[1_009, 13_649]),
-        buffer_ns: random.pick(&[0, 6_197]),
-        dispatch_ns: random.pick(&[0, 2_003]),
-        depth,
-        width,
-        duplex: random.below(2) == 0,
-        at_once: random.below(4) == 0,
-        policy: random.pick(&POLICIES),
-    };
-    let gap = random.pick(&[1_000, 100_000, 2_000_000]);
-    let longest = random.pick(&[1, 3, 12]);
-    let reads = random.below(11);
-    let mut now = 0;
-    let trace = (0..=random.below(60))
-        .map(|_| {
-            if random.below(3) == 0 {
-                now += random.below(gap);
-            }
-            let (first, pages) = (random.below(footprint), 1 + random.below(longest));
-            Req { at_ns: now, first, pages, read: random.below(10) < reads }
-        })
-        .collect();
-    Case { params, trace }
 }
 
 fn with(case: &Case, width: usize, policy: Policy) -> Outcome {

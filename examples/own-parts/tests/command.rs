@@ -64,11 +64,14 @@ fn a_host_policy_runs_checked_and_changes_results() {
     let serial = "--set host.dispatch_width=1 --set interface.fetch_depth=32";
     let own = results(&format!("{BURSTS} {serial} --set host.policy=reads-first"));
     let fifo = results(&format!("{BURSTS} {serial}"));
-    let mean = |run: &Value, class: &str| run["latency_ns"][class]["mean"].as_f64().expect("a mean");
+    let mean =
+        |run: &Value, class: &str| run["latency_ns"][class]["mean"].as_f64().expect("a mean");
     assert!(mean(&own, "read") < mean(&fifo, "read"), "reads go first");
     assert_eq!(own["map"]["hazard_picks"], fifo["map"]["hazard_picks"], "none has to be held");
-    let never = results(&format!("{BURSTS} {serial} --set host.policy=reads-first \
-         --set host.reads-first.limit_ms=0"));
+    let never = results(&format!(
+        "{BURSTS} {serial} --set host.policy=reads-first \
+         --set host.reads-first.limit_ms=0"
+    ));
     assert!(mean(&never, "read") < mean(&own, "read"), "its key does something");
 }
 

@@ -57,10 +57,14 @@ pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     let experiment: Experiment = toml::from_str(FILE).context("the experiment file")?;
     let (device, keys) = experiment.device(args, own)?;
     let capacity = Settings::new(keys)?.capacity_sectors();
-    let mut loaded = Study::parse(drs::FILE)?.load(args.traces.as_deref(), capacity)?;
+    let study = Study::parse(drs::FILE)?;
+    let dir = args.traces.as_deref().map(|dir| study.directory(dir)).transpose()?;
+    let mut loaded = study.load(dir.as_deref(), capacity)?;
     if let Some(limit) = args.requests {
         let limit = usize::try_from(limit)?;
-        loaded.iter_mut().for_each(|loaded| loaded.requests.truncate(limit));
+        for one in &mut loaded {
+            one.requests.truncate(limit);
+        }
     }
     let runs = experiment.runs(&keys, &loaded, args.check)?;
     let results = Results { experiment, device, loaded, runs };
@@ -208,10 +212,9 @@ impl Results {
         let Experiment { buffer, map, command, .. } = &self.experiment;
         let both = |place, base| Class::BOTH.map(|class| ratio(self.over(place, base, class)));
         let mut all = Vec::new();
-        for m in 0..map.len() {
-            for c in 1..command.len() {
-                let mut text =
-                    format!("{} over {}, {}:", command[c].name, command[0].name, map[m].name);
+        for (m, store) in map.iter().enumerate() {
+            for (c, policy) in command.iter().enumerate().skip(1) {
+                let mut text = format!("{} over {}, {}:", policy.name, command[0].name, store.name);
                 for (b, part) in buffer.iter().enumerate() {
                     let [read, write] = both([b, m, c], [b, m, 0]);
                     let _ = write!(text, " {}: reads {read}, writes {write};", part.name);
@@ -230,8 +233,8 @@ impl Results {
             }
             all.push(text);
         }
-        for m in 1..map.len() {
-            let mut text = format!("{} over {}, {}:", map[m].name, map[0].name, command[0].name);
+        for (m, store) in map.iter().enumerate().skip(1) {
+            let mut text = format!("{} over {}, {}:", store.name, map[0].name, command[0].name);
             for (b, part) in buffer.iter().enumerate() {
                 let [read, write] = both([b, m, 0], [b, 0, 0]);
                 let _ = write!(text, " {}: reads {read}, writes {write};", part.name);

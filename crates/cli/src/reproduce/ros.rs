@@ -1,11 +1,11 @@
 //! `flashyard reproduce ros`: reads of a PRAM buffer while it is written, out of order.
 
 use super::buffers::examples::{self, Figure, Found};
-use super::buffers::figures::Class;
+use super::buffers::figures::{Class, Figures, mean};
 use super::buffers::results::Results;
 use super::buffers::{Judged, judged_table, tables};
 use crate::args::ReproduceArgs;
-use crate::output::print;
+use crate::output::{print, table};
 use anyhow::Result;
 use flashyard_sim::own::OwnParts;
 use serde_json::{Value, json};
@@ -48,9 +48,29 @@ fn text(results: &Results, args: &ReproduceArgs, figures: &str, judged: &[Judged
         tables::variants(results, true)
     );
     text += &format!("\n{}", tables::sweeps(results));
+    text += &format!("{}\n", energy(results));
     text += &tables::appears(results, "ros", PUBLISHED);
     text += &format!("\n{}", judged_table(judged));
     text
+}
+
+/// What the memory of the buffer takes, by the sweep over it: power at all times, of tables too, and
+/// accesses of the buffer.
+fn energy(results: &Results) -> String {
+    let sweeps = &results.experiment.sweep;
+    let place = sweeps.iter().position(|sweep| sweep.title == "memory").expect("a sweep of it");
+    let last = sweeps[place].policies.len() - 1;
+    let mut header = vec!["memory of the buffer: at all times mJ, accesses mJ"];
+    header.extend(sweeps[place].workloads.iter().map(String::as_str));
+    let mut table = table::table(&header);
+    for (point, runs) in sweeps[place].point.iter().zip(&results.sweeps[place]) {
+        let mut cells = vec![point.name.clone()];
+        let of = |run: &Figures| [run.dram_pj, run.buffer_pj].map(|pj| pj as f64 / 1e9);
+        let cell = |run| of(run).map(|mj| format!("{mj:.1}")).join(" ");
+        cells.extend(runs[last].iter().map(cell));
+        table.add_row(cells);
+    }
+    table::render(&table)
 }
 
 /// Every statement, beside what the runs show.
@@ -94,7 +114,7 @@ fn gain(results: &Results, class: Class, published: f64) -> (String, bool) {
 fn hidden(results: &Results) -> (String, bool) {
     let (group, range) = results.judged();
     let runs = &results.runs(0, "ros")[range];
-    let ratio = super::buffers::figures::mean(runs.iter().map(|run| run.hidden_read_ratio));
+    let ratio = mean(runs.iter().map(|run| run.hidden_read_ratio));
     let found = format!("{} ({group})", tables::ratio(ratio));
     (found, ratio.is_some_and(|ratio| (ratio - PUBLISHED_HRR).abs() <= TOLERANCE))
 }

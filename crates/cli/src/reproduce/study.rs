@@ -10,7 +10,7 @@ use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What an experiment file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -117,6 +117,12 @@ impl Study {
         self.workload.iter().map(|row| self.load_one(row, dir, capacity)).collect()
     }
 
+    /// The directory of the traces: this one, or the first in it that has one of them.
+    pub(crate) fn directory(&self, dir: &Path) -> Result<PathBuf> {
+        let has = |dir: &PathBuf| self.workload.iter().any(|row| find(dir, &row.trace).is_some());
+        Ok(places(dir)?.into_iter().find(has).unwrap_or_else(|| dir.to_path_buf()))
+    }
+
     fn load_one(&self, row: &WorkloadRow, dir: Option<&Path>, capacity: u64) -> Result<Loaded> {
         let mut inputs = Inputs::load(OwnParts::default(), &self.device, &row.built_in, &[])?;
         if let Some(path) = dir.and_then(|dir| find(dir, &row.trace)) {
@@ -139,6 +145,19 @@ pub(crate) fn all_of(source: &mut impl RequestSource) -> Result<Vec<Request>> {
         requests.push(request);
     }
     Ok(requests)
+}
+
+/// A directory and those in it, by name.
+pub(super) fn places(dir: &Path) -> Result<Vec<PathBuf>> {
+    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
+    let entries = std::fs::read_dir(dir).map_err(say)?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    paths.sort();
+    paths.insert(0, dir.to_path_buf());
+    Ok(paths)
 }
 
 /// The file of this name, as it is or compressed.

@@ -171,7 +171,7 @@ impl CacheReadAwareKeys {
             entries.sort_unstable_by_key(|entry| view.slot(entry.place));
         }
         pass_once(entries, |_, _| {});
-        entries.iter().min_by_key(|entry| entry.value).map(|entry| entry.place)
+        entries.iter().min_by_key(|entry| (entry.value, entry.place)).map(|entry| entry.place)
     }
 }
 

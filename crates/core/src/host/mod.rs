@@ -101,6 +101,10 @@ pub trait HostView {
     fn oldest_line(&self) -> Option<LineView>;
     /// The dirty line after another one.
     fn next_line(&self, line: u32) -> Option<LineView>;
+    /// The place of the request and the number of the page access: of the page accesses of waiting
+    /// reads that have not been started and whose unit the buffer holds, the one after `nth` others,
+    /// in the order of the queue and of pages. Shown to policies by pages.
+    fn buffered_read(&self, nth: usize) -> Option<(usize, u32)>;
     /// What is being put, and for how long still.
     fn putting(&self) -> Option<PortView>;
     /// What is being got, and for how long still.

@@ -6,7 +6,7 @@
 //! buffer. Whether the get of a flush may overlap a put, it does not say; with it RIS gains more
 //! than the study reports.
 
-use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone};
+use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone, unit};
 use super::{HostAnswer, HostPolicy, HostView};
 use crate::key::Kind;
 
@@ -62,7 +62,7 @@ pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> H
         Needs::Flash => {
             let puts = if beside.misses { 0 } else { under_way.puts };
             let all = under_way.gets + puts + under_way.others;
-            all == 0 && (view.has_buffer() || view.flushes() == 0)
+            all == 0 && if view.has_buffer() { may_read(view, page) } else { view.flushes() == 0 }
         }
         Needs::Line if beside.flushes && view.flushes() == 0 => return flush_beside(view),
         Needs::Line | Needs::Time => false,
@@ -83,6 +83,11 @@ fn may_put(view: &(impl HostView + ?Sized), bank: u32) -> bool {
     let under_way = view.under_way();
     let beside = view.getting().is_none_or(|get| get.bank != bank);
     beside && view.putting().is_none() && under_way.puts == 0 && under_way.others == 0
+}
+
+/// Whether flash may be read beside what is under way: what a flush has got, or gets, comes first.
+fn may_read(view: &(impl HostView + ?Sized), page: u32) -> bool {
+    view.getting().is_none() && view.die_idle(unit(view, 0, page))
 }
 
 /// Flushes a line for the oldest request beside a put, the first one in another bank.

@@ -1,6 +1,7 @@
 //! Read-while-write out of order (ROS): the order of `ris`, but the oldest request may begin the
-//! flush that it needs, or a read that the buffer does not serve, beside a put; and while a put of
-//! the host runs and no get does, gets that end before it hide behind it:
+//! flush that it needs, or a read that the buffer does not serve (its die idle, and no get under
+//! way), beside a put; and while a put of the host runs and no get does, gets that end before it
+//! hide behind it:
 //!
 //! 1. hoisted reads: a page that any queued request reads and the buffer holds;
 //! 2. else early flushes: where the queued writes need more lines than are free or being flushed,
@@ -21,6 +22,7 @@ use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Span};
+use core::cmp::Reverse;
 
 crate::choice! {
     /// Which of the reads that fit behind a put is got first.
@@ -108,23 +110,20 @@ impl HostPolicy for RosKeys {
 }
 
 impl RosKeys {
-    /// A page of a queued read that hides behind the put.
+    /// A page of a queued read that hides behind the put: of the oldest request that has one, or of
+    /// the newest.
     fn hoisted(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
-        let waiting = view.waiting();
-        (0..waiting).find_map(|nth| {
-            let place = match self.hoist_order {
-                HoistOrder::Oldest => nth,
-                HoistOrder::Newest => waiting - 1 - nth,
-            };
-            if view.request(place).op != RequestOp::Read || starts_whole(view, place) {
-                return None;
-            }
-            let page = pages(view, place).find(|&page| match needs(view, place, page) {
-                Needs::Get(bank) => bank != put.bank,
-                _ => false,
-            });
-            page.map(|page| HostAnswer::StartPage { place, page })
-        })
+        let hits = (0..).map_while(|nth| view.buffered_read(nth));
+        let mut fit = hits.filter(|&(place, page)| {
+            let gets = matches!(needs(view, place, page), Needs::Get(bank) if bank != put.bank);
+            gets && !starts_whole(view, place)
+        });
+        let found = match self.hoist_order {
+            HoistOrder::Oldest => fit.next(),
+            // The first of its pages.
+            HoistOrder::Newest => fit.max_by_key(|&(place, page)| (place, Reverse(page))),
+        };
+        found.map(|(place, page)| HostAnswer::StartPage { place, page })
     }
 
     /// A flush whose get hides behind the put.
@@ -301,6 +300,22 @@ mod tests {
         view.now += 1;
         view.complete();
         assert_eq!(ros.pick(&view), HostAnswer::Wait, "one line is enough for 6");
+    }
+
+    /// By hand: beside the put of 1, line 3 is got from 0 to 1 to be flushed.
+    #[test]
+    fn a_read_from_flash_begins_beside_a_put_but_not_beside_the_get_of_a_flush() {
+        let mut view = Fake::default().line(3, 0, true).line(1, 1, true).write(1, 1).read(9, 1);
+        let first = HostAnswer::StartPage { place: 0, page: 0 };
+        view.obey(first);
+        assert_eq!(RosKeys::default().pick(&view), first);
+        view.obey(HostAnswer::Flush(0));
+        assert_eq!(RosKeys::default().pick(&view), HostAnswer::Wait);
+        view.now += 1;
+        view.complete();
+        assert_eq!(RosKeys::default().pick(&view), first);
+        let busy = view.busy_dies(&[9]);
+        assert_eq!(RosKeys::default().pick(&busy), HostAnswer::Wait, "nor while its die is busy");
     }
 
     #[test]

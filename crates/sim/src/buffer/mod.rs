@@ -154,9 +154,8 @@ pub struct Lines {
     /// Whether a line is free once its contents are on flash.
     frees: bool,
     slab: Vec<Line>,
-    /// Lines of the slab that hold nothing: the last one that got free, and how many.
-    free: u32,
-    free_count: u32,
+    /// Lines of the slab that hold nothing, the one that got free first at the front.
+    free: List,
     /// The first line of each bucket, + 1.
     buckets: Vec<u32>,
     dirty: List,
@@ -172,9 +171,18 @@ pub struct Lines {
     ready: Vec<u64>,
     /// Where the search for one goes on.
     pub turn: u32,
+    /// Units that came and went, and whether they came, where somebody asks.
+    pub(crate) changes: Vec<(Lpn, bool)>,
+    pub(crate) notes_changes: bool,
 }
 
 impl Lines {
+    fn note(&mut self, lpn: Lpn, came: bool) {
+        if self.notes_changes {
+            self.changes.push((lpn, came));
+        }
+    }
+
     /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are
     /// in `groups` groups; one that has `whole` of them and fewer than `window` under way is ready
     /// to be flushed.
@@ -186,8 +194,7 @@ impl Lines {
             banks: 1,
             frees: false,
             slab: Vec::with_capacity(units as usize),
-            free: NIL,
-            free_count: 0,
+            free: List::EMPTY,
             buckets: vec![0; units.next_power_of_two() as usize],
             dirty: List::EMPTY,
             clean: List::EMPTY,
@@ -198,6 +205,8 @@ impl Lines {
             window,
             ready: vec![0; groups.div_ceil(64)],
             turn: 0,
+            changes: Vec::new(),
+            notes_changes: false,
         }
     }
 
@@ -268,22 +277,23 @@ impl Lines {
 
     /// Whether another unit fits: a line holds nothing, or nothing that flash lacks.
     pub fn has_room(&self) -> bool {
-        self.free != NIL || self.slab.len() < self.units as usize || self.clean.count > 0
+        self.free.count > 0 || self.slab.len() < self.units as usize || self.clean.count > 0
     }
 
     /// Lines that hold nothing, or nothing that flash lacks.
     pub fn free_lines(&self) -> u32 {
         let untouched = self.units - u32::try_from(self.slab.len()).expect("units have 32 bits");
-        untouched + self.free_count + self.clean.count
+        untouched + self.free.count + self.clean.count
     }
 
-    /// The bank of the line that the next new unit takes.
+    /// The bank of the line that the next new unit takes: one that never held any, or else the one
+    /// that got free first.
     pub fn room(&self) -> Option<u32> {
-        if self.free != NIL {
-            return Some(self.slab[self.free as usize].bank);
-        }
         if self.slab.len() < self.units as usize {
             return Some(self.bank_of_number(self.slab.len()));
+        }
+        if self.free.count > 0 {
+            return Some(self.slab[self.free.first as usize].bank);
         }
         self.first_by_order(self.clean).map(|line| self.slab[line as usize].bank)
     }
@@ -297,7 +307,7 @@ impl Lines {
     /// is free. Returns the line and the unit that made way.
     pub fn insert(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
         let mut evicted = None;
-        if self.free == NIL && self.slab.len() == self.units as usize {
+        if self.free.count == 0 && self.slab.len() == self.units as usize {
             let line = self.front(ALL, self.clean.first).unwrap_or(NIL);
             assert!(line != NIL, "a unit is only added where there is room");
             evicted = Some(self.slab[line as usize].lpn);
@@ -305,19 +315,20 @@ impl Lines {
         }
         let bucket = self.bucket_of(lpn);
         let mut new = Line { lpn, next_of_bucket: self.buckets[bucket], ..Line::VACANT };
-        let line = if self.free == NIL {
+        let line = if self.slab.len() < self.units as usize {
             new.bank = self.bank_of_number(self.slab.len());
             self.slab.push(new);
             u32::try_from(self.slab.len() - 1).expect("units have 32 bits")
         } else {
-            let line = self.free;
+            let line = self.free.first;
             new.bank = self.slab[line as usize].bank;
             std::mem::swap(&mut self.slab[line as usize], &mut new);
-            self.free = new.links[ALL].next;
-            self.free_count -= 1;
+            self.free.first = new.links[ALL].next;
+            self.free.count -= 1;
             line
         };
         self.buckets[bucket] = line + 1;
+        self.note(lpn, true);
         (line, evicted)
     }
 
@@ -412,6 +423,7 @@ impl Lines {
     pub fn remove(&mut self, line: u32) {
         self.leave_lists(line);
         let Line { lpn, next_of_bucket: next, flights, .. } = self.slab[line as usize];
+        self.note(lpn, false);
         let bucket = self.bucket_of(lpn);
         let mut at = self.buckets[bucket] - 1;
         if at == line {
@@ -553,7 +565,7 @@ impl Lines {
     /// Lines that hold nothing but once did, with their banks, the next to be taken first.
     pub(crate) fn free_list(&self) -> Vec<u32> {
         let next = |line: &u32| some(self.slab[*line as usize].links[ALL].next);
-        let free = std::iter::successors(some(self.free), next);
+        let free = std::iter::successors(some(self.free.first), next);
         free.flat_map(|line| [line, self.slab[line as usize].bank]).collect()
     }
 
@@ -561,7 +573,7 @@ impl Lines {
     /// nothing. Returns whether that makes sense.
     pub(crate) fn lay_out(&mut self, count: u32, free: &[u32]) -> bool {
         self.slab.resize(count as usize, Line::VACANT);
-        for pair in free.chunks(2).rev() {
+        for pair in free.chunks(2) {
             let &[line, bank] = pair else { return false };
             let Some(state) = self.slab.get_mut(line as usize) else { return false };
             state.bank = bank;
@@ -636,9 +648,14 @@ impl Lines {
     }
 
     fn release(&mut self, line: u32) {
-        self.slab[line as usize].links[ALL].next = self.free;
-        self.free = line;
-        self.free_count += 1;
+        self.slab[line as usize].links[ALL].next = NIL;
+        let last = std::mem::replace(&mut self.free.last, line);
+        if self.free.count == 0 {
+            self.free.first = line;
+        } else {
+            self.slab[last as usize].links[ALL].next = line;
+        }
+        self.free.count += 1;
     }
 
     fn list(&mut self, line: u32, which: usize) -> &mut List {

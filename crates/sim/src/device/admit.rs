@@ -41,7 +41,10 @@ impl Device {
         while self.grant_lines() {
             self.admit_requests();
         }
-        self.drain_buffer();
+        // A policy that looks at dies has seen them before these flushes.
+        while self.drain_buffer() && !self.host_policy.in_order() {
+            self.admit_requests();
+        }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
             self.give_slots(true);
         }
@@ -92,6 +95,9 @@ impl Device {
         if keys.dispatch_width > 0 && self.started.count >= keys.dispatch_width {
             return Picked::Nothing;
         }
+        if self.host_policy.by_pages() {
+            self.settle_hits();
+        }
         let answer = self.host_policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
@@ -102,18 +108,20 @@ impl Device {
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
             }
-            HostAnswer::Start(place) => self.earliest_conflict(place),
+            HostAnswer::Start(place) => place,
         };
-        if !self.host_policy.in_order() && self.holds_back(place) {
+        let start = self.earliest_conflict(place);
+        if !self.host_policy.in_order() && self.holds_back(place, start) {
             return Picked::Nothing;
         }
-        let handle = self.waiting_requests[place];
+        let handle = self.waiting_requests[start];
         if self.pending[handle as usize].translated > 0 {
             // Its pages are started one by one; what was picked waits for that.
             return Picked::Nothing;
         }
-        self.waiting_requests.remove(place);
+        self.waiting_requests.remove(start);
         self.begin_request(handle);
+        self.hits_started(handle);
         self.translating = Some(handle);
         if keys.dispatch_ns > 0 {
             self.started.dispatching = true;
@@ -136,10 +144,14 @@ impl Device {
         }
     }
 
-    /// Whether a request conflicts with one under way; it is then held back until that one is over.
-    fn holds_back(&mut self, place: usize) -> bool {
-        let handle = self.waiting_requests[place];
-        let held = self.is_under_way(handle);
+    /// Whether the request at `start`, which starts instead of the one picked, conflicts with one
+    /// under way; it is then held back until that one is over. A pick counts once, however often it
+    /// is made meanwhile.
+    fn holds_back(&mut self, picked: usize, start: usize) -> bool {
+        let handle = self.waiting_requests[picked];
+        let held = self.is_under_way(self.waiting_requests[start]);
+        let known = self.started.held_back == handle;
+        self.totals.hazard_picks += u64::from(start != picked && !held && !known);
         self.count_hazard(handle, held);
         held
     }
@@ -174,12 +186,11 @@ impl Device {
 
     /// The request to start in place of the one at `place`: an earlier one that it must not
     /// overtake, or one that this one must not overtake in turn.
-    fn earliest_conflict(&mut self, place: usize) -> usize {
+    fn earliest_conflict(&self, place: usize) -> usize {
         let mut start = place;
         while let Some(earlier) = self.first_conflict(start) {
             start = earlier;
         }
-        self.totals.hazard_picks += u64::from(start != place);
         start
     }
 

@@ -22,6 +22,7 @@ use crate::config::{
 };
 use crate::metrics::parts::Parts;
 use crate::observe::BufferAccess;
+use crate::policy::HostRule;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -83,9 +84,12 @@ impl Staging {
         let frees = keys.after_flush == AfterFlush::Free;
         let bytes = u64::from(geometry.unit_bytes());
         let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
+        let lines = Lines::new(units, groups, ready, window);
+        let mut lines = lines.ruled(keys.replacement, banks, frees);
+        lines.notes_changes = HostRule::of(&settings.keys).by_pages();
         Some(Box::new(Self {
             keys,
-            lines: Lines::new(units, groups, ready, window).ruled(keys.replacement, banks, frees),
+            lines,
             ports: Ports::new(keys.ports == PortKind::Shared, banks),
             spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
             waiting: VecDeque::new(),
@@ -202,6 +206,7 @@ impl Device {
         }
         self.enter(set, Mode::Buffered);
         if changes && request != NIL && !self.put(set, false) {
+            self.enter(set, Mode::Lineless);
             self.totals.buffer.stalls += 1;
             self.staging_mut().waiting.push_back(set);
             return;
@@ -615,6 +620,7 @@ impl Device {
             && self.put(set, true)
         {
             self.staging_mut().waiting.pop_front();
+            self.enter(set, Mode::Buffered);
             self.access_buffer(set);
             granted = true;
         }

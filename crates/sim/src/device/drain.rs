@@ -57,15 +57,17 @@ impl Device {
     }
 
     /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
-    /// host policy does that, only for writes that it has started with all their pages.
-    pub(super) fn drain_buffer(&mut self) {
-        let Some(buffer) = &self.buffer else { return };
+    /// host policy does that, only for writes that it has started with all their pages. Returns
+    /// whether a flush began.
+    pub(super) fn drain_buffer(&mut self) -> bool {
+        let Some(buffer) = &self.buffer else { return false };
         let by_itself = self.drains_by_itself();
         if !by_itself && buffer.waiting.is_empty() {
-            return;
+            return false;
         }
         let idle = by_itself && self.is_quiet();
         let whole = self.settings.geometry.program_units();
+        let mut any = false;
         while self.wants_flush(idle) && self.may_flush() {
             let buffer = self.staging_mut();
             let mut group = buffer.lines.pick();
@@ -85,7 +87,9 @@ impl Device {
             if !self.flush_lines(None, group, whole, None) {
                 break;
             }
+            any = true;
         }
+        any
     }
 
     fn keys(&self) -> &crate::config::BufferKeys {

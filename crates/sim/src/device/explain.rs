@@ -88,7 +88,12 @@ impl Device {
                 track.reason = wait.kind;
                 track.base = base;
             }
-            Mode::Slotless | Mode::Firmware | Mode::Buffered | Mode::Linking | Mode::Running => {}
+            Mode::Slotless
+            | Mode::Firmware
+            | Mode::Lineless
+            | Mode::Buffered
+            | Mode::Linking
+            | Mode::Running => {}
         }
         self.rest(set, mode);
     }
@@ -136,9 +141,13 @@ impl Device {
                 track.spent[FIRMWARE] += elapsed;
                 track.parts.add(Part::Firmware, elapsed);
             }
-            Mode::Buffered | Mode::Linking => {
+            Mode::Lineless | Mode::Buffered | Mode::Linking => {
                 let elapsed = self.now.since(state.track.since).as_ns();
-                let part = if state.mode == Mode::Linking { Part::Link } else { Part::Buffer };
+                let part = match state.mode {
+                    Mode::Lineless => Part::Flush,
+                    Mode::Linking => Part::Link,
+                    _ => Part::Buffer,
+                };
                 let track = &mut self.sets[set as usize].track;
                 track.spent[OWN] += elapsed;
                 track.parts.add(part, elapsed);
@@ -278,7 +287,9 @@ impl Device {
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
-            Mode::Buffered | Mode::Linking => spent[OWN] = self.now.since(track.since).as_ns(),
+            Mode::Lineless | Mode::Buffered | Mode::Linking => {
+                spent[OWN] = self.now.since(track.since).as_ns();
+            }
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
                 for (place, now) in busy.into_iter().enumerate() {

@@ -47,8 +47,9 @@ struct Ticket {
     link_ns: u64,
     /// Whether its answer is on the way back.
     answering: bool,
-    /// When it came into the queue, and the slot that it took there.
+    /// When it came into the queue, its number there and the slot that it took.
     entered: Time,
+    queue_number: u64,
     slot: u32,
 }
 
@@ -229,6 +230,7 @@ impl Device {
             link_ns: 0,
             answering: false,
             entered: self.now,
+            queue_number: 0,
             slot: 0,
         };
         if state.keys.pacing == Pacing::Think {
@@ -278,12 +280,18 @@ impl Device {
         if let Some(checker) = &mut self.checker {
             checker.entered(self.pending[handle as usize].order);
         }
+        let number = self.hits_entered(handle);
         let ticket = &mut self.host.tickets[handle as usize];
-        ticket.entered = self.now;
+        (ticket.entered, ticket.queue_number) = (self.now, number);
         if !self.host_policy.in_order() {
             ticket.slot = self.host.queue_slots.take();
         }
         self.waiting_requests.push_back(handle);
+    }
+
+    /// Requests that came into the queue before this one.
+    pub(super) fn queue_number(&self, handle: u32) -> u64 {
+        self.host.tickets[handle as usize].queue_number
     }
 
     /// When a request came into the queue, and the slot that it took there.

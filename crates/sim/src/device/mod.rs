@@ -24,6 +24,7 @@ mod error;
 mod explain;
 mod finish;
 mod gather;
+mod hits;
 mod host;
 mod issue;
 mod layered;
@@ -174,6 +175,7 @@ pub struct Device {
     /// The request that is being translated.
     translating: Option<u32>,
     started: pages::Started,
+    hits: hits::Hits,
     unslotted: VecDeque<u32>,
     slots: u64,
     slots_of_die: Vec<u64>,
@@ -291,6 +293,7 @@ impl Device {
             waiting_requests: VecDeque::new(),
             translating: None,
             started: pages::Started::NONE,
+            hits: hits::Hits::default(),
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],

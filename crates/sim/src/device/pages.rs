@@ -65,6 +65,7 @@ impl Device {
         self.unslotted.push_back(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
+        self.hit_started(handle, page);
         let request = &self.pending[handle as usize];
         if request.translated == request.pages {
             self.waiting_requests.remove(place);

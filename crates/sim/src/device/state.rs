@@ -135,7 +135,9 @@ pub(super) enum Mode {
     Waiting,
     /// Of a job: its victim is being searched for.
     Firmware,
-    /// In the write buffer, or waiting for a line of it.
+    /// Waiting for a line of the write buffer.
+    Lineless,
+    /// In the write buffer, or waiting for its port.
     Buffered,
     /// On the link to the host, or waiting for it.
     Linking,

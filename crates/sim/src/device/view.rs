@@ -123,8 +123,12 @@ impl HostView for View<'_> {
     }
 
     fn dies_idle(&self, place: usize) -> bool {
+        if !self.has_buffer() {
+            return self.all_dies_idle(place);
+        }
+        // The buffer may serve the first page of a die and not the next one.
         let request = self.pending(place).request;
-        self.round(place).all(|lpn| {
+        self.lpns(place).all(|lpn| {
             self.0.is_buffered(request.op, request.flags, lpn) || self.0.data_die_idle(lpn)
         })
     }
@@ -171,6 +175,11 @@ impl HostView for View<'_> {
 
     fn next_line(&self, line: u32) -> Option<LineView> {
         self.line(self.0.buffer.as_ref()?.lines.next_dirty(line)?)
+    }
+
+    fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
+        let (number, page) = self.0.hits.nth(nth)?;
+        Some((self.0.place_of_number(number), page))
     }
 
     fn putting(&self) -> Option<PortView> {

@@ -8,20 +8,30 @@
 //! operation at a time in the order they got them; channels that move one page at a time.
 //!
 //! Page `p` lies on channel `p mod channels`, way `(p div channels) mod ways`. All times are
-//! integer nanoseconds. At one instant completions come first, then arrivals, then decisions.
+//! integer nanoseconds. At one instant completions come first, those of chips by number and then
+//! the others in the order in which they began, then arrivals, then decisions and flushes until
+//! there are no more.
+//!
+//! What the publication leaves open is as the simulator documents it: writes that find no line
+//! wait in order, and as many of the least recent dirty lines are flushed as writes wait; the first
+//! write that waits gets the line that gets free. A line under a program still serves reads and
+//! writes; a write into it makes it dirty once more.
 //!
 //! This is an oracle for tests. It shares no code with the simulator on purpose, and it is as
 //! literal as it can be: linear scans over plain vectors.
 #![expect(unreachable_pub, reason = "a plain interface, whichever test includes the module")]
 
+pub mod cases;
 mod rules;
 
+pub use cases::random_case;
 pub use rules::{Policy, Req, one_pass};
 use std::collections::VecDeque;
 
 /// The device and its state before the first request; `initial`: the dirty lines, least recent
 /// first. `duplex`: one link each way, else one for both. `at_once`: a line is flushed as soon
-/// as nobody uses it, else when a write finds no free line.
+/// as nobody uses it, else when a write finds no free line. `holds`: of conflicting requests the
+/// earlier one starts instead of the one picked, and none while one is out.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub channels: usize,
@@ -38,11 +48,12 @@ pub struct Params {
     pub width: usize,
     pub duplex: bool,
     pub at_once: bool,
+    pub holds: bool,
     pub policy: Policy,
 }
 
 /// What came of a run. Hazards: picks ahead of an earlier conflicting request that was queued,
-/// and that was out.
+/// and that was out; a pick that is held back counts once in a row.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub done_ns: Vec<u64>,
@@ -62,15 +73,34 @@ enum End {
     ArrayRead(usize),
     Channel(usize),
     Program(usize),
-    Link(usize),
+    Link(Access),
     Buffer(Access),
 }
 
-/// A chip's operation; a flush knows the access that waits for its line.
+impl End {
+    /// What ends first at one instant.
+    fn rank(self) -> usize {
+        match self {
+            Self::ArrayRead(chip) | Self::Program(chip) | Self::Channel(chip) => chip,
+            Self::Dispatch(_) | Self::Link(_) | Self::Buffer(_) => usize::MAX,
+        }
+    }
+}
+
+/// A chip's operation: the read of an access, the program of a page.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Read(Access),
-    Flush(Option<Access>),
+    Flush(u64),
+}
+
+/// A line: puts into it and programs of it under way.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    page: u64,
+    dirty: bool,
+    puts: usize,
+    programs: usize,
 }
 
 /// A server of one job at a time, first come first served.
@@ -104,16 +134,21 @@ struct Device<'a> {
     ends: Vec<(u64, End)>,
     chips: Vec<Server<Job>>,
     channels: Vec<Server<usize>>,
-    links: Vec<Server<Access>>,
-    /// Page and users of each line, least recent first.
-    lines: Vec<(u64, usize)>,
-    flushing: usize,
-    /// Accesses that wait until a line can be had.
+    /// When each has carried what was asked for.
+    links: [u64; 2],
+    /// Least recent first.
+    lines: Vec<Line>,
+    /// Writes that wait for a line.
     without_line: VecDeque<Access>,
+    /// Such writes and reads of their pages that wait for them.
+    readers: Vec<(Access, Access)>,
     slots: Vec<Option<usize>>,
     queued: Vec<usize>,
     flying: Vec<usize>,
     dispatching: bool,
+    /// The request that the dispatcher has done its work on.
+    dispatched: Option<usize>,
+    held: Option<usize>,
     pages_left: Vec<u64>,
     out: Outcome,
 }
@@ -125,7 +160,7 @@ impl Device<'_> {
 
     fn chip_of(&self, page: u64) -> usize {
         let (channels, ways) = (self.params.channels as u64, self.params.ways as u64);
-        usize::try_from(page % channels * ways + page / channels % ways).unwrap()
+        usize::try_from(page % channels + page / channels % ways * channels).unwrap()
     }
 
     fn idle(&self, page: u64) -> bool {
@@ -134,50 +169,76 @@ impl Device<'_> {
     }
 
     fn cached(&self, page: u64) -> bool {
-        self.lines.iter().any(|line| line.0 == page)
+        self.lines.iter().any(|line| line.page == page)
     }
 
-    /// One more user of the page's line, which becomes the most recent one.
-    fn take(&mut self, page: u64) {
-        let place = self.lines.iter().position(|line| line.0 == page);
-        let (_, users) = place.map_or((page, 0), |place| self.lines.remove(place));
-        self.lines.push((page, users + 1));
+    /// The page's line, or a new one, becomes the most recent one.
+    fn touch(&mut self, page: u64) -> &mut Line {
+        let place = self.lines.iter().position(|line| line.page == page);
+        let new = Line { page, dirty: false, puts: 0, programs: 0 };
+        let line = place.map_or(new, |place| self.lines.remove(place));
+        self.lines.push(line);
+        self.lines.last_mut().unwrap()
     }
 
-    fn give_back(&mut self, page: u64) {
-        let line = self.lines.iter_mut().find(|line| line.0 == page).unwrap();
-        line.1 -= 1;
-        if line.1 == 0 && self.params.at_once {
-            self.flush(page, None);
+    fn line(&mut self, page: u64) -> &mut Line {
+        self.lines.iter_mut().find(|line| line.page == page).unwrap()
+    }
+
+    /// A line for a page to be written: its own, or a free one. It may pass writes that wait if it
+    /// has its own and no earlier write of the page is on its way.
+    fn line_for(&mut self, access: Access) {
+        let of_page = |other: &Access| other.1 == access.1;
+        let line = self.lines.iter().find(|line| line.page == access.1);
+        let goes = if self.without_line.is_empty() {
+            line.is_some() || self.lines.len() < self.params.lines
+        } else {
+            line.is_some_and(|line| line.puts == 0) && !self.without_line.iter().any(of_page)
+        };
+        if goes {
+            self.put(access);
+        } else {
+            self.without_line.push_back(access);
         }
-        self.lines_for_all();
     }
 
+    fn put(&mut self, access: Access) {
+        let line = self.touch(access.1);
+        line.dirty = true;
+        line.puts += 1;
+        self.over_link(access);
+    }
+
+    /// The writes that wait get what is free, in order.
     fn lines_for_all(&mut self) {
-        for access in std::mem::take(&mut self.without_line) {
-            self.line_for(access);
+        while let Some(&access) = self.without_line.front() {
+            if !self.cached(access.1) && self.lines.len() == self.params.lines {
+                return;
+            }
+            self.without_line.pop_front();
+            self.put(access);
         }
     }
 
-    /// A line for a page to be written: its own, a free one, or that of the least recent page
-    /// that nobody uses, once that page is programmed.
-    fn line_for(&mut self, (request, page): Access) {
-        if self.cached(page) || self.lines.len() + self.flushing < self.params.lines {
-            self.take(page);
-            return self.over_link((request, page));
+    /// A program for each write that waits, unless the least recent line is not there yet. Returns
+    /// whether there were any.
+    fn flush_for_all(&mut self) -> bool {
+        let before = self.out.evictions.len();
+        let programs = |lines: &[Line]| lines.iter().map(|line| line.programs).sum::<usize>();
+        while self.without_line.len() > programs(&self.lines) {
+            let oldest = self.lines.iter().find(|line| line.dirty);
+            let Some(line) = oldest.filter(|line| line.puts == 0) else { break };
+            self.flush(line.page);
         }
-        let victim = self.lines.iter().find(|line| line.1 == 0).copied();
-        match victim {
-            Some((victim, _)) => self.flush(victim, Some((request, page))),
-            None => self.without_line.push_back((request, page)),
-        }
+        self.out.evictions.len() > before
     }
 
-    fn flush(&mut self, page: u64, access: Option<Access>) {
-        self.lines.retain(|line| line.0 != page);
-        self.flushing += 1;
+    fn flush(&mut self, page: u64) {
+        let line = self.line(page);
+        line.dirty = false;
+        line.programs += 1;
         self.out.evictions.push(page);
-        self.on_chip(page, Job::Flush(access));
+        self.on_chip(page, Job::Flush(page));
     }
 
     fn on_chip(&mut self, page: u64, job: Job) {
@@ -187,10 +248,20 @@ impl Device<'_> {
 
     fn over_link(&mut self, access: Access) {
         let link = usize::from(self.params.duplex && self.trace[access.0].read);
-        self.links[link].queue.push_back(access);
+        let end = self.links[link].max(self.now) + self.params.link_ns;
+        self.links[link] = end;
+        self.after(end - self.now, End::Link(access));
     }
 
-    /// Whatever is free takes the next of its queue: chips, then channels, then links.
+    fn use_buffer(&mut self, access: Access) {
+        if self.params.buffer_ns == 0 {
+            self.ended(End::Buffer(access));
+        } else {
+            self.after(self.params.buffer_ns, End::Buffer(access));
+        }
+    }
+
+    /// Whatever is free takes the next of its queue: chips, then channels.
     fn begin_all(&mut self) {
         for chip in 0..self.chips.len() {
             match self.chips[chip].next() {
@@ -200,19 +271,14 @@ impl Device<'_> {
             }
         }
         for channel in 0..self.channels.len() {
-            if self.channels[channel].next().is_some() {
-                self.after(self.params.channel_ns, End::Channel(channel));
-            }
-        }
-        for link in 0..self.links.len() {
-            if self.links[link].next().is_some() {
-                self.after(self.params.link_ns, End::Link(link));
+            if let Some(chip) = self.channels[channel].next() {
+                self.after(self.params.channel_ns, End::Channel(chip));
             }
         }
     }
 
     fn over_channel(&mut self, chip: usize) {
-        self.channels[chip / self.params.ways].queue.push_back(chip);
+        self.channels[chip % self.params.channels].queue.push_back(chip);
     }
 
     fn page_done(&mut self, request: usize) {
@@ -230,8 +296,10 @@ impl Device<'_> {
             if !self.trace[request].read {
                 self.line_for((request, page));
             } else if self.cached(page) {
-                self.take(page);
-                self.after(self.params.buffer_ns, End::Buffer((request, page)));
+                self.touch(page);
+                self.use_buffer((request, page));
+            } else if let Some(&write) = self.without_line.iter().rev().find(|it| it.1 == page) {
+                self.readers.push((write, (request, page)));
             } else {
                 self.on_chip(page, Job::Read((request, page)));
             }
@@ -240,13 +308,10 @@ impl Device<'_> {
 
     fn ended(&mut self, end: End) {
         match end {
-            End::Dispatch(request) => {
-                self.dispatching = false;
-                self.start(request);
-            }
+            End::Dispatch(request) => self.dispatched = Some(request),
             End::ArrayRead(chip) => self.over_channel(chip),
-            End::Channel(channel) => {
-                let chip = self.channels[channel].now.take().unwrap();
+            End::Channel(chip) => {
+                self.channels[chip % self.params.channels].now = None;
                 if let Some(Job::Read(access)) = self.chips[chip].now {
                     self.chips[chip].now = None;
                     self.over_link(access);
@@ -255,27 +320,27 @@ impl Device<'_> {
                 }
             }
             End::Program(chip) => {
-                self.flushing -= 1;
-                if let Some(Job::Flush(Some(access))) = self.chips[chip].now.take() {
-                    self.take(access.1);
-                    self.over_link(access);
-                }
-                self.lines_for_all();
+                let Some(Job::Flush(page)) = self.chips[chip].now.take() else { unreachable!() };
+                self.line(page).programs -= 1;
+                self.lines.retain(|line| line.dirty || line.programs > 0);
             }
-            End::Link(link) => {
-                let access = self.links[link].now.take().unwrap();
-                if self.trace[access.0].read {
-                    self.page_done(access.0);
-                } else {
-                    self.after(self.params.buffer_ns, End::Buffer(access));
-                }
-            }
+            End::Link(access) if self.trace[access.0].read => self.page_done(access.0),
+            End::Link(access) => self.use_buffer(access),
+            End::Buffer(access) if self.trace[access.0].read => self.over_link(access),
             End::Buffer((request, page)) => {
-                self.give_back(page);
-                if self.trace[request].read {
-                    self.over_link((request, page));
-                } else {
-                    self.page_done(request);
+                let line = self.line(page);
+                line.puts -= 1;
+                if line.puts == 0 && self.params.at_once {
+                    self.flush(page);
+                }
+                self.page_done(request);
+                let readers = std::mem::take(&mut self.readers);
+                for (write, reader) in readers {
+                    if write == (request, page) {
+                        self.use_buffer(reader);
+                    } else {
+                        self.readers.push((write, reader));
+                    }
                 }
             }
         }
@@ -330,22 +395,45 @@ impl Device<'_> {
         }
     }
 
+    /// The request that starts instead of a picked one, if the device holds conflicts.
+    fn instead_of(&self, picked: usize) -> usize {
+        let conflict = |&&other: &&usize| self.held_back(picked, &[other]);
+        let earlier = self.queued.iter().find(conflict).filter(|_| self.params.holds);
+        earlier.map_or(picked, |&earlier| self.instead_of(earlier))
+    }
+
     fn dispatch(&mut self) {
         while self.flying.len() < self.params.width && !self.dispatching {
-            let Some(request) = self.pick() else { return };
-            self.out.queued_hazards += usize::from(self.held_back(request, &self.queued));
-            self.out.flying_hazards += usize::from(self.held_back(request, &self.flying));
+            let Some(picked) = self.pick() else { return };
+            let overtakes = self.held_back(picked, &self.queued);
+            let request = self.instead_of(picked);
+            // In order, the rules for pages keep their order.
+            let by_pages = self.params.holds && self.params.policy == Policy::Fifo;
+            let held = !by_pages && self.held_back(request, &self.flying);
+            let new = self.held != Some(picked);
+            self.out.queued_hazards += usize::from(new && overtakes);
+            self.out.flying_hazards += usize::from(new && held && !overtakes);
+            self.held = Some(picked).filter(|_| held && self.params.holds);
+            if self.held.is_some() {
+                return;
+            }
             self.out.picks.push(request);
             self.queued.retain(|&other| other != request);
             self.flying.push(request);
             if self.params.dispatch_ns == 0 {
                 self.start(request);
-                self.begin_all();
             } else {
                 self.dispatching = true;
                 self.after(self.params.dispatch_ns, End::Dispatch(request));
             }
         }
+    }
+
+    /// What ends now, chips first.
+    fn next_end(&mut self) -> Option<End> {
+        let due = (0..self.ends.len()).filter(|&place| self.ends[place].0 == self.now);
+        let place = due.min_by_key(|&place| self.ends[place].1.rank())?;
+        Some(self.ends.remove(place).1)
     }
 }
 
@@ -358,23 +446,27 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
         ends: Vec::new(),
         chips: Server::row(params.channels * params.ways),
         channels: Server::row(params.channels),
-        links: Server::row(2),
-        lines: params.initial.iter().map(|&page| (page, 0)).collect(),
-        flushing: 0,
+        links: [0; 2],
+        lines: params
+            .initial
+            .iter()
+            .map(|&page| Line { page, dirty: true, puts: 0, programs: 0 })
+            .collect(),
         without_line: VecDeque::new(),
+        readers: Vec::new(),
         slots: vec![None; params.depth],
         queued: Vec::new(),
         flying: Vec::new(),
         dispatching: false,
+        dispatched: None,
+        held: None,
         pages_left: trace.iter().map(|request| request.pages).collect(),
         out: Outcome { done_ns: vec![0; trace.len()], ..Outcome::default() },
     };
     let mut next = 0;
     loop {
-        while let Some(place) = device.ends.iter().position(|end| end.0 == device.now) {
-            let (_, end) = device.ends.remove(place);
+        while let Some(end) = device.next_end() {
             device.ended(end);
-            device.begin_all();
         }
         let free = device.slots.iter().position(Option::is_none);
         if let Some(slot) = free.filter(|_| next < trace.len() && trace[next].at_ns <= device.now) {
@@ -383,7 +475,19 @@ pub fn run(params: &Params, trace: &[Req]) -> Outcome {
             next += 1;
             continue;
         }
+        device.lines_for_all();
+        if let Some(request) = device.dispatched.take() {
+            device.dispatching = false;
+            device.start(request);
+        }
         device.dispatch();
+        while device.flush_for_all() {
+            device.dispatch();
+        }
+        device.begin_all();
+        if device.ends.iter().any(|end| end.0 == device.now) {
+            continue;
+        }
         let arrival = trace.get(next).filter(|_| free.is_some()).map(|request| request.at_ns);
         let times = device.ends.iter().map(|end| end.0).chain(arrival);
         let Some(time) = times.min() else { break };

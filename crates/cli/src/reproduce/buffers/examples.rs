@@ -86,12 +86,12 @@ impl Figure {
 impl Found {
     fn of(report: &Report) -> Self {
         let units = |ns: f64| ns / UNIT_NS as f64;
-        let buffer = serde_json::to_value(&report.buffer).unwrap_or_default();
-        let port = |name: &str| units(buffer[name].as_f64().unwrap_or(0.0));
+        let port = |ns: u64| units(ns as f64);
+        let buffer = &report.buffer;
         Self {
             total: units(report.throughput.makespan_ns as f64),
             mean: units(report.latency_ns["all"].mean.unwrap_or(0.0)),
-            hidden: [port("hidden_read_ns"), port("get_ns") + port("flush_get_ns")],
+            hidden: [port(buffer.hidden_read_ns), port(buffer.get_ns + buffer.flush_get_ns)],
             programs: report.flash.array_ops["programs"]["host"],
         }
     }

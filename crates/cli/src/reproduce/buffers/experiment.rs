@@ -1,16 +1,16 @@
 //! The experiment file, its devices and its workloads.
 
-use super::super::study::{Loaded, Published, all_of, find};
+use super::super::study::{Loaded, Published, all_of, find, places};
 use super::examples::Figure;
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::{Context, Result};
+use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
 
 /// What the experiment file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -163,9 +163,18 @@ impl Experiment {
         loaded.requests.len() * self.skip_percent / 100
     }
 
-    /// The generated workloads, and the traces of a directory or of the directories in it.
-    pub(crate) fn load(&self, args: &ReproduceArgs, device: &Base) -> Result<Workloads> {
-        let capacity = Settings::new(device.keys)?.capacity_sectors();
+    /// The generated workloads, for the smallest of all devices; and the traces of a directory or
+    /// of the directories in it, for this one.
+    pub(crate) fn load(
+        &self,
+        args: &ReproduceArgs,
+        all: &[Base],
+        device: &Base,
+    ) -> Result<Workloads> {
+        let capacity_of = |base: &Base| Ok(Settings::new(base.keys)?.capacity_sectors());
+        let capacity = capacity_of(device)?;
+        let capacities = all.iter().map(capacity_of).collect::<Result<Vec<_>>>()?;
+        let smallest = capacities.into_iter().min().unwrap_or(capacity);
         let places = args.traces.as_deref().map(places).transpose()?.unwrap_or_default();
         let place = |file: &str| places.iter().find_map(|dir| find(dir, file));
         let limit = args.requests.map_or(Ok(self.requests), usize::try_from)?.min(self.requests);
@@ -173,8 +182,9 @@ impl Experiment {
         for row in &self.workload {
             let path = row.trace.as_deref().and_then(place);
             let named = path.map(|path| (path, &self.traces.settings));
+            let capacity = if named.is_some() { capacity } else { smallest };
             let (loaded, notes) = read(row, named, self.seed, capacity, limit)?;
-            all.add("mixes", loaded, notes);
+            all.add("mixes", loaded, &notes);
         }
         for trace in &self.trace {
             let Some(path) = place(&trace.file) else {
@@ -189,7 +199,7 @@ impl Experiment {
                 trace: None,
             };
             let (loaded, notes) = read(&row, Some((path, &settings)), self.seed, capacity, limit)?;
-            all.add(&trace.group, loaded, notes);
+            all.add(&trace.group, loaded, &notes);
         }
         match &args.traces {
             None => all.missing.clear(),
@@ -207,7 +217,7 @@ impl Experiment {
 }
 
 impl Workloads {
-    fn add(&mut self, group: &str, loaded: Loaded, notes: Vec<String>) {
+    fn add(&mut self, group: &str, loaded: Loaded, notes: &[String]) {
         self.notes.extend(notes.iter().map(|note| format!("{}: {note}", loaded.name)));
         self.loaded.push(loaded);
         match self.groups.last_mut().filter(|(name, _)| name == group) {
@@ -252,23 +262,22 @@ fn read(
     let mut source = inputs.open(Some(capacity))?;
     let mut requests = all_of(&mut source)?;
     requests.truncate(limit);
+    for request in &mut requests {
+        set_apart(request, capacity);
+    }
     Ok((Loaded { name: row.name.clone(), requests }, source.notes()))
+}
+
+/// Moves a request of the device `stream` of a trace so that addresses of several devices lie apart:
+/// by whole MiB, a part of the capacity that no small multiple of comes near to 0.
+fn set_apart(request: &mut Request, capacity: u64) {
+    const MIB: u64 = 2_048;
+    let stride = capacity / MIB * 618 / 1_000 * MIB;
+    let first = (request.first_sector + u64::from(request.stream) * stride) % capacity;
+    request.first_sector = first.min(capacity - u64::from(request.sectors));
 }
 
 /// The key that a setting sets.
 pub(crate) fn key_of(setting: &str) -> &str {
     setting.split('=').next().unwrap_or_default().trim()
-}
-
-/// A directory and those in it, by name.
-fn places(dir: &Path) -> Result<Vec<PathBuf>> {
-    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
-    let entries = std::fs::read_dir(dir).map_err(say)?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_dir())
-        .collect();
-    paths.sort();
-    paths.insert(0, dir.to_path_buf());
-    Ok(paths)
 }

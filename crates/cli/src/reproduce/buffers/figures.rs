@@ -26,25 +26,29 @@ pub(crate) struct Figures {
     pub(crate) map_misses: u64,
     pub(crate) hazard_picks: u64,
     pub(crate) gc_jobs: u64,
+    /// Power of DRAM at all times and accesses to its tables.
+    pub(crate) dram_pj: u64,
+    /// Accesses of the buffer.
+    pub(crate) buffer_pj: u64,
 }
 
 impl Figures {
     pub(crate) fn of(report: &Report) -> Self {
-        let buffer = serde_json::to_value(&report.buffer).unwrap_or_default();
-        let ratio = |name: &str| buffer[name].as_f64();
         Self {
             read_mean_ns: report.latency_ns["read"].mean,
             write_mean_ns: report.latency_ns["write"].mean,
             read_p99_ns: report.latency_ns["read"].p99,
             requests_per_s: report.throughput.iops,
             makespan_ns: report.throughput.makespan_ns,
-            hidden_read_ratio: ratio("hidden_read_ratio"),
-            hit_ratio_read: ratio("hit_ratio_read"),
-            hit_ratio_write: ratio("hit_ratio_write"),
+            hidden_read_ratio: report.buffer.hidden_read_ratio,
+            hit_ratio_read: report.buffer.hit_ratio_read,
+            hit_ratio_write: report.buffer.hit_ratio_write,
             write_amplification: report.flash.write_amplification,
             map_misses: report.map.misses,
             hazard_picks: report.map.hazard_picks,
             gc_jobs: report.gc.jobs,
+            dram_pj: report.energy_pj.by_resource["dram"],
+            buffer_pj: report.energy_pj.by_resource["buffer"],
         }
     }
 

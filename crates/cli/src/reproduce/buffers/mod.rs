@@ -6,8 +6,6 @@ pub(super) mod experiment;
 pub(super) mod figures;
 pub(super) mod results;
 pub(super) mod tables;
-#[cfg(test)]
-mod tests;
 
 use crate::output::table;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Every run of a study.
 
-use super::experiment::{Base, Experiment, Point, Workloads};
+use super::experiment::{Base, Experiment, Point, Sweep, Workloads};
 use super::figures::{Class, Figures, Job, mean, run_jobs};
 use crate::args::ReproduceArgs;
 use anyhow::Result;
@@ -11,7 +11,10 @@ use std::ops::Range;
 /// Every run of a study.
 pub(crate) struct Results {
     pub(crate) experiment: Experiment,
+    /// On the first device.
     pub(crate) workloads: Workloads,
+    /// On the others: the same, but for where traces are folded.
+    others: Vec<Workloads>,
     /// The bare device and the full one, or the one that was named.
     pub(crate) devices: Vec<Base>,
     /// By device, policy and workload; variants on the first device only.
@@ -25,8 +28,11 @@ impl Results {
     pub(crate) fn new(text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
         let experiment = Experiment::parse(text)?;
         let devices = experiment.devices(args, own)?;
-        let workloads = experiment.load(args, &devices[0])?;
-        let mut all = Self { experiment, workloads, devices, main: Vec::new(), sweeps: Vec::new() };
+        let load = |device| experiment.load(args, &devices, device);
+        let workloads = load(&devices[0])?;
+        let others = devices[1..].iter().map(load).collect::<Result<_>>()?;
+        let (main, sweeps) = (Vec::new(), Vec::new());
+        let mut all = Self { experiment, workloads, others, devices, main, sweeps };
         all.run_main(args.check)?;
         all.run_sweeps(args.check)?;
         Ok(all)
@@ -51,7 +57,8 @@ impl Results {
                     jobs.push(Job::new(workload, &device.keys, &settings, 1.0)?);
                 }
             }
-            let found = run_jobs(&device.name, &jobs, &self.workloads.loaded, check)?;
+            let loaded = if place == 0 { &self.workloads } else { &self.others[place - 1] };
+            let found = run_jobs(&device.name, &jobs, &loaded.loaded, check)?;
             let rows = found.as_slice().chunks(count).map(<[Figures]>::to_vec);
             self.main.push(rows.collect());
         }
@@ -61,15 +68,15 @@ impl Results {
     fn run_sweeps(&mut self, check: bool) -> Result<()> {
         let keys = &self.devices[0].keys;
         let loaded = &self.workloads.loaded;
-        let full = self.saturated(check)?;
         for sweep in &self.experiment.sweep {
+            let saturated = self.saturated(sweep, check)?;
             let mut jobs = Vec::new();
-            for point in &sweep.point {
+            for (point, saturated) in sweep.point.iter().zip(&saturated) {
                 for policy in &sweep.policies {
-                    for name in &sweep.workloads {
+                    for (number, name) in sweep.workloads.iter().enumerate() {
                         let workload = self.workloads.place(name);
                         let settings = self.settings(policy, workload, &point.settings);
-                        let scale = self.scale(point, workload, &full);
+                        let scale = self.scale(point, workload, saturated.get(number).copied());
                         jobs.push(Job::new(workload, keys, &settings, scale)?);
                     }
                 }
@@ -83,30 +90,43 @@ impl Results {
         Ok(())
     }
 
-    /// How long the baseline takes for each workload when all its requests wait at once, in
-    /// nanoseconds.
-    fn saturated(&self, check: bool) -> Result<Vec<u64>> {
-        let points = self.experiment.sweep.iter().flat_map(|sweep| &sweep.point);
-        if points.filter(|point| point.load.is_some()).count() == 0 {
-            return Ok(Vec::new());
+    /// How long the baseline takes at each point that names a load, for each workload of the sweep,
+    /// when all its requests wait at once: nanoseconds by point of the sweep; none where it is not
+    /// asked for.
+    fn saturated(&self, sweep: &Sweep, check: bool) -> Result<Vec<Vec<u64>>> {
+        let loads = || sweep.point.iter().filter(|point| point.load.is_some());
+        let mut jobs = Vec::new();
+        for point in loads() {
+            for name in &sweep.workloads {
+                let workload = self.workloads.place(name);
+                let baseline = &self.experiment.baseline;
+                let settings = self.settings(baseline, workload, &point.settings);
+                jobs.push(Job::new(workload, &self.devices[0].keys, &settings, 0.0)?);
+            }
         }
-        let loaded = &self.workloads.loaded;
-        let job = |workload| {
-            let settings = self.settings(&self.experiment.baseline, workload, &[]);
-            Job::new(workload, &self.devices[0].keys, &settings, 0.0)
+        let title = format!("{}: all at once", sweep.title);
+        let mut found = if jobs.is_empty() {
+            Vec::new().into_iter()
+        } else {
+            run_jobs(&title, &jobs, &self.workloads.loaded, check)?
         };
-        let jobs = (0..loaded.len()).map(job).collect::<Result<Vec<_>>>()?;
-        let found = run_jobs("saturated", &jobs, loaded, check)?;
-        Ok(found.map(|figures| figures.makespan_ns).collect())
+        let spans = sweep.point.iter().map(|point| {
+            let count = if point.load.is_some() { sweep.workloads.len() } else { 0 };
+            found.by_ref().take(count).map(|figures| figures.makespan_ns).collect()
+        });
+        Ok(spans.collect())
     }
 
-    /// What a point multiplies the arrivals of a workload by.
-    fn scale(&self, point: &Point, workload: usize, saturated: &[u64]) -> f64 {
-        let Some(load) = point.load else { return point.time_scale.unwrap_or(1.0) };
+    /// What a point multiplies the arrivals of a workload by, which the baseline takes `saturated`
+    /// nanoseconds for when all its requests wait at once.
+    fn scale(&self, point: &Point, workload: usize, saturated: Option<u64>) -> f64 {
+        let Some((load, saturated)) = point.load.zip(saturated) else {
+            return point.time_scale.unwrap_or(1.0);
+        };
         let requests = &self.workloads.loaded[workload].requests;
         let ends = requests.first().zip(requests.last());
         let span = ends.map_or(0, |(first, last)| last.arrival.since(first.arrival).as_ns());
-        if span == 0 { 1.0 } else { saturated[workload] as f64 / (load * span as f64) }
+        if span == 0 { 1.0 } else { saturated as f64 / (load * span as f64) }
     }
 
     /// The groups of workloads that a device runs: the first ones.

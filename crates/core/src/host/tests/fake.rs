@@ -487,6 +487,16 @@ impl HostView for Fake {
     fn next_line(&self, line: u32) -> Option<LineView> {
         self.dirty_after(Some(self.lines[line as usize].stamp))
     }
+    fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
+        let reads = |place: &usize| self.request(*place).op == RequestOp::Read;
+        let places = (0..self.waiting()).filter(reads);
+        let pages = places.flat_map(|place| (0..self.pages(place)).map(move |page| (place, page)));
+        let mut held = pages.filter(|&(place, page)| {
+            let lpn = Lpn::new(self.first_page(place).get() + page);
+            self.next_page(place, page) == Some(page) && self.line_of(lpn).is_some()
+        });
+        held.nth(nth)
+    }
     fn putting(&self) -> Option<PortView> {
         self.port(Where::Put)
     }
