@@ -242,6 +242,7 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.rest_buffer();
+        self.idle.begin_phase();
         self.note_free();
         let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
