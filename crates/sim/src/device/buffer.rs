@@ -323,7 +323,7 @@ impl Device {
         let held = self.staging().lines.find(lpn);
         let first = granted || self.staging().waiting.is_empty();
         // What waits is put in order; a write that finds its unit may pass writes of others.
-        let overtakes = || self.live_change_of(lpn, number).is_some_and(|set| self.is_unput(set));
+        let overtakes = || self.write_or_change(lpn, number).is_some_and(|set| self.is_unput(set));
         let room = match held {
             Some(_) => first || !overtakes(),
             None => first && self.staging().lines.has_room(),

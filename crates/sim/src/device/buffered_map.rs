@@ -56,7 +56,7 @@ impl Device {
     pub(super) fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
         let held = self.staging().lines.find(lpn);
         let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        let earlier = self.live_change_of(lpn, u64::MAX);
+        let earlier = self.write_or_change(lpn, u64::MAX);
         if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
             if self.is_unput(change) && !self.sets[change as usize].superseded {
                 return Found::Write(change);
@@ -72,13 +72,19 @@ impl Device {
         Found::Line(line, enough)
     }
 
-    /// The latest write of a unit that is not in the buffer yet.
+    /// The latest write of a unit that is not in the buffer yet, or only just.
     pub(super) fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
-        let mut change = self.live_change_of(lpn, u64::MAX);
+        let mut change = self.write_or_change(lpn, u64::MAX);
         while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
-            change = self.live_change_of(lpn, self.graph.node(set).number);
+            change = self.write_or_change(lpn, self.graph.node(set).number);
         }
         change
+    }
+
+    /// The latest live change of a unit below a number; of a write that is being put and the flush
+    /// of what it puts, the write.
+    pub(super) fn write_or_change(&self, lpn: Lpn, number: u64) -> Option<u32> {
+        self.latest_change(lpn, number, |set| self.is_unput(set))
     }
 
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it

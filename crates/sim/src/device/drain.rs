@@ -185,7 +185,7 @@ impl Device {
     /// Whether the write that a line has its contents from is not over.
     fn is_being_put(&self, line: u32) -> bool {
         let line = self.staging().lines.line(line);
-        let writer = self.live_change_of(line.lpn, line.version + 1);
+        let writer = self.write_or_change(line.lpn, line.version + 1);
         writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
     }
 
@@ -246,6 +246,14 @@ impl Device {
     /// When a drained device rests: what reads have left in the buffer may still be put.
     pub(super) fn rests_at(&self) -> Time {
         self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports.rest().max(self.now))
+    }
+
+    /// A phase begins: the buffer has nothing to do, and is quiet since now at the earliest.
+    pub(super) fn rest_buffer(&mut self) {
+        self.now = self.rests_at();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.quiet.0 = u64::MAX;
+        }
     }
 
     /// Adds what flash has of a unit. Returns the unit that made way.
