@@ -372,6 +372,11 @@ fn what_becomes_dirty_is_flushed_or_trimmed_or_still_dirty() {
 fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Report {
     let mut random = Random(seed);
     let idle = random.pick(&[None, Some(0), Some(3)]);
+    let mut policies = ["fifo", "fifo", "idle", "is", "ris", "ros"];
+    if idle.is_some() || !["watermark", "full"].contains(&eviction) {
+        // These flush the buffer themselves.
+        policies[3..].fill("cache-read-aware");
+    }
     let keys = [
         format!("buffer.eviction={eviction}"),
         format!("buffer.replacement={replacement}"),
@@ -396,7 +401,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("queue.depth={}", random.pick(&[2, 256])),
         format!("map.store={}", random.pick(&["resident", "resident", "line_cache", "cmt"])),
         format!("policy.command={}", random.pick(&["fifo", "rcf", "drs"])),
-        format!("host.policy={}", random.pick(&["fifo", "fifo", "idle", "is", "ris", "ros"])),
+        format!("host.policy={}", random.pick(&policies)),
         "ftl.streams=2".to_string(),
         "state.initial=full".to_string(),
     ];

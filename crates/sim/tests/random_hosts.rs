@@ -266,6 +266,8 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
     if ["is", "ris", "ros", "any-page"].contains(&policy) {
         draws.insert("host.dispatch_width", "0".to_string());
         draws.insert("host.dispatch_ns", "0".to_string());
+        draws.insert("buffer.eviction", random.pick(&["watermark", "full"]).to_string());
+        draws.insert("buffer.flush_when_idle", "false".to_string());
     }
     let idle_ms = if draws["buffer.flush_when_idle"] == "true" { random.below(3) } else { 0 };
     draws.insert("buffer.idle_ms", idle_ms.to_string());
