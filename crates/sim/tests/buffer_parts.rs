@@ -467,6 +467,19 @@ fn banks_and_marks_are_saved_and_restored() {
     assert!(go_on(again) == go_on(bench), "the restored device goes on as the other did");
 }
 
+/// Far less than a microwatt is power too: 4096 B of 100 uW a MiB are 390.625 nW, exactly, in the
+/// run and in its bins.
+#[test]
+fn the_standby_energy_of_a_line_is_exact() {
+    let keys = ["buffer.bytes=4096", "energy.buffer_standby_uw_per_mib=100", "metrics.bin_ms=7"];
+    let settings = buffered(&keys);
+    let (report, _) = record(&settings, &[], &[write(0, 1), write(999_300, 2)]);
+    assert_eq!(report.power.span_ns, 1_000_000_000);
+    assert_eq!(report.energy_pj.by_resource["buffer_standby"], 390_625);
+    let bins: u64 = report.series.unwrap().bins.iter().map(|bin| bin.energy_pj).sum();
+    assert_eq!(bins, report.energy_pj.total);
+}
+
 /// The same MiB of DRAM and of PRAM through the same run.
 #[test]
 fn the_standby_energy_of_memories_compares() {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, record, request, settings, try_settings};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::Settings;
+use flashyard_sim::config::{DeviceKeys, Sections, Settings};
 
 /// A resident map, programs of 700 us and reads of 60 us; accesses of the buffer take no time.
 fn buffered(keys: &[&str]) -> Settings {
@@ -58,18 +58,80 @@ fn a_hot_unit_with_fua_ends_however_many_programs_it_has() {
 /// and its die is idle.
 #[test]
 fn programs_that_free_no_line_hold_no_flush_back() {
-    for policy in ["fifo", "is"] {
-        let policy = format!("host.policy={policy}");
-        let keys = ["buffer.bytes=8192", "buffer.eviction=full", "geometry.ways=4", &policy];
-        let mut requests = vec![write(0, 1)];
-        if policy.ends_with("fifo") {
-            requests.extend((1..=20).map(|at| durable(at, 0)));
+    let keys = ["buffer.bytes=8192", "buffer.eviction=full", "geometry.ways=4"];
+    let mut requests = vec![write(0, 1)];
+    requests.extend((1..=20).map(|at| durable(at, 0)));
+    requests.push(write(50, 2));
+    let (_, run) = record(&buffered(&keys), &[], &requests);
+    let last = run.requests.iter().find(|done| done.request.first_sector == 16).unwrap();
+    assert_eq!(last.completion.since(last.request.arrival).as_ns(), 700_000);
+}
+
+/// A device whose host policy flushes the buffer, out of order.
+const ROS: [&str; 11] = [
+    "state.initial=full",
+    "geometry.blocks_per_plane=64",
+    "geometry.pages_per_block=32",
+    "ftl.over_provisioning_percent=100",
+    "policy.command=fifo",
+    "buffer.flush_reads=true",
+    "buffer.ports=read_and_write",
+    "buffer.banks=4",
+    "buffer.write_ns=100000",
+    "host.policy=ros",
+    "interface.fetch_depth=32",
+];
+
+fn mixed() -> Vec<Request> {
+    let mut random = Random(5);
+    let mut now = 0;
+    (0..1_500)
+        .map(|_| {
+            now += random.pick(&[0, 0, 100, 3_000]);
+            let op = random.pick(&[RequestOp::Read, RequestOp::Write]);
+            let some = request(now, op, random.below(200), random.pick(&[1, 2, 3]));
+            match random.below(50) {
+                0 => Request { op: RequestOp::Flush, first_sector: 0, sectors: 0, ..some },
+                _ => some,
+            }
+        })
+        .collect()
+}
+
+/// Under a host policy that flushes, each key of the buffer changes a result, is refused, or says
+/// that it does nothing there.
+#[test]
+fn no_key_of_the_buffer_is_dead_under_a_policy_that_flushes() {
+    let (mut refused, mut documented) = (Vec::new(), Vec::new());
+    let requests = mixed();
+    let sections = DeviceKeys::default().sections();
+    let (_, keys, _) = sections.into_iter().find(|(name, ..)| name == "buffer").unwrap();
+    for key in keys {
+        let name = format!("buffer.{}=", key.name);
+        let flip = format!("{name}{}", key.flip);
+        let others = ROS.iter().filter(|setting| !setting.starts_with(&name));
+        let base: Vec<_> = others.chain(key.with).copied().collect();
+        let flipped = [&base[..], &[&flip]].concat();
+        match try_settings(&flipped) {
+            Err(why) if why.contains("this host.policy flushes") => refused.push(key.name),
+            Err(why) => panic!("{flip}: {why}"),
+            Ok(flipped) => {
+                let report = |settings| format!("{:?}", record(settings, &[], &requests).0);
+                if report(&flipped) == report(&settings(&base)) {
+                    let says = ["start pages", "starts pages"];
+                    assert!(says.iter().any(|says| key.doc.contains(says)), "{flip} is dead");
+                    documented.push(key.name);
+                }
+            }
         }
-        requests.extend([write(30, 1), write(50, 2)]);
-        let (_, run) = record(&buffered(&keys), &[], &requests);
-        let last = run.requests.iter().find(|done| done.request.first_sector == 16).unwrap();
-        let waits = last.completion.since(last.request.arrival).as_ns();
-        let expected = if policy.ends_with("fifo") { 700_000 } else { 0 };
-        assert_eq!(waits, expected, "{policy}");
+    }
+    assert_eq!(refused, ["ahead_requests", "flush_when_idle", "idle_ms"]);
+    assert_eq!(documented, ["eviction", "high_percent", "low_percent"]);
+    for policy in ["is", "ris", "ros"] {
+        for eviction in ["ahead", "at_once"] {
+            let keys = [format!("host.policy={policy}"), format!("buffer.eviction={eviction}")];
+            let why = try_settings(&[&keys[0], &keys[1]]).unwrap_err();
+            assert!(why.contains("set buffer.eviction = \"full\""), "{why}");
+        }
     }
 }
