@@ -83,7 +83,11 @@ struct Trace {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sweep {
     pub(crate) title: String,
+    /// All of them where none is named: then each point has a table by groups of workloads.
+    #[serde(default)]
     pub(crate) workloads: Vec<String>,
+    #[serde(skip)]
+    pub(crate) by_group: bool,
     pub(crate) policies: Vec<String>,
     pub(crate) point: Vec<Point>,
 }
