@@ -32,7 +32,7 @@ impl Device {
         if self.buffer.is_none() {
             return self.admit_requests();
         }
-        if self.buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.stalled)) {
+        if self.stalled_before() {
             self.drain_buffer();
         }
         self.grant_lines();
@@ -103,7 +103,7 @@ impl Device {
         let place = match answer {
             HostAnswer::Wait => return Picked::Nothing,
             HostAnswer::Flush(line) => {
-                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
+                return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
