@@ -110,7 +110,10 @@ impl Device {
         let answer = self.host_policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
-            HostAnswer::Wait => return Picked::Nothing,
+            HostAnswer::Wait => {
+                self.note_line_wait();
+                return Picked::Nothing;
+            }
             HostAnswer::Flush(line) => {
                 return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
             }
