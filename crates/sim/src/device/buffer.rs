@@ -22,7 +22,6 @@ use crate::config::{
 };
 use crate::metrics::parts::Parts;
 use crate::observe::BufferAccess;
-use crate::policy::HostRule;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -65,7 +64,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// The buffer that the settings ask for.
-    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
+    pub(super) fn new(settings: &Settings, by_pages: bool) -> Option<Box<Self>> {
         let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
         let units = settings.buffer_units;
         if units == 0 {
@@ -88,7 +87,7 @@ impl Staging {
         let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
         let lines = Lines::new(units, groups, ready, window);
         let mut lines = lines.ruled(keys.replacement, banks, frees);
-        lines.notes_changes = HostRule::of(&settings.keys).by_pages();
+        lines.notes_changes = by_pages;
         Some(Box::new(Self {
             keys,
             lines,
@@ -192,15 +191,6 @@ impl Device {
         state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
     }
 
-    /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
-    pub(super) fn is_buffered(&self, op: RequestOp, flags: Flags, lpn: Lpn) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| match op {
-            RequestOp::Read => buffer.lines.find(lpn).is_some(),
-            RequestOp::Write => !self.is_durable(flags),
-            RequestOp::Trim | RequestOp::Flush => false,
-        })
-    }
-
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     pub(super) fn use_buffer(&mut self, set: u32) {
         let Set { slotted, changes, request, .. } = self.sets[set as usize];
@@ -220,7 +210,7 @@ impl Device {
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
         let Set { changes, request, .. } = self.sets[set as usize];
-        let comes = self.host.by_pages && changes && request != NIL;
+        let comes = self.host.carries_pages && changes && request != NIL;
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }

@@ -66,10 +66,7 @@ impl Device {
             }
         }
         let Some(line) = held else { return Found::Nothing };
-        let request = self.pending[handle as usize].request;
-        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
-        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
-        Found::Line(line, enough)
+        Found::Line(line, self.line_covers(handle, line, lpn))
     }
 
     /// The latest write of a unit that is not in the buffer yet, or only just.

@@ -103,7 +103,7 @@ impl Device {
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
-        self.started.pages += 1;
+        self.started.accesses += 1;
         let state = Set {
             request: handle,
             charge: handle,
@@ -272,7 +272,7 @@ impl Device {
 
     /// The data of a page access crosses the link by itself.
     fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
-        if self.host.by_pages {
+        if self.host.carries_pages {
             plan.push(Stage::Link, self.plane_of_lpn(lpn));
         }
     }
