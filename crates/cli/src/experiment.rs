@@ -246,7 +246,12 @@ pub(crate) struct Experiment {
     pub(crate) numbered: bool,
     /// The initial lines of the map cache: first LPN and whether it is dirty.
     pub(crate) map_lines: Vec<(u64, bool)>,
+    /// The initial lines of the write buffer.
+    pub(crate) buffer_lines: Vec<BufferLine>,
 }
+
+/// A line of the write buffer: its page, its bank where that is named, and whether it is dirty.
+pub(crate) type BufferLine = (u64, Option<u32>, bool);
 
 /// What a section of an experiment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,7 +264,13 @@ impl Experiment {
     /// One phase with these streams.
     pub(crate) fn of(name: &str, streams: Vec<StreamPlan>) -> Self {
         let phase = PhasePlan { name: phase_name(0), keys: PhaseKeys::default(), streams };
-        Self { name: name.to_string(), phases: vec![phase], numbered: false, map_lines: Vec::new() }
+        Self {
+            name: name.to_string(),
+            phases: vec![phase],
+            numbered: false,
+            map_lines: Vec::new(),
+            buffer_lines: Vec::new(),
+        }
     }
 
     /// The only stream, where there is just one.

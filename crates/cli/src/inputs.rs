@@ -92,8 +92,14 @@ impl Inputs {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
         }
         inputs.restore.clone_from(&args.restore);
-        if args.restore.is_some() && !inputs.experiment().map_lines.is_empty() {
-            return Err(wrong("--restore: the saved device has its map cache; take [initial] out"));
+        if args.restore.is_some() {
+            let has = match inputs.experiment() {
+                experiment if !experiment.map_lines.is_empty() => "map cache",
+                experiment if !experiment.buffer_lines.is_empty() => "write buffer",
+                _ => return Ok(inputs),
+            };
+            let what = format!("--restore: the saved device has its {has}; take [initial] out");
+            return Err(wrong(&what));
         }
         Ok(inputs)
     }

@@ -55,6 +55,10 @@ pub(crate) fn simulate(
     if !experiment.map_lines.is_empty() {
         device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
     }
+    if !experiment.buffer_lines.is_empty() {
+        let filled = device.preload_buffer(&experiment.buffer_lines);
+        filled.map_err(|error| wrong(&error.to_string()))?;
+    }
     for observer in observers {
         device.observe(observer);
     }

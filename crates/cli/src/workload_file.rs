@@ -4,7 +4,7 @@
 //! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it
 //! has an array of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
-use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan, phase_name};
+use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
 use crate::inputs::{is_toml, read_text, read_workload, wrong};
 use crate::profile;
 use anyhow::Result;
@@ -23,6 +23,13 @@ use std::sync::Arc;
 
 /// The tables that say where requests come from.
 pub(crate) const ORIGINS: [&str; 5] = ["trace", "generator", "pattern", "mix", "profile"];
+
+/// Lines that a device holds before the first request: of the map cache, by first page and whether
+/// they are dirty; and of the write buffer.
+type Initial = (Vec<(u64, bool)>, Vec<BufferLine>);
+
+/// Their tables.
+const INITIAL: [&str; 2] = ["initial.map_lines", "initial.buffer_lines"];
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
@@ -45,7 +52,7 @@ pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Res
         };
         let mut experiment = Experiment::of(&name, phase.streams);
         experiment.phases[0].keys = phase.keys;
-        experiment.map_lines = lines;
+        (experiment.map_lines, experiment.buffer_lines) = lines;
         return Ok(experiment);
     }
     reader.phases(root)
@@ -156,7 +163,7 @@ impl Reader<'_> {
 
     /// A file with phases.
     fn phases(&mut self, root: &Table) -> Result<Experiment> {
-        let (_, map_lines) = self.level(root, Level::Phases)?;
+        let (_, (map_lines, buffer_lines)) = self.level(root, Level::Phases)?;
         let tables = root.get("phase").and_then(Item::as_array_of_tables);
         let mut phases = Vec::new();
         for table in tables.into_iter().flatten() {
@@ -166,21 +173,32 @@ impl Reader<'_> {
             }
             phases.push(phase);
         }
-        Ok(Experiment { name: self.file.to_string(), phases, numbered: true, map_lines })
+        let name = self.file.to_string();
+        Ok(Experiment { name, phases, numbered: true, map_lines, buffer_lines })
     }
 
-    /// One table as a phase, and the initial lines of the map cache. Of a stream, the phase has
+    /// The initial lines of the map cache and of the write buffer.
+    fn initial(&mut self, extras: &Extras) -> Initial {
+        let maps = map_lines(extras).unwrap_or_else(|what| {
+            self.problem(extras.line("initial.map_lines"), what);
+            Vec::new()
+        });
+        let buffers = buffer_lines(extras).unwrap_or_else(|what| {
+            self.problem(extras.line("initial.buffer_lines"), what);
+            Vec::new()
+        });
+        (maps, buffers)
+    }
+
+    /// One table as a phase, and the initial lines. Of a stream, the phase has
     /// nothing but this stream.
-    fn level(&mut self, table: &Table, level: Level) -> Result<(PhasePlan, Vec<(u64, bool)>)> {
+    fn level(&mut self, table: &Table, level: Level) -> Result<(PhasePlan, Initial)> {
         let several = level != Level::Stream && is_array(table, "stream");
         let named = level == Level::Phase && table.contains_key("workload");
         let mut keys = Keys { level, several, phase: PhaseKeys::default(), stream: base(table) };
         let extras = extras(level, several);
         let extras = read_table(self.file, self.text, table, &mut keys, &extras, self.problems);
-        let lines = map_lines(&extras).unwrap_or_else(|what| {
-            self.problem(extras.line("initial.map_lines"), what);
-            Vec::new()
-        });
+        let lines = self.initial(&extras);
         self.check_bases(&extras);
         self.check_one_origin(table, level, several, named);
         let mut phase = PhasePlan {
@@ -371,8 +389,8 @@ fn extras(level: Level, several: bool) -> Vec<&'static str> {
         "profile.fitted",
     ];
     match level {
-        Level::Root => all.push("initial.map_lines"),
-        Level::Phases => all.extend(["initial.map_lines", "phase", "stream"]),
+        Level::Root => all.extend(INITIAL),
+        Level::Phases => all.extend(INITIAL.into_iter().chain(["phase", "stream"])),
         Level::Phase => all.extend(["name", "workload"]),
         Level::Stream => all.push("name"),
     }
@@ -390,6 +408,28 @@ fn map_lines(extras: &Extras) -> Result<Vec<(u64, bool)>, String> {
         match (slpn, dirty, known) {
             (Some(slpn), Some(dirty), true) => Ok((slpn, dirty)),
             _ => Err("initial.map_lines: each needs slpn (a page number) and may have dirty (true or false)".to_string()),
+        }
+    };
+    tables.into_iter().map(line).collect()
+}
+
+fn buffer_lines(extras: &Extras) -> Result<Vec<BufferLine>, String> {
+    let tables = extras.tables("initial.buffer_lines")?;
+    let line = |table: &Table| {
+        let page = table.get("page").and_then(Item::as_integer);
+        let page = page.and_then(|page| u64::try_from(page).ok());
+        let bank = table.get("bank").map_or(Some(None), |bank| {
+            bank.as_integer().and_then(|bank| u32::try_from(bank).ok()).map(Some)
+        });
+        let dirty = table.get("dirty").map_or(Some(true), Item::as_bool);
+        let known = table.iter().all(|(name, _)| ["page", "bank", "dirty"].contains(&name));
+        match (page, bank, dirty, known) {
+            (Some(page), Some(bank), Some(dirty), true) => Ok((page, bank, dirty)),
+            _ => Err(
+                "initial.buffer_lines: each needs page (a number) and may have bank (a number) \
+                      and dirty (true or false)"
+                    .to_string(),
+            ),
         }
     };
     tables.into_iter().map(line).collect()

@@ -286,17 +286,31 @@ fn power(report: &Report) -> String {
 /// What the write buffer did, if there is one.
 fn buffer(report: &Report) -> Option<String> {
     let buffer = &report.buffer;
-    (buffer.units > 0).then(|| {
-        format!(
-            "buffer       {} of {} reads and {} of {} writes hit, {} waited for a line, {} units dirty",
-            buffer.read_hits,
-            buffer.read_hits + buffer.read_misses,
-            buffer.write_hits,
-            buffer.write_hits + buffer.write_misses,
-            buffer.stalls,
-            buffer.dirty_at_end
-        )
-    })
+    if buffer.units == 0 {
+        return None;
+    }
+    let share = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |v| percent(v, 1.0));
+    let mut line = format!(
+        "buffer       {} of {} reads ({}) and {} of {} writes ({}) hit, {} waited for a line, \
+         {} units flushed, {} dirty at the end",
+        buffer.read_hits,
+        buffer.read_hits + buffer.read_misses,
+        share(buffer.hit_ratio_read),
+        buffer.write_hits,
+        buffer.write_hits + buffer.write_misses,
+        share(buffer.hit_ratio_write),
+        buffer.stalls,
+        buffer.flushed_units,
+        buffer.dirty_at_end
+    );
+    if buffer.hidden_read_ratio.is_some() {
+        line += &format!(", {} of its reads hidden", share(buffer.hidden_read_ratio));
+    }
+    let standby = report.energy_pj.by_resource["buffer_standby"];
+    if standby > 0 {
+        line += &format!(", {:.3} mJ standby", standby as f64 / 1e9);
+    }
+    Some(line)
 }
 
 fn parts(report: &Report) -> String {

@@ -54,19 +54,18 @@ fn text(results: &Results, args: &ReproduceArgs, figures: &str, judged: &[Judged
     text
 }
 
-/// What the memory of the buffer takes, by the sweep over it: power at all times, of tables too, and
-/// accesses of the buffer.
+/// What the memory of the buffer takes, by the sweep over it: standby and accesses.
 fn energy(results: &Results) -> String {
     let sweeps = &results.experiment.sweep;
     let place = sweeps.iter().position(|sweep| sweep.title == "memory").expect("a sweep of it");
     let last = sweeps[place].policies.len() - 1;
-    let mut header = vec!["memory of the buffer: at all times mJ, accesses mJ"];
+    let mut header = vec!["memory of the buffer: standby mJ, accesses mJ"];
     header.extend(sweeps[place].workloads.iter().map(String::as_str));
     let mut table = table::table(&header);
     for (point, runs) in sweeps[place].point.iter().zip(&results.sweeps[place]) {
         let mut cells = vec![point.name.clone()];
-        let of = |run: &Figures| [run.dram_pj, run.buffer_pj].map(|pj| pj as f64 / 1e9);
-        let cell = |run| of(run).map(|mj| format!("{mj:.1}")).join(" ");
+        let of = |run: &Figures| [run.buffer_standby_pj, run.buffer_pj].map(|pj| pj as f64 / 1e9);
+        let cell = |run| of(run).map(|mj| format!("{mj:.2}")).join(" ");
         cells.extend(runs[last].iter().map(cell));
         table.add_row(cells);
     }

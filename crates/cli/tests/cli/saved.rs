@@ -108,6 +108,9 @@ fn initial_lines_and_a_saved_device_exclude_each_other() {
     folder.write("read.toml", format!("{READ}[[initial.map_lines]]\nslpn = 8\n"));
     let message = "--restore: the saved device has its map cache; take [initial] out";
     refused(&folder, DEVICE, "written.state", message);
+    folder.write("read.toml", format!("{READ}[[initial.buffer_lines]]\npage = 8\n"));
+    let message = "--restore: the saved device has its write buffer; take [initial] out";
+    refused(&folder, DEVICE, "written.state", message);
 }
 
 #[test]

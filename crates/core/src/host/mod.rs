@@ -102,9 +102,10 @@ pub trait HostView {
     fn room(&self) -> Option<u32>;
     /// Lines that hold nothing, or nothing that flash lacks.
     fn free_lines(&self) -> u32;
-    /// Lines that are being flushed.
+    /// Lines that are being flushed, and have not been overwritten meanwhile.
     fn flushes(&self) -> u32;
-    /// The dirty line that is flushed first by the rule of the buffer.
+    /// The dirty line that is flushed first by the rule of the buffer; none while as many program
+    /// units are under way as may be.
     fn oldest_line(&self) -> Option<LineView>;
     /// The dirty line after another one.
     fn next_line(&self, line: u32) -> Option<LineView>;
@@ -133,7 +134,7 @@ pub enum HostAnswer {
         /// The number of the page access in it.
         page: u32,
     },
-    /// Begin to flush this dirty line.
+    /// Begin to flush this dirty line, unless as many program units are under way as may be.
     Flush(u32),
     /// Nothing until something changes.
     Wait,

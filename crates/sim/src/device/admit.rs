@@ -32,7 +32,7 @@ impl Device {
         if self.buffer.is_none() {
             return self.admit_requests();
         }
-        if self.buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.stalled)) {
+        if self.stalled_before() {
             self.drain_buffer();
         }
         self.grant_lines();
@@ -110,9 +110,12 @@ impl Device {
         let answer = self.host_policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
-            HostAnswer::Wait => return Picked::Nothing,
+            HostAnswer::Wait => {
+                self.note_line_wait();
+                return Picked::Nothing;
+            }
             HostAnswer::Flush(line) => {
-                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
+                return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };

@@ -90,8 +90,10 @@ impl Device {
         let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
             return false;
         };
-        self.totals.map.stalls += u64::from(stalled == Lookup::Stall);
-        self.staging_mut().stalled = true;
+        let buffer = self.staging_mut();
+        let known = std::mem::replace(&mut buffer.stalled, true) || buffer.tries_again;
+        // However often it is tried again.
+        self.totals.map.stalls += u64::from(stalled == Lookup::Stall && !known);
         true
     }
 

@@ -203,11 +203,12 @@ impl HostView for View<'_> {
     }
 
     fn flushes(&self) -> u32 {
-        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.flights())
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.freeing())
     }
 
     fn oldest_line(&self) -> Option<LineView> {
-        self.line(self.0.buffer.as_ref()?.lines.first_dirty()?)
+        let buffer = self.0.buffer.as_ref().filter(|_| self.0.may_flush());
+        self.line(buffer?.lines.first_dirty()?)
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {

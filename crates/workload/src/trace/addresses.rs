@@ -1,21 +1,31 @@
 //! From the addresses of a trace to those of the device.
 //!
-//! A request is widened to whole pages first, where that is asked for. Then it is put on the
-//! device, in one of four ways (`trace.fold`). Three of them look at one request alone: it is
+//! A request loses a header sector and is widened to whole pages first, where that is asked for.
+//! Then it is put on the device, in one of four ways (`trace.fold`). Three of them look at one request alone: it is
 //! refused, moved to its start modulo the capacity, or mirrored at the end of the device. The
 //! fourth numbers the chunks of the address space that are touched, in the order of their first
 //! use, and keeps the places inside of chunks; a request over chunks whose numbers are not
-//! successive becomes several requests of the same time.
+//! successive becomes several requests of the same time. Several devices of a trace may be kept
+//! apart (`trace.devices`): by other chunks, or by places moved from device to device.
 
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 
 use super::TraceKeys;
 use super::chunks::{CHUNKS_MAX, ChunkTable};
-use super::keys::Fold;
+use super::keys::{Devices, Fold, HeaderSectors};
 use crate::format::{Record, RowError};
 
 /// Sectors of 1 KiB.
 const KIB_SECTORS: u64 = 1_024 / SECTOR_BYTES as u64;
+
+/// Sectors of 1 MiB.
+const MIB_SECTORS: u64 = 1_024 * KIB_SECTORS;
+
+/// Sectors of 4 KiB: sizes that are one more than a multiple have a header sector.
+const HEADER_UNIT: u32 = 8;
+
+/// What a device of a trace that is kept apart from others may have: 2^48 sectors, 128 PiB.
+const DEVICE_SECTORS: u64 = 1 << 48;
 
 /// Why a request cannot be put on the device.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +45,10 @@ pub(super) struct Moves {
     /// Requests that were widened, and by how many sectors in all.
     widened: u64,
     widened_sectors: u64,
+    /// Requests that lost a header sector.
+    headers: u64,
+    /// Requests of other devices than 0 that were moved to be apart from those of device 0.
+    set_apart: u64,
     /// Requests on addresses that others have as well: modulo, mirror, wrapped chunks.
     pub(super) folded: u64,
     /// Requests whose first sector changed because its chunk was numbered.
@@ -52,6 +66,10 @@ pub(super) struct Addresses {
     capacity: Option<u64>,
     /// Requests are widened to multiples of this; 0 leaves them alone.
     align_sectors: u64,
+    /// Whether header sectors are dropped.
+    drops_headers: bool,
+    /// Whether equal addresses of several devices are kept apart.
+    apart: bool,
     /// Requests that end here or before it stay as they are.
     plain_end: u64,
     chunk_sectors: u64,
@@ -64,12 +82,17 @@ pub(super) struct Addresses {
 
 impl Addresses {
     pub(super) fn new(keys: &TraceKeys, capacity: Option<u64>) -> Self {
-        let changes_all = keys.fold == Fold::Renumber || keys.align_kib > 0;
+        let drops_headers = keys.header_sectors == HeaderSectors::Drop;
+        let apart = keys.devices == Devices::Apart;
+        let changes_all =
+            keys.fold == Fold::Renumber || keys.align_kib > 0 || drops_headers || apart;
         Self {
             plain_end: if changes_all { 0 } else { capacity.unwrap_or(u64::MAX) },
             fold: keys.fold,
             capacity,
             align_sectors: keys.align_kib * KIB_SECTORS,
+            drops_headers,
+            apart,
             chunk_sectors: keys.chunk_kib * KIB_SECTORS,
             wrap: keys.renumber_wrap,
             chunks: (keys.fold == Fold::Renumber).then(ChunkTable::new),
@@ -107,6 +130,7 @@ impl Addresses {
         if record.op == RequestOp::Flush {
             return Ok(());
         }
+        self.drop_header(record);
         self.widen(record).map_err(Refused::Row)?;
         let sectors = u64::from(record.sectors);
         if let Some(capacity) = self.capacity
@@ -121,6 +145,11 @@ impl Addresses {
         }
         let Some(capacity) = self.capacity else { return Ok(()) };
         let end = record.first_sector + sectors;
+        if self.apart && record.stream > 0 {
+            self.set_apart(record, capacity);
+            self.moves.folded += u64::from(end > capacity);
+            return Ok(());
+        }
         if end <= capacity {
             return Ok(());
         }
@@ -137,6 +166,39 @@ impl Addresses {
         };
         self.moves.folded += 1;
         Ok(())
+    }
+
+    /// Drops the sector behind a multiple of 4 KiB.
+    fn drop_header(&mut self, record: &mut Record) {
+        let data = matches!(record.op, RequestOp::Read | RequestOp::Write);
+        let sectors = record.sectors;
+        if self.drops_headers && data && sectors > HEADER_UNIT && sectors % HEADER_UNIT == 1 {
+            record.sectors -= 1;
+            self.moves.headers += 1;
+        }
+    }
+
+    /// Moves a request by a part of the capacity for each device of the trace before its own.
+    fn set_apart(&mut self, record: &mut Record, capacity: u64) {
+        let stride = u128::from(capacity / MIB_SECTORS) * 618 / 1_000 * u128::from(MIB_SECTORS);
+        let moved = u128::from(record.first_sector) + u128::from(record.stream) * stride;
+        let first = u64::try_from(moved % u128::from(capacity)).expect("below the capacity");
+        record.first_sector = first.min(capacity - u64::from(record.sectors));
+        self.moves.set_apart += 1;
+    }
+
+    /// The chunk that the addresses of the request's device start with.
+    fn first_chunk(&self, record: &Record) -> Result<u64, Refused> {
+        if !self.apart {
+            return Ok(0);
+        }
+        let end = record.first_sector + u64::from(record.sectors);
+        if end > DEVICE_SECTORS {
+            let what = format!("the request ends behind sector 281474976710656, at {end}");
+            return Err(row_error(what, "set trace.devices = overlap"));
+        }
+        // One more: a chunk of which this is no multiple may be cut by its end.
+        Ok(u64::from(record.stream) * (DEVICE_SECTORS / self.chunk_sectors + 1))
     }
 
     /// Widens a read or a write to multiples of `align_sectors`. A trim of more than was asked for
@@ -174,8 +236,9 @@ impl Addresses {
         let (mut at, end) = (record.first_sector, record.first_sector + u64::from(record.sectors));
         let mut wrapped = false;
         self.pending.clear();
+        let base = self.first_chunk(record)?;
         for chunk in self.touched(at, end - at) {
-            let mut number = u64::from(self.number(chunk)?);
+            let mut number = u64::from(self.number(base + chunk)?);
             if number >= whole_chunks {
                 if !self.wrap {
                     return Err(Refused::Footprint);
@@ -207,8 +270,7 @@ impl Addresses {
     fn number(&mut self, chunk: u64) -> Result<u32, Refused> {
         let chunks = self.chunks.as_mut().expect("only renumbering asks for it");
         chunks.number(chunk).map_err(|_| {
-            let sector = chunk * self.chunk_sectors;
-            let what = format!("more than {CHUNKS_MAX} chunks are touched, sector {sector}");
+            let what = format!("more than {CHUNKS_MAX} chunks are touched");
             row_error(what, "raise trace.chunk_kib")
         })
     }
@@ -219,9 +281,11 @@ impl Addresses {
         if record.op == RequestOp::Flush {
             return Ok(());
         }
+        self.drop_header(record);
         self.widen(record).map_err(Refused::Row)?;
+        let base = self.first_chunk(record)?;
         for chunk in self.touched(record.first_sector, u64::from(record.sectors)) {
-            self.number(chunk)?;
+            self.number(base + chunk)?;
         }
         Ok(())
     }
@@ -238,8 +302,17 @@ impl Addresses {
 
     /// What has been done, a sentence each.
     pub(super) fn notes(&self) -> Vec<String> {
-        let Moves { widened, widened_sectors, folded, renumbered, split, parts } = self.moves;
+        let Moves { widened, widened_sectors, headers, set_apart, .. } = self.moves;
+        let Moves { folded, renumbered, split, parts, .. } = self.moves;
         let mut notes = Vec::new();
+        if headers > 0 {
+            notes.push(format!("{headers} requests lost a header sector"));
+        }
+        if set_apart > 0 {
+            notes.push(format!(
+                "{set_apart} requests of other devices of the trace were moved, apart from device 0"
+            ));
+        }
         if widened > 0 {
             let kib = self.align_sectors / KIB_SECTORS;
             notes.push(format!(

@@ -54,6 +54,26 @@ choice! {
 }
 
 choice! {
+    /// What becomes of equal addresses on several devices of a trace.
+    pub enum Devices {
+        /// They are one.
+        Overlap = "overlap",
+        /// They are kept apart.
+        Apart = "apart",
+    }
+}
+
+choice! {
+    /// What becomes of a sector behind a multiple of 4 KiB.
+    pub enum HeaderSectors {
+        /// It stays.
+        Keep = "keep",
+        /// It is dropped.
+        Drop = "drop",
+    }
+}
+
+choice! {
     /// Which requests are used, by what they ask for.
     pub enum KeepOps {
         /// All.
@@ -223,6 +243,15 @@ keys! {
             flip: "3",
             with: SORTED,
         },
+        /// `drop`: a read or write of a multiple of 8 sectors and one more, but not of one alone,
+        /// loses its last sector: in `biotracer` traces such a size counts the header sector of a
+        /// packed write.
+        header_sectors: HeaderSectors = HeaderSectors::Keep => {
+            kind: Kind::Choice(HeaderSectors::WORDS),
+            source: "keep: a changed size changes results, so the user asks for it",
+            flip: "drop",
+            with: SORTED,
+        },
         /// Reads and writes are widened to multiples of this; 0 leaves them alone.
         align_kib: u64 = 0 => {
             kind: Kind::count("KiB", 0, 1 << 20),
@@ -240,6 +269,17 @@ keys! {
             source: "assumed: folding changes locality, so the user asks for it",
             flip: "modulo",
             with: &["trace.time_order=sort"],
+        },
+        /// Several devices of a trace (its streams) on the one device: `overlap`: equal addresses
+        /// are one; `apart`: with `fold = "renumber"` chunks of other devices are other chunks; with
+        /// `modulo` device n of the trace starts at n x 0.618 of the capacity, modulo the capacity,
+        /// in whole MiB. The other folds refuse it.
+        devices: Devices = Devices::Overlap => {
+            kind: Kind::Choice(Devices::WORDS),
+            source: "overlap leaves the recorded addresses alone; 0.618 (golden section): no small \
+                     multiple comes near to a whole number",
+            flip: "apart",
+            with: SORTED,
         },
         /// Size of the chunks that `fold = "renumber"` numbers: addresses inside a chunk stay
         /// neighbours.
@@ -302,11 +342,18 @@ keys! {
 
 /// A small trace on which the flip of this key shows.
 pub fn key_trace(key: &str) -> &'static str {
-    if key == "last_stream" { STREAMS_TRACE } else { KEY_TRACE }
+    match key {
+        "last_stream" | "devices" => STREAMS_TRACE,
+        "header_sectors" => HEADER_TRACE,
+        _ => KEY_TRACE,
+    }
 }
 
 /// Requests of two streams (format `spc`).
 const STREAMS_TRACE: &str = "0,8,4096,R,0.1\n1,800,4096,W,0.2\n";
+
+/// A write of 8 sectors and one more (format `spc`).
+const HEADER_TRACE: &str = "0,8,4608,W,0.1\n0,800,4096,W,0.2\n";
 
 /// A small trace (format `biotracer`) on which nearly every key of [`TraceKeys`] shows: its rows
 /// stand out of order, its clock is set once, one row has no finish time, and the last lies behind

@@ -28,7 +28,10 @@ use std::io::Read;
 use flashyard_core::request::{LAST_ARRIVAL, Request};
 use flashyard_core::units::Time;
 
-pub use self::keys::{BadRows, Event, Fold, KEY_TRACE, KeepOps, TimeOrder, TraceKeys, key_trace};
+pub use self::keys::{
+    BadRows, Devices, Event, Fold, HeaderSectors, KEY_TRACE, KeepOps, TimeOrder, TraceKeys,
+    key_trace,
+};
 pub use self::streams::{STREAMS_MAX, TraceStream, find_streams};
 
 use self::addresses::{Addresses, Refused, mebibytes};
@@ -443,6 +446,10 @@ fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadEr
         let what = "the first request arrives at 0, whatever the origin".to_owned();
         return refuse("trace.origin_s", what, "set trace.rebase = false, or take the key out");
     }
+    if keys.devices == Devices::Apart && !matches!(keys.fold, Fold::Renumber | Fold::Modulo) {
+        let what = format!("trace.fold = {} keeps no devices apart", keys.fold.word());
+        return refuse("trace.devices", what, "set trace.fold to renumber or modulo");
+    }
     let chunk_sectors = 2 * keys.chunk_kib;
     if keys.fold == Fold::Renumber
         && let Some(capacity) = options.capacity_sectors
@@ -455,6 +462,8 @@ fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadEr
     Ok(())
 }
 
+#[cfg(test)]
+mod device_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -6,7 +6,6 @@ use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::{Context, Result};
-use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
@@ -84,7 +83,11 @@ struct Trace {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sweep {
     pub(crate) title: String,
+    /// All of them where none is named: then each point has a table by groups of workloads.
+    #[serde(default)]
     pub(crate) workloads: Vec<String>,
+    #[serde(skip)]
+    pub(crate) by_group: bool,
     pub(crate) policies: Vec<String>,
     pub(crate) point: Vec<Point>,
 }
@@ -262,19 +265,7 @@ fn read(
     let mut source = inputs.open(Some(capacity))?;
     let mut requests = all_of(&mut source)?;
     requests.truncate(limit);
-    for request in &mut requests {
-        set_apart(request, capacity);
-    }
     Ok((Loaded { name: row.name.clone(), requests }, source.notes()))
-}
-
-/// Moves a request of the device `stream` of a trace so that addresses of several devices lie apart:
-/// by whole MiB, a part of the capacity that no small multiple of comes near to 0.
-fn set_apart(request: &mut Request, capacity: u64) {
-    const MIB: u64 = 2_048;
-    let stride = capacity / MIB * 618 / 1_000 * MIB;
-    let first = (request.first_sector + u64::from(request.stream) * stride) % capacity;
-    request.first_sector = first.min(capacity - u64::from(request.sectors));
 }
 
 /// The key that a setting sets.

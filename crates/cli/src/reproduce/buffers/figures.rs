@@ -30,6 +30,8 @@ pub(crate) struct Figures {
     pub(crate) dram_pj: u64,
     /// Accesses of the buffer.
     pub(crate) buffer_pj: u64,
+    /// Power of the buffer at all times.
+    pub(crate) buffer_standby_pj: u64,
 }
 
 impl Figures {
@@ -49,6 +51,7 @@ impl Figures {
             gc_jobs: report.gc.jobs,
             dram_pj: report.energy_pj.by_resource["dram"],
             buffer_pj: report.energy_pj.by_resource["buffer"],
+            buffer_standby_pj: report.energy_pj.by_resource["buffer_standby"],
         }
     }
 

@@ -26,11 +26,15 @@ pub(crate) struct Results {
 impl Results {
     /// Runs everything that an experiment file says.
     pub(crate) fn new(text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
-        let experiment = Experiment::parse(text)?;
+        let mut experiment = Experiment::parse(text)?;
         let devices = experiment.devices(args, own)?;
         let load = |device| experiment.load(args, &devices, device);
         let workloads = load(&devices[0])?;
         let others = devices[1..].iter().map(load).collect::<Result<_>>()?;
+        for sweep in experiment.sweep.iter_mut().filter(|sweep| sweep.workloads.is_empty()) {
+            let names = workloads.loaded.iter().map(|loaded| loaded.name.clone());
+            (sweep.workloads, sweep.by_group) = (names.collect(), true);
+        }
         let (main, sweeps) = (Vec::new(), Vec::new());
         let mut all = Self { experiment, workloads, others, devices, main, sweeps };
         all.run_main(args.check)?;
@@ -182,6 +186,33 @@ impl Results {
         let policies = &self.sweeps[sweep][point];
         let pairs = policies[policy].iter().zip(&policies[0]);
         mean(pairs.map(|(run, base)| run.ratio(base, class)))
+    }
+
+    /// The same of some of its workloads, over a policy by its number.
+    pub(crate) fn at_over(
+        &self,
+        place: (usize, usize),
+        (policy, base): (usize, usize),
+        class: Class,
+        of: Range<usize>,
+    ) -> Option<f64> {
+        let policies = &self.sweeps[place.0][place.1];
+        mean(of.map(|workload| policies[policy][workload].ratio(&policies[base][workload], class)))
+    }
+
+    /// The points of the sweeps over all workloads: their places.
+    pub(crate) fn loaded_points(&self) -> Vec<(usize, usize)> {
+        let sweeps = self.experiment.sweep.iter().enumerate().filter(|(_, sweep)| sweep.by_group);
+        let points = |(place, sweep): (usize, &Sweep)| {
+            (0..sweep.point.len()).map(move |point| (place, point)).collect::<Vec<_>>()
+        };
+        sweeps.flat_map(points).collect()
+    }
+
+    /// What a point of a sweep is called.
+    pub(crate) fn point_name(&self, (sweep, point): (usize, usize)) -> String {
+        let sweep = &self.experiment.sweep[sweep];
+        format!("{}, {}", sweep.title, sweep.point[point].name)
     }
 
     /// Runs, sweeps and workloads as data.

@@ -150,6 +150,9 @@ pub(crate) fn variants(results: &Results, hidden: bool) -> String {
 pub(crate) fn sweeps(results: &Results) -> String {
     let mut text = String::new();
     for (place, sweep) in results.experiment.sweep.iter().enumerate() {
+        if sweep.by_group {
+            continue;
+        }
         let title = format!(
             "{} ({}): means / {}",
             sweep.title,
@@ -177,6 +180,46 @@ pub(crate) fn sweeps(results: &Results) -> String {
             table.add_row(cells);
         }
         let _ = writeln!(text, "{}{}\n", table::render(&table), range_of(results, place));
+    }
+    text
+}
+
+/// One table a point of a sweep over all workloads: mean latencies under its first policy, and
+/// those under the others over it.
+pub(crate) fn loaded(results: &Results) -> String {
+    let mut text = String::new();
+    for place in results.loaded_points() {
+        let policies = &results.experiment.sweep[place.0].policies;
+        let mut header = vec![
+            format!("{}: mean / {}", results.point_name(place), policies[0]),
+            format!("{} read us", policies[0]),
+            "write us".to_string(),
+        ];
+        for policy in &policies[1..] {
+            header.extend([format!("{policy} read"), "write".to_string()]);
+        }
+        let mut table = table::table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+        let ratios = |of: Range<usize>| {
+            let of = &of;
+            let found = (1..policies.len()).flat_map(|policy| {
+                Class::BOTH
+                    .map(|class| ratio(results.at_over(place, (policy, 0), class, of.clone())))
+            });
+            found.collect::<Vec<_>>()
+        };
+        for (group, range) in results.workloads.groups() {
+            for workload in range.clone() {
+                let base = &results.sweeps[place.0][place.1][0][workload];
+                let mut cells = vec![results.workloads.loaded[workload].name.clone()];
+                cells.extend(Class::BOTH.map(|class| us(base.mean(class))));
+                cells.extend(ratios(workload..workload + 1));
+                table.add_row(cells);
+            }
+            let mut cells = vec![format!("mean of {group}"), String::new(), String::new()];
+            cells.extend(ratios(range));
+            table.add_row(cells);
+        }
+        let _ = writeln!(text, "{}", table::render(&table));
     }
     text
 }
@@ -230,8 +273,16 @@ pub(crate) fn appears(results: &Results, policy: &str, published: [f64; 2]) -> S
     for (place, sweep) in results.experiment.sweep.iter().enumerate() {
         let Some(column) = sweep.policies.iter().position(|name| name == policy) else { continue };
         for (number, point) in sweep.point.iter().enumerate() {
-            let ratios = Class::BOTH.map(|class| results.at((place, number), column, class));
-            look(format!("{} {}", sweep.title, point.name), ratios);
+            let place = (place, number);
+            if !sweep.by_group {
+                let ratios = Class::BOTH.map(|class| results.at(place, column, class));
+                look(format!("{} {}", sweep.title, point.name), ratios);
+                continue;
+            }
+            for (group, range) in results.workloads.groups() {
+                let over = |class| results.at_over(place, (column, 0), class, range.clone());
+                look(format!("{} on {group}", results.point_name(place)), Class::BOTH.map(over));
+            }
         }
     }
     let list = |names: &[String]| {
