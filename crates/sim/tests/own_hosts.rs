@@ -157,7 +157,8 @@ fn a_part_of_a_unit_serves_no_read_of_more_unless_flash_has_nothing() {
     ]
     .map(|(us, op, first_sector, sectors)| {
         let arrival = Time::ZERO + Span::from_ns(us * 1_000);
-        Request { arrival, first_sector, sectors, stream: 0, op, flags: Flags::NONE }
+        let flags = if us == 0 { Flags::FUA } else { Flags::NONE };
+        Request { arrival, first_sector, sectors, stream: 0, op, flags }
     })
     .into_iter();
     device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();
