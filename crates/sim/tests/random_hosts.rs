@@ -189,6 +189,7 @@ const HOST: Draws = &[
     ("host.idle.strict", &["false", "true"]),
     ("host.idle.ignores_buffer", &["false", "true"]),
     ("host.ris.overlap_flushes", &["false", "true"]),
+    ("host.ros.window", &["1", "4", "32"]),
     ("host.ros.hoist", &["true", "true", "false"]),
     ("host.ros.early_flush", &["true", "true", "false"]),
     ("host.ros.hoist_order", HoistOrder::WORDS),

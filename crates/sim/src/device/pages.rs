@@ -51,6 +51,7 @@ impl Started {
     }
 
     /// A request is answered.
+    #[inline]
     pub(super) fn answered(&mut self, handle: u32) {
         self.unanswered -= 1;
         if let Some(place) = self.handles.iter().position(|other| *other == handle) {
