@@ -34,8 +34,16 @@ impl<P: HostPolicy> BoxedHostPolicy for P {
 /// A user's own host policy.
 pub(crate) type OwnHostPolicy = Box<dyn BoxedHostPolicy + Send>;
 
-/// The host policy of a run.
-pub(crate) enum HostRule {
+/// The host policy of a run, and what it says of itself.
+pub(crate) struct HostRule {
+    rule: Rule,
+    by_pages: bool,
+    in_order: bool,
+    is_fifo: bool,
+}
+
+/// A host policy.
+enum Rule {
     /// One of the registry.
     BuiltIn(AnyHostPolicy),
     /// Any other.
@@ -46,33 +54,44 @@ impl HostRule {
     /// The one that the keys name.
     pub(crate) fn of(keys: &DeviceKeys) -> Self {
         match keys.host.policy {
-            HostPolicyName::Own(number) => Self::Own(keys.own.host_policy(number)),
-            name => Self::BuiltIn(keys.host_policies.policy(name)),
+            HostPolicyName::Own(number) => {
+                let policy = keys.own.host_policy(number);
+                let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
+                Self { rule: Rule::Own(policy), by_pages, in_order, is_fifo: false }
+            }
+            name => {
+                let policy = keys.host_policies.policy(name);
+                let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
+                let is_fifo = matches!(policy, AnyHostPolicy::Fifo(_));
+                Self { rule: Rule::BuiltIn(policy), by_pages, in_order, is_fifo }
+            }
         }
     }
 
     /// See [`HostPolicy::pick`].
     pub(crate) fn pick(&self, view: &impl HostView) -> HostAnswer {
-        match self {
-            Self::BuiltIn(policy) => policy.pick(view),
-            Self::Own(policy) => policy.pick(view),
+        match &self.rule {
+            Rule::BuiltIn(policy) => policy.pick(view),
+            Rule::Own(policy) => policy.pick(view),
         }
     }
 
     /// See [`HostPolicy::by_pages`].
-    pub(crate) fn by_pages(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.by_pages(),
-            Self::Own(policy) => policy.by_pages(),
-        }
+    #[inline]
+    pub(crate) const fn by_pages(&self) -> bool {
+        self.by_pages
     }
 
     /// See [`HostPolicy::in_order`].
-    pub(crate) fn in_order(&self) -> bool {
-        match self {
-            Self::BuiltIn(policy) => policy.in_order(),
-            Self::Own(policy) => policy.in_order(),
-        }
+    #[inline]
+    pub(crate) const fn in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// Whether it is the built-in one that starts the oldest request and looks at nothing.
+    #[inline]
+    pub(crate) const fn is_fifo(&self) -> bool {
+        self.is_fifo
     }
 }
 

@@ -16,7 +16,7 @@
 //! slots it may, as it then reads values that are not final. It knows nothing of requests under
 //! way. `ready` is the rule without these hazards. Aging is not published.
 
-use super::{HostAnswer, HostPolicy, HostView};
+use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW};
 use crate::key::Kind;
 use crate::request::{Flags, RequestOp};
 
@@ -37,7 +37,7 @@ crate::keys! {
     pub struct CacheReadAwareKeys {
         /// How many of the oldest requests are looked at.
         window: u64 = 32 => {
-            kind: Kind::count("requests", 1, LARGEST as u64),
+            kind: Kind::count("requests", 1, LARGEST_WINDOW as u64),
             source: "Bang et al.: a request queue of 32 entries",
             flip: "1",
             with: &["host.policy=cache-read-aware", "queue.depth=2"],
@@ -62,8 +62,8 @@ crate::keys! {
     }
 }
 
-/// The largest window.
-const LARGEST: usize = 256;
+/// A window up to which little memory is enough.
+const SMALL_WINDOW: usize = 32;
 
 /// A queued request of the published pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +78,10 @@ pub struct Entry {
     pub reads: bool,
     /// Its class, then class or value of another one plus one.
     pub value: u16,
-    /// Whether it overlaps an earlier one.
-    pub held: bool,
 }
 
 impl Entry {
-    const NONE: Self = Self { place: 0, first: 0, pages: 0, reads: true, value: 0, held: false };
+    const NONE: Self = Self { place: 0, first: 0, pages: 0, reads: true, value: 0 };
 
     /// Whether it has to wait for an earlier request.
     pub const fn depends_on(&self, earlier: &Self) -> bool {
@@ -103,7 +101,6 @@ pub fn pass_once(entries: &mut [Entry], mut updated: impl FnMut(usize, usize)) {
         for j in 0..entries.len() {
             if entries[i].depends_on(&entries[j]) {
                 entries[i].value = entries[j].value + 1;
-                entries[i].held = true;
                 updated(i, j);
             }
         }
@@ -153,10 +150,20 @@ impl CacheReadAwareKeys {
     fn pick_by_pass(&self, view: &(impl HostView + ?Sized), window: usize) -> Option<usize> {
         // The oldest waits for no queued one.
         if window > 0 && self.is_aged(view, 0) {
-            return Some(0);
+            Some(0)
+        } else if window <= SMALL_WINDOW {
+            self.pass(view, &mut [Entry::NONE; SMALL_WINDOW][..window])
+        } else {
+            self.pass(view, &mut [Entry::NONE; LARGEST_WINDOW][..window])
         }
-        let mut memory = [Entry::NONE; LARGEST];
-        let entries = &mut memory[..window];
+    }
+
+    /// The same, over as many of the oldest requests as there are entries.
+    fn pass(
+        &self,
+        view: &(impl HostView + ?Sized),
+        entries: &mut [Entry],
+    ) -> Option<usize> {
         for (place, entry) in entries.iter_mut().enumerate() {
             *entry = Entry {
                 place,
@@ -164,7 +171,6 @@ impl CacheReadAwareKeys {
                 pages: view.pages(place),
                 reads: view.request(place).op == RequestOp::Read,
                 value: class(view, place),
-                held: false,
             };
         }
         if self.dependencies == Dependencies::OnePassBySlot {
@@ -178,7 +184,7 @@ impl CacheReadAwareKeys {
 impl HostPolicy for CacheReadAwareKeys {
     fn pick(&self, view: &(impl HostView + ?Sized)) -> HostAnswer {
         let window = usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting());
-        let window = window.min(LARGEST);
+        let window = window.min(LARGEST_WINDOW);
         let place = match self.dependencies {
             Dependencies::Ready => self.pick_ready(view, window),
             Dependencies::OnePass | Dependencies::OnePassBySlot => self.pick_by_pass(view, window),
@@ -203,7 +209,7 @@ mod tests {
     fn entries(rows: &[Row]) -> Vec<Entry> {
         let entry = |&(place, reads, first, last, value): &Row| {
             let pages = last - first + 1;
-            Entry { place, first, pages, reads, value, held: false }
+            Entry { place, first, pages, reads, value }
         };
         rows.iter().map(entry).collect()
     }
@@ -347,7 +353,6 @@ mod tests {
             pass_once(&mut after, |i, j| updates.push((before[i].place, before[j].place)));
             assert_eq!(values(&after), queue.values);
             assert_eq!(updates, queue.updates);
-            assert!(after.iter().all(|entry| entry.held == waits(entry, &after)));
             let pick = least(&after);
             assert_eq!((pick.place, waits(&pick, &after)), queue.pick);
         }

@@ -77,6 +77,8 @@ pub(super) fn needs(view: &(impl HostView + ?Sized), place: usize, page: u32) ->
     match view.line_of(unit(view, place, page)) {
         Some(line) if line.writing || (writes && (line.busy || line.flushing)) => Needs::Time,
         Some(line) if writes => Needs::Put(line.bank),
+        // A part of the unit may not do.
+        Some(_) if !view.is_page_buffered(place, page) => Needs::Flash,
         Some(line) => Needs::Get(line.bank),
         None if writes => view.room().map_or(Needs::Line, Needs::Put),
         None => Needs::Flash,
@@ -144,6 +146,15 @@ mod tests {
         let names = machine.names();
         assert_eq!(names, ["w7", "w8", "r8", "flush"]);
         assert_eq!(machine.now, 3 * machine.nand);
+    }
+
+    #[test]
+    fn a_read_of_what_a_line_lacks_needs_flash() {
+        let lines = || Fake::default().line(3, 2, true);
+        let parts = |view: Fake| Fake { parts: std::vec![3], ..view };
+        assert_eq!(needs(&lines().read(3, 1), 0, 0), Needs::Get(2));
+        assert_eq!(needs(&parts(lines().read(3, 1)), 0, 0), Needs::Flash);
+        assert_eq!(needs(&parts(lines().write(3, 1)), 0, 0), Needs::Put(2));
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct UnderWay {
     pub others: u32,
 }
 
+/// The most requests of the queue that a policy looks at for one out of order.
+pub const LARGEST_WINDOW: usize = 256;
+
 /// What a host policy may look at. A look costs no time and moves nothing.
 pub trait HostView {
     /// The present.
@@ -83,27 +86,33 @@ pub trait HostView {
     fn dies_idle(&self, place: usize) -> bool;
     /// Whether the dies of all its pages are idle, whatever the buffer holds.
     fn all_dies_idle(&self, place: usize) -> bool;
-    /// Whether the die is idle that a unit is on, or would be written to.
+    /// Whether the die is idle that a unit is read from.
     fn die_idle(&self, lpn: Lpn) -> bool;
+    /// Whether a die is idle that a unit may be written to.
+    fn write_die_idle(&self, lpn: Lpn) -> bool;
     /// Whether there is a buffer.
     fn has_buffer(&self) -> bool;
-    /// Whether the buffer holds every page of a request.
+    /// Whether the buffer holds every page of a request: of a read, all that it reads of them.
     fn is_buffered(&self, place: usize) -> bool;
+    /// Whether the buffer holds a page of a request: of a read, all that it reads of it.
+    fn is_page_buffered(&self, place: usize, page: u32) -> bool;
     /// The line of a unit.
     fn line_of(&self, lpn: Lpn) -> Option<LineView>;
     /// The bank of the line that the next new unit takes; none where every line is needed.
     fn room(&self) -> Option<u32>;
     /// Lines that hold nothing, or nothing that flash lacks.
     fn free_lines(&self) -> u32;
-    /// Lines that are being flushed.
+    /// Lines that are being flushed, and have not been overwritten meanwhile.
     fn flushes(&self) -> u32;
-    /// The dirty line that is flushed first by the rule of the buffer.
+    /// The dirty line that is flushed first by the rule of the buffer; none while as many program
+    /// units are under way as may be.
     fn oldest_line(&self) -> Option<LineView>;
     /// The dirty line after another one.
     fn next_line(&self, line: u32) -> Option<LineView>;
     /// The place of the request and the number of the page access: of the page accesses of waiting
-    /// reads that have not been started and whose unit the buffer holds, the one after `nth` others,
-    /// in the order of the queue and of pages. Shown to policies by pages.
+    /// reads that have not been started and whose unit has a line, the one after `nth` others, in
+    /// the order of the queue and of pages. Shown to policies by pages, of the first
+    /// [`LARGEST_WINDOW`] requests.
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)>;
     /// What is being put, and for how long still.
     fn putting(&self) -> Option<PortView>;
@@ -125,7 +134,7 @@ pub enum HostAnswer {
         /// The number of the page access in it.
         page: u32,
     },
-    /// Begin to flush this dirty line.
+    /// Begin to flush this dirty line, unless as many program units are under way as may be.
     Flush(u32),
     /// Nothing until something changes.
     Wait,

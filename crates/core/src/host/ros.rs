@@ -14,11 +14,12 @@
 //! itself, that a line in the busy bank or of a busy die is passed over (256 lines are looked at),
 //! and what says that lines will be short.
 //!
-//! A pick looks at each page of the queue; lines needed are only counted until they are too many.
+//! A pick looks at each page of the first `window` requests; lines needed are only counted until
+//! they are too many.
 
 use super::is::{Needs, is_quiet, line_outside, needs, serve_alone, starts_whole, unit};
 use super::ris::{Beside, serve_beside};
-use super::{HostAnswer, HostPolicy, HostView, LineView, PortView};
+use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW, LineView, PortView};
 use crate::key::Kind;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Span};
@@ -52,6 +53,13 @@ const WITH: &[&str] = &[
 crate::keys! {
     /// Keys of `[host.ros]`.
     pub struct RosKeys {
+        /// How many of the oldest requests are looked at.
+        window: u64 = 32 => {
+            kind: Kind::count("requests", 1, LARGEST_WINDOW as u64),
+            source: "the study of ROS: native command queuing of 32 requests",
+            flip: "1",
+            with: WITH,
+        },
         /// Whether gets of queued reads hide behind puts.
         hoist: bool = true => {
             kind: Kind::Bool, source: "the study of ROS", flip: "false", with: WITH,
@@ -98,7 +106,7 @@ impl HostPolicy for RosKeys {
                 hoisted.or_else(|| self.early(view, put)).unwrap_or(HostAnswer::Wait)
             }
             (None, Some(get)) if self.pairing && get.host && get.left > Span::ZERO => {
-                paired(view, get).unwrap_or(HostAnswer::Wait)
+                self.paired(view, get).unwrap_or(HostAnswer::Wait)
             }
             _ => HostAnswer::Wait,
         }
@@ -110,10 +118,17 @@ impl HostPolicy for RosKeys {
 }
 
 impl RosKeys {
+    /// How many requests are looked at.
+    fn window(&self, view: &(impl HostView + ?Sized)) -> usize {
+        usize::try_from(self.window).unwrap_or(usize::MAX).min(view.waiting())
+    }
+
     /// A page of a queued read that hides behind the put: of the oldest request that has one, or of
     /// the newest.
     fn hoisted(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
+        let window = self.window(view);
         let hits = (0..).map_while(|nth| view.buffered_read(nth));
+        let hits = hits.take_while(|hit| hit.0 < window);
         let mut fit = hits.filter(|&(place, page)| {
             let gets = matches!(needs(view, place, page), Needs::Get(bank) if bank != put.bank);
             gets && !starts_whole(view, place)
@@ -130,12 +145,32 @@ impl RosKeys {
     fn early(&self, view: &(impl HostView + ?Sized), put: PortView) -> Option<HostAnswer> {
         let coming = u64::from(view.free_lines()) + u64::from(view.flushes());
         let short = match self.watermark_lines {
-            0 => self.early_flush && needs_lines(view, coming),
+            0 => self.early_flush && needs_lines(view, self.window(view), coming),
             lines => self.early_flush && coming < lines,
         };
-        let fits = |line: &LineView| view.die_idle(line.lpn) && !is_asked_for(view, line.lpn);
+        let fits = |line: &LineView| {
+            view.write_die_idle(line.lpn) && !is_asked_for(view, self.window(view), line.lpn)
+        };
         let line = if short { line_outside(view, Some(put.bank), fits) } else { None };
         line.map(|line| HostAnswer::Flush(line.line))
+    }
+
+    /// The oldest page of a queued write that may be put beside the get.
+    fn paired(&self, view: &(impl HostView + ?Sized), get: PortView) -> Option<HostAnswer> {
+        let under_way = view.under_way();
+        if under_way.puts > 0 || under_way.others > 0 {
+            return None;
+        }
+        (0..self.window(view)).find_map(|place| {
+            if view.request(place).op != RequestOp::Write || starts_whole(view, place) {
+                return None;
+            }
+            let page = pages(view, place).find(|&page| match needs(view, place, page) {
+                Needs::Put(bank) => bank != get.bank,
+                _ => false,
+            });
+            page.map(|page| HostAnswer::StartPage { place, page })
+        })
     }
 }
 
@@ -151,15 +186,15 @@ fn page_of(view: &(impl HostView + ?Sized), place: usize, lpn: Lpn) -> Option<u3
     if inside { view.next_page(place, page).filter(|&next| next == page) } else { None }
 }
 
-/// Whether a queued request accesses a unit.
-fn is_asked_for(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
-    (0..view.waiting()).any(|place| page_of(view, place, lpn).is_some())
+/// Whether one of the first requests accesses a unit.
+fn is_asked_for(view: &(impl HostView + ?Sized), window: usize, lpn: Lpn) -> bool {
+    (0..window).any(|place| page_of(view, place, lpn).is_some())
 }
 
-/// Whether the queued writes need more than so many lines.
-fn needs_lines(view: &(impl HostView + ?Sized), lines: u64) -> bool {
+/// Whether the writes among the first requests need more than so many lines.
+fn needs_lines(view: &(impl HostView + ?Sized), window: usize, lines: u64) -> bool {
     let writes = |place: &usize| view.request(*place).op == RequestOp::Write;
-    let places = || (0..view.waiting()).filter(writes);
+    let places = || (0..window).filter(writes);
     let most: u64 = places().map(|place| u64::from(view.pages(place))).sum();
     if most <= lines {
         return false;
@@ -184,24 +219,6 @@ fn needs_lines(view: &(impl HostView + ?Sized), lines: u64) -> bool {
 /// holds only what flash holds too.
 fn takes_line(view: &(impl HostView + ?Sized), lpn: Lpn) -> bool {
     view.line_of(lpn).is_none_or(|line| !line.dirty && !line.writing && !line.flushing)
-}
-
-/// The oldest page of a queued write that may be put beside the get.
-fn paired(view: &(impl HostView + ?Sized), get: PortView) -> Option<HostAnswer> {
-    let under_way = view.under_way();
-    if under_way.puts > 0 || under_way.others > 0 {
-        return None;
-    }
-    (0..view.waiting()).find_map(|place| {
-        if view.request(place).op != RequestOp::Write || starts_whole(view, place) {
-            return None;
-        }
-        let page = pages(view, place).find(|&page| match needs(view, place, page) {
-            Needs::Put(bank) => bank != get.bank,
-            _ => false,
-        });
-        page.map(|page| HostAnswer::StartPage { place, page })
-    })
 }
 
 #[cfg(test)]
@@ -337,11 +354,27 @@ mod tests {
         assert_eq!(all.pick(&get.preflush()), HostAnswer::Wait);
     }
 
+    /// Behind W1, a get of 3 hides, and the flush of it that W6 needs.
+    #[test]
+    fn requests_behind_the_window_are_not_looked_at() {
+        let lines = Fake::default().line(3, 0, true).line(4, 1, true).line(1, 1, true);
+        let put = lines.write(1, 1);
+        let with = |window| RosKeys { window, ..RosKeys::default() };
+        let picks = |mut view: Fake| {
+            view.obey(HostAnswer::StartPage { place: 0, page: 0 });
+            (with(1).pick(&view), with(2).pick(&view))
+        };
+        let hoisted = HostAnswer::StartPage { place: 1, page: 0 };
+        assert_eq!(picks(put.clone().flush().read(3, 1)), (HostAnswer::Wait, hoisted));
+        let flushed = HostAnswer::Flush(0);
+        assert_eq!(picks(put.flush().write(6, 1)), (HostAnswer::Wait, flushed));
+    }
+
     #[test]
     fn only_pages_that_have_not_been_started_are_asked_for() {
         let mut view = Fake::default().line(3, 0, true).read(2, 3);
         view.obey(HostAnswer::StartPage { place: 0, page: 1 });
-        let asked = [1, 2, 3, 4, 5].map(|lpn| is_asked_for(&view, Lpn::new(lpn)));
+        let asked = [1, 2, 3, 4, 5].map(|lpn| is_asked_for(&view, 1, Lpn::new(lpn)));
         assert_eq!(asked, [false, true, false, true, false]);
     }
 
@@ -356,8 +389,9 @@ mod tests {
             let held = if full { view.lines.len() } else { 0 };
             let missing: BTreeSet<_> = units.filter(|&unit| unit as usize >= held).collect();
             let missing = missing.len() as u64;
-            assert!(missing == 0 || needs_lines(&view, missing - 1));
-            assert!(!needs_lines(&view, missing));
+            let needs = |lines| needs_lines(&view, view.waiting.len(), lines);
+            assert!(missing == 0 || needs(missing - 1));
+            assert!(!needs(missing));
         }
     }
 
@@ -371,6 +405,7 @@ mod tests {
                 hoist_order: if has(2) { HoistOrder::Oldest } else { HoistOrder::Newest },
                 pairing: has(3),
                 watermark_lines: if has(4) { 2 } else { 0 },
+                window: if choice % 3 == 0 { 2 } else { 32 },
             };
             for mut machine in random_machines(60) {
                 machine.run(&policy);

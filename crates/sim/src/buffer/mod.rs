@@ -102,6 +102,10 @@ impl Line {
         self.flights > 0
     }
 
+    const fn is_freeing(&self) -> bool {
+        self.flights > 0 && !self.dirty
+    }
+
     /// Whether it holds what a read has found on flash.
     pub const fn is_of_flash(&self) -> bool {
         self.of_flash
@@ -163,7 +167,8 @@ pub struct Lines {
     groups: Vec<List>,
     /// Units under way, by group and in all.
     under_way: Vec<u32>,
-    flights: u32,
+    /// Lines that are in flight and not dirty.
+    freeing: u32,
     /// Units that a group can program at once, and may have under way.
     whole: u32,
     window: u32,
@@ -200,7 +205,7 @@ impl Lines {
             clean: List::EMPTY,
             groups: vec![List::EMPTY; groups],
             under_way: vec![0; groups],
-            flights: 0,
+            freeing: 0,
             whole,
             window,
             ready: vec![0; groups.div_ceil(64)],
@@ -243,9 +248,10 @@ impl Lines {
         self.dirty.count
     }
 
-    /// How many programs are under way.
-    pub const fn flights(&self) -> u32 {
-        self.flights
+    /// How many lines hold nothing that flash lacks once programs under way are over. A line that
+    /// several of them program counts once, one that was overwritten meanwhile not at all.
+    pub const fn freeing(&self) -> u32 {
+        self.freeing
     }
 
     /// The line of a unit.
@@ -354,6 +360,7 @@ impl Lines {
         }
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
+        self.freeing -= u32::from(state.is_freeing());
         state.dirty = true;
         state.group = group;
         self.push(line, ALL);
@@ -387,11 +394,11 @@ impl Lines {
     pub fn take_off(&mut self, line: u32, group: u32) {
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
+        self.freeing += u32::from(!state.is_freeing());
         state.dirty = false;
         // A write that is programmed at once was never dirty.
         state.of_flash = false;
         state.flights += 1;
-        self.flights += 1;
         self.under_way[group as usize] += 1;
         self.judge(group);
     }
@@ -399,7 +406,6 @@ impl Lines {
     /// It is over; `group` is the one that it began with. Returns the unit that is no longer in the
     /// buffer, if that frees its line.
     pub fn land(&mut self, line: u32, group: u32) -> Option<Lpn> {
-        self.flights -= 1;
         self.under_way[group as usize] -= 1;
         self.judge(group);
         let state = &mut self.slab[line as usize];
@@ -407,6 +413,7 @@ impl Lines {
         if state.flights > 0 || state.dirty {
             return None;
         }
+        self.freeing -= 1;
         if state.dropped {
             self.release(line);
         } else if self.frees {
@@ -435,6 +442,7 @@ impl Lines {
             self.slab[at as usize].next_of_bucket = next;
         }
         let state = &mut self.slab[line as usize];
+        self.freeing += u32::from(state.dirty && flights > 0);
         state.dirty = false;
         state.dropped = true;
         if flights == 0 {
@@ -524,12 +532,30 @@ impl Lines {
         if self.ready[word] & (1 << (group % 64)) != 0 {
             return Some(group);
         }
-        let start = self.turn as usize / 64;
+        let found = self.ready_from(self.turn)?;
+        self.turn = self.after(found);
+        Some(found)
+    }
+
+    /// The group after another one, by turns.
+    fn after(&self, group: u32) -> u32 {
+        (group + 1) % u32::try_from(self.groups.len()).expect("groups have 32 bits")
+    }
+
+    /// The first group that is ready of those after another one, by turns; the other one comes
+    /// last.
+    pub fn next_ready(&self, group: u32) -> Option<u32> {
+        self.ready_from(self.after(group))
+    }
+
+    /// The first group that is ready from one on, by turns.
+    fn ready_from(&self, turn: u32) -> Option<u32> {
+        let start = turn as usize / 64;
         let words = self.ready.len();
         // The word that the turn is in comes first for its upper and last for its lower bits.
         let found = (0..=words).find_map(|step| {
             let word = (start + step) % words;
-            let upper = u64::MAX << (self.turn % 64);
+            let upper = u64::MAX << (turn % 64);
             let mask = match step {
                 0 => upper,
                 step if step == words => !upper,
@@ -538,9 +564,7 @@ impl Lines {
             let ready = self.ready[word] & mask;
             (ready != 0).then(|| word * 64 + ready.trailing_zeros() as usize)
         })?;
-        let found = u32::try_from(found).expect("groups have 32 bits");
-        self.turn = (found + 1) % u32::try_from(self.groups.len()).expect("groups have 32 bits");
-        Some(found)
+        Some(u32::try_from(found).expect("groups have 32 bits"))
     }
 
     /// Dirty lines, as they are in their list.

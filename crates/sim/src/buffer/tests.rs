@@ -128,6 +128,9 @@ fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, wind
         let units = model.units.iter().flat_map(|unit| &unit.flights);
         units.chain(model.ghosts.iter().map(|ghost| &ghost.1)).filter(|g| **g == group).count()
     };
+    let lands = model.units.iter().filter(|unit| !unit.dirty && !unit.flights.is_empty()).count();
+    let freeing = lands + model.ghosts.iter().map(|ghost| ghost.0).max_lines();
+    assert_eq!(lines.freeing() as usize, freeing);
     let ready = |group: u32| model.dirty(Some(group)).len() >= whole && under_way(group) < window;
     // What no hand has passed yet is where the list begins.
     let mut moved = Model { units: model.units.clone(), ghosts: Vec::new(), ..*model };
@@ -137,6 +140,10 @@ fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, wind
     let next = (0..groups).map(|step| (turn + step) % groups).find(|&group| ready(group));
     let expected = oldest.and_then(|group| if ready(group) { Some(group) } else { next });
     assert_eq!(lines.pick(), expected);
+    for group in 0..groups {
+        let next = (1..=groups).map(|step| (group + step) % groups).find(|&group| ready(group));
+        assert_eq!(lines.next_ready(group), next);
+    }
     model.units = moved.units;
 }
 

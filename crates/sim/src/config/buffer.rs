@@ -48,9 +48,11 @@ choice! {
 choice! {
     /// When dirty units are flushed that no request asks for.
     pub enum Eviction {
-        /// From `high_percent` of the lines dirty until `low_percent`.
+        /// From `high_percent` of the lines dirty until `low_percent`; with a host policy that
+        /// starts pages as `full`.
         Watermark = "watermark",
-        /// When a write needs a line and none is free.
+        /// When a write needs a line and none is free; a host policy that starts pages may flush
+        /// before.
         Full = "full",
         /// When the writes that wait will need more lines than are free or being flushed.
         Ahead = "ahead",
@@ -137,18 +139,28 @@ keys! {
                 "buffer.write_ns=102400",
             ],
         },
-        /// When dirty units are flushed that no request asks for.
+        /// When dirty units are flushed that no request asks for. Host policies that start pages say
+        /// that themselves; where one has started a write without a line, `watermark` and `full` are
+        /// the same, and the others are refused.
         eviction: Eviction = Eviction::Watermark => {
             kind: Kind::Choice(Eviction::WORDS),
             source: "assumed: before lines are needed",
             flip: "full", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// The most program units under way at once, besides those that a request asks for. 0: two
-        /// a plane.
+        /// a plane, and as many as a host policy begins.
         flush_width: u64 = 0 => {
             kind: Kind::count("program units", 0, 1 << 20),
             source: "assumed: one in the array and one that waits for it",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
+        },
+        /// With `eviction` "ahead": how many queued requests, the oldest ones, are looked at.
+        ahead_requests: u64 = 32 => {
+            kind: Kind::count("requests", 1, 1 << 32),
+            source: "native command queuing: 32 requests",
+            flip: "1", with: &[
+                "map.store=resident", "buffer.bytes=65536", "buffer.eviction=ahead",
+            ],
         },
         /// Whether a flush gets its unit out of the buffer before it programs it.
         flush_reads: bool = false => {
@@ -181,20 +193,22 @@ keys! {
             source: "assumed",
             flip: "dirty", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Flushing begins when this share of the lines is dirty.
+        /// With `eviction` "watermark", unless the host policy starts pages: flushing begins when
+        /// this share of the lines is dirty.
         high_percent: u64 = 800_000 => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed",
             flip: "90", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// It ends when at most this share of the lines is dirty.
+        /// With `eviction` "watermark", unless the host policy starts pages: it ends when at most
+        /// this share of the lines is dirty.
         low_percent: u64 = 600_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed",
             flip: "20", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// Whether dirty units are flushed, whole program units at a time, while no request is
-        /// outstanding.
+        /// outstanding. Refused with host policies that start pages.
         flush_when_idle: bool = false => {
             kind: Kind::Bool,
             source: "assumed: units that may be overwritten soon stay",

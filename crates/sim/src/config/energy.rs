@@ -336,11 +336,10 @@ impl Settings {
         u64::try_from(power).unwrap_or(u64::MAX)
     }
 
-    /// Power of the write buffer at all times, in microwatts, rounded down.
-    pub fn buffer_uw(&self) -> u64 {
+    /// Power of the write buffer at all times, in microwatts times bytes of a MiB.
+    pub fn buffer_uw_mib(&self) -> u128 {
         let bytes = u128::from(Footprint::of(self).buffer);
-        let power = (bytes * u128::from(self.keys.energy.buffer_standby_uw_per_mib)) >> 20;
-        u64::try_from(power).unwrap_or(u64::MAX)
+        bytes * u128::from(self.keys.energy.buffer_standby_uw_per_mib)
     }
 
     /// The most power that an operation on one plane takes, in milliwatts.

@@ -188,7 +188,23 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
         ));
     }
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
-    if (dispatch_width > 0 || dispatch_ns > 0) && HostRule::of(keys).by_pages() {
+    let by_pages = HostRule::of(keys).by_pages();
+    let buffer = &keys.buffer;
+    if by_pages && matches!(buffer.eviction, Eviction::Ahead | Eviction::AtOnce) {
+        fail(format!(
+            "buffer.eviction: {:?} is for a buffer that flushes by itself, but this host.policy \
+             flushes it; set buffer.eviction = \"full\"",
+            buffer.eviction.word()
+        ));
+    }
+    if by_pages && buffer.flush_when_idle {
+        fail(
+            "buffer.flush_when_idle: this host.policy flushes the buffer, idle or not; set \
+             buffer.flush_when_idle = false and buffer.idle_ms = 0"
+                .to_string(),
+        );
+    }
+    if (dispatch_width > 0 || dispatch_ns > 0) && by_pages {
         fail(
             "host.dispatch_width: this host.policy starts pages, not requests; set \
              host.dispatch_width = 0 and host.dispatch_ns = 0"

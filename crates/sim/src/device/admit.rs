@@ -32,7 +32,7 @@ impl Device {
         if self.buffer.is_none() {
             return self.admit_requests();
         }
-        if self.buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.stalled)) {
+        if self.stalled_before() {
             self.drain_buffer();
         }
         self.grant_lines();
@@ -92,18 +92,30 @@ impl Device {
             return Picked::Request(handle);
         }
         let keys = self.settings.keys.host;
-        if keys.dispatch_width > 0 && self.started.count >= keys.dispatch_width {
+        if keys.dispatch_width > 0 && self.started.unanswered >= keys.dispatch_width {
             return Picked::Nothing;
         }
+        if self.host_policy.is_fifo() {
+            let oldest = self.waiting_requests.pop_front();
+            return oldest.map_or(Picked::Nothing, |handle| self.start_request(handle));
+        }
+        self.pick_by_view()
+    }
+
+    /// The same where the host policy has to be asked.
+    fn pick_by_view(&mut self) -> Picked {
         if self.host_policy.by_pages() {
             self.settle_hits();
         }
         let answer = self.host_policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
-            HostAnswer::Wait => return Picked::Nothing,
+            HostAnswer::Wait => {
+                self.note_line_wait();
+                return Picked::Nothing;
+            }
             HostAnswer::Flush(line) => {
-                return if self.flush_line(line) { Picked::Page } else { Picked::Nothing };
+                return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
@@ -120,12 +132,18 @@ impl Device {
             return Picked::Nothing;
         }
         self.waiting_requests.remove(start);
+        self.hits_started(handle, start);
+        self.start_request(handle)
+    }
+
+    /// A request that has left the queue is started, all of it.
+    fn start_request(&mut self, handle: u32) -> Picked {
         self.begin_request(handle);
-        self.hits_started(handle);
         self.translating = Some(handle);
-        if keys.dispatch_ns > 0 {
+        let dispatch_ns = self.settings.keys.host.dispatch_ns;
+        if dispatch_ns > 0 {
             self.started.dispatching = true;
-            let over = self.now + Span::from_ns(keys.dispatch_ns);
+            let over = self.now + Span::from_ns(dispatch_ns);
             self.host.timers.set(over, Timer::Dispatched);
             return Picked::Nothing;
         }
@@ -138,9 +156,9 @@ impl Device {
             self.fot_by_die.fill(Span::ZERO);
         }
         self.graph.new_count();
-        self.started.count += 1;
+        self.started.unanswered += 1;
         if !self.host_policy.in_order() {
-            self.started.requests.push(handle);
+            self.started.handles.push(handle);
         }
     }
 
@@ -167,21 +185,22 @@ impl Device {
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.pending[handle as usize];
         let by_pages = self.host_policy.by_pages();
-        let mut started = self.started.requests.iter();
+        let mut started = self.started.handles.iter();
         started.any(|&other| {
             let state = &self.pending[other as usize];
             other != handle
                 && state.conflicts(request)
                 && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
-                && !self.waits_behind(other, handle)
+                && !(by_pages && self.waits_behind(other, handle))
         })
     }
 
-    /// Whether a request waits with some of its pages behind another one; those that were started
-    /// access no page of that.
+    /// Whether a request that was started by pages waits with some of them behind one that waits;
+    /// those that were started access no page of that.
     fn waits_behind(&self, other: u32, handle: u32) -> bool {
-        let place = |wanted| self.waiting_requests.iter().position(|&waits| waits == wanted);
-        place(other).is_some_and(|theirs| place(handle).is_some_and(|own| own < theirs))
+        let state = &self.pending[other as usize];
+        let waits = state.translated < state.pages && self.translating != Some(other);
+        waits && self.queue_number(handle) < self.queue_number(other)
     }
 
     /// The request to start in place of the one at `place`: an earlier one that it must not

@@ -9,7 +9,7 @@
 
 use super::Device;
 use super::buffered_map::Found;
-use super::drain::Wanted;
+use super::drain::{Begun, Wanted};
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
@@ -22,7 +22,6 @@ use crate::config::{
 };
 use crate::metrics::parts::Parts;
 use crate::observe::BufferAccess;
-use crate::policy::HostRule;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
@@ -49,7 +48,9 @@ pub(super) struct Staging {
     pub(super) draining: bool,
     /// Whether a flush could not begin because of the map cache since the flusher last tried.
     pub(super) stalled: bool,
-    /// Program units under way.
+    /// Whether one could not before that.
+    pub(super) tries_again: bool,
+    /// Program units under way that no request has asked for.
     pub(super) flushes: u64,
     /// Requests that had come when the device became idle, and when that was.
     pub(super) quiet: (u64, Time),
@@ -63,7 +64,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// The buffer that the settings ask for.
-    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
+    pub(super) fn new(settings: &Settings, by_pages: bool) -> Option<Box<Self>> {
         let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
         let units = settings.buffer_units;
         if units == 0 {
@@ -86,7 +87,7 @@ impl Staging {
         let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
         let lines = Lines::new(units, groups, ready, window);
         let mut lines = lines.ruled(keys.replacement, banks, frees);
-        lines.notes_changes = HostRule::of(&settings.keys).by_pages();
+        lines.notes_changes = by_pages;
         Some(Box::new(Self {
             keys,
             lines,
@@ -101,6 +102,7 @@ impl Staging {
             low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
             draining: false,
             stalled: false,
+            tries_again: false,
             together: Vec::new(),
             map_waits: Vec::new(),
         }))
@@ -189,15 +191,6 @@ impl Device {
         state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
     }
 
-    /// Whether the buffer alone serves an access of a unit now, so that no die is needed.
-    pub(super) fn is_buffered(&self, op: RequestOp, flags: Flags, lpn: Lpn) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| match op {
-            RequestOp::Read => buffer.lines.find(lpn).is_some(),
-            RequestOp::Write => !self.is_durable(flags),
-            RequestOp::Trim | RequestOp::Flush => false,
-        })
-    }
-
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     pub(super) fn use_buffer(&mut self, set: u32) {
         let Set { slotted, changes, request, .. } = self.sets[set as usize];
@@ -217,7 +210,7 @@ impl Device {
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     fn access_buffer(&mut self, set: u32) {
         let Set { changes, request, .. } = self.sets[set as usize];
-        let comes = self.host.by_pages && changes && request != NIL;
+        let comes = self.host.carries_pages && changes && request != NIL;
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }
@@ -323,7 +316,7 @@ impl Device {
         let held = self.staging().lines.find(lpn);
         let first = granted || self.staging().waiting.is_empty();
         // What waits is put in order; a write that finds its unit may pass writes of others.
-        let overtakes = || self.live_change_of(lpn, number).is_some_and(|set| self.is_unput(set));
+        let overtakes = || self.write_or_change(lpn, number).is_some_and(|set| self.is_unput(set));
         let room = match held {
             Some(_) => first || !overtakes(),
             None => first && self.staging().lines.has_room(),
@@ -359,8 +352,7 @@ impl Device {
     fn write_through(&mut self, set: u32, line: u32, group: u32) {
         self.begin_flush(set, line, group);
         let plane = self.sets[set as usize].stages[self.graph.node(set).stages as usize - 1].1;
-        let others = self.settings.geometry.program_units() - 1;
-        self.flush_group(group, others, Some((set, plane)));
+        self.flush_lines(None, group, Some((set, plane)), true);
     }
 
     /// A set begins to carry the contents of a line to flash.
@@ -376,45 +368,43 @@ impl Device {
         buffer.lines.take_off(line, group);
     }
 
-    /// Begins to flush the first `count` dirty units of a group, behind the write `first` and on
-    /// its plane, if there is one. Returns whether any flush began.
-    fn flush_group(&mut self, group: u32, count: u32, first: Option<(u32, PlaneId)>) -> bool {
-        self.flush_lines(None, group, count, first)
-    }
-
-    /// The same, the line `head` before all others. Those whose map entries cannot be had now stay
-    /// dirty.
+    /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
+    /// before all others; or behind the write `first` and on its plane. Those whose map entries
+    /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
     pub(super) fn flush_lines(
         &mut self,
-        mut head: Option<u32>,
+        head: Option<u32>,
         group: u32,
-        count: u32,
         first: Option<(u32, PlaneId)>,
-    ) -> bool {
+        asked: bool,
+    ) -> Begun {
         let mut together = std::mem::take(&mut self.staging_mut().together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
-        let mut stalled = None;
-        for _ in 0..count {
-            // The group's first line, but for those that have stalled.
-            let line = match (head, stalled) {
-                (Some(head), _) => Some(head),
-                (None, Some(stalled)) => self.staging().lines.next_of_group(stalled),
-                (None, None) => self.staging_mut().lines.oldest_of(group),
-            };
-            let Some(line) = line else { break };
-            let is_head = head.take().is_some();
+        let mut begun = Begun::default();
+        let (mut next, mut passed) = (head, None);
+        for _ in together.len()..self.settings.geometry.program_units() as usize {
+            let is_head = next.is_some();
+            // The group's first line, but for those that were passed over.
+            let line = next.take().or_else(|| match passed {
+                Some(passed) => self.staging().lines.next_of_group(passed),
+                None => self.staging_mut().lines.oldest_of(group),
+            });
+            let fit = if asked || is_head { line } else { self.fit_line(line, head.is_some()) };
+            let Some(line) = fit else { break };
             if self.flush_stalls(self.staging().lines.line(line).lpn) {
-                stalled = if is_head { stalled } else { Some(line) };
+                begun.stalled = true;
+                passed = if is_head { passed } else { Some(line) };
                 continue;
             }
+            (begun.any, begun.head) = (true, begun.head || is_head);
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
             if self.settings.keys.ftl.allocation == Allocation::Dynamic {
                 self.planes[plane.index()].writes += 1;
             }
             together.push(self.new_flush(line, group, plane));
         }
-        if let Some(&leader) = together.first() {
+        if !asked && let Some(&leader) = together.first() {
             self.sets[leader as usize].leads_flush = true;
             self.staging_mut().flushes += 1;
         }
@@ -425,13 +415,12 @@ impl Device {
             self.hand_on_ranks(&[set], None);
         }
         let flushes = &together[usize::from(first.is_some())..];
-        let any = !flushes.is_empty();
         for &set in flushes {
             self.activate(set);
         }
         together.clear();
         self.staging_mut().together = together;
-        any
+        begun
     }
 
     /// The programs of sets begin when all of them can: each waits for the command before the
@@ -600,12 +589,11 @@ impl Device {
 
     /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
     pub(super) fn flush_all(&mut self) -> bool {
-        let whole = self.settings.geometry.program_units();
         while let Some(buffer) = &mut self.buffer
             && let Some(line) = buffer.lines.oldest()
         {
             let group = buffer.lines.line(line).group();
-            if !self.flush_group(group, whole, None) {
+            if !self.flush_lines(None, group, None, true).any {
                 return false;
             }
         }

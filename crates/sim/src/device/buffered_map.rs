@@ -56,7 +56,7 @@ impl Device {
     pub(super) fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
         let held = self.staging().lines.find(lpn);
         let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        let earlier = self.live_change_of(lpn, u64::MAX);
+        let earlier = self.write_or_change(lpn, u64::MAX);
         if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
             if self.is_unput(change) && !self.sets[change as usize].superseded {
                 return Found::Write(change);
@@ -66,19 +66,22 @@ impl Device {
             }
         }
         let Some(line) = held else { return Found::Nothing };
-        let request = self.pending[handle as usize].request;
-        let (wanted, found) = (self.covered(&request, lpn), self.staging().lines.line(line));
-        let enough = u64::from(found.from) <= wanted.start && wanted.end <= u64::from(found.until);
-        Found::Line(line, enough)
+        Found::Line(line, self.line_covers(handle, line, lpn))
     }
 
-    /// The latest write of a unit that is not in the buffer yet.
+    /// The latest write of a unit that is not in the buffer yet, or only just.
     pub(super) fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
-        let mut change = self.live_change_of(lpn, u64::MAX);
+        let mut change = self.write_or_change(lpn, u64::MAX);
         while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
-            change = self.live_change_of(lpn, self.graph.node(set).number);
+            change = self.write_or_change(lpn, self.graph.node(set).number);
         }
         change
+    }
+
+    /// The latest live change of a unit below a number; of a write that is being put and the flush
+    /// of what it puts, the write.
+    pub(super) fn write_or_change(&self, lpn: Lpn, number: u64) -> Option<u32> {
+        self.latest_change(lpn, number, |set| self.is_unput(set))
     }
 
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
@@ -87,8 +90,10 @@ impl Device {
         let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
             return false;
         };
-        self.totals.map.stalls += u64::from(stalled == Lookup::Stall);
-        self.staging_mut().stalled = true;
+        let buffer = self.staging_mut();
+        let known = std::mem::replace(&mut buffer.stalled, true) || buffer.tries_again;
+        // However often it is tried again.
+        self.totals.map.stalls += u64::from(stalled == Lookup::Stall && !known);
         true
     }
 

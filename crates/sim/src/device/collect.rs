@@ -57,6 +57,12 @@ impl Idle {
         };
         Self { wanting: vec![u64::MAX; words], since: Time::MAX, due: Time::MAX }
     }
+
+    /// The same at the start of a phase; idle times before it are forgotten.
+    pub(super) fn begin_phase(&mut self) {
+        self.wanting.fill(u64::MAX);
+        self.since = Time::MAX;
+    }
 }
 
 impl Device {

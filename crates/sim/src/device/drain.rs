@@ -9,6 +9,22 @@ use crate::config::{Eviction, InitialBuffer, PartialWrite};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Span, Time};
 
+/// Lines of a group that are looked at for one to flush (assumed): bounds the work.
+const LOOK: usize = 256;
+/// Queued requests that are looked at for one that needs a line (the study of ROS: a queue of 32).
+const QUEUE_LOOK: usize = 32;
+
+/// What has come of flushes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Begun {
+    /// Whether any began.
+    pub(super) any: bool,
+    /// Whether that of the line asked for did.
+    pub(super) head: bool,
+    /// Whether the map cache held one back.
+    pub(super) stalled: bool,
+}
+
 /// The distinct units that writes in the host queue will need lines for.
 #[derive(Debug)]
 pub(super) struct Wanted {
@@ -56,6 +72,13 @@ impl Device {
         !self.host_policy.by_pages()
     }
 
+    /// Whether a flush could not begin because of the map cache since this was last asked.
+    pub(super) fn stalled_before(&mut self) -> bool {
+        let Some(buffer) = &mut self.buffer else { return false };
+        buffer.tries_again = std::mem::take(&mut buffer.stalled);
+        buffer.tries_again
+    }
+
     /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
     /// host policy does that, only for writes that it has started with all their pages. Returns
     /// whether a flush began.
@@ -66,30 +89,36 @@ impl Device {
             return false;
         }
         let idle = by_itself && self.is_quiet();
-        let whole = self.settings.geometry.program_units();
         let mut any = false;
-        while self.wants_flush(idle) && self.may_flush() {
-            let buffer = self.staging_mut();
-            let mut group = buffer.lines.pick();
-            if group.is_none() && !buffer.waiting.is_empty() && buffer.lines.flights() == 0 {
-                // No program would be full, but a write waits.
-                let oldest = buffer.lines.oldest();
-                group = oldest.map(|line| buffer.lines.line(line).group());
-            }
-            let Some(group) = group else { break };
-            if self.keys().eviction != Eviction::Watermark {
-                // What is being put is flushed when that is over.
-                let Some(line) = self.staging_mut().lines.oldest_of(group) else { break };
-                if self.is_being_put(line) {
-                    break;
-                }
-            }
-            if !self.flush_lines(None, group, whole, None) {
-                break;
-            }
+        while self.wants_flush(idle) && self.may_flush() && self.drain_group() {
             any = true;
         }
         any
+    }
+
+    /// Begins to flush a program unit of the group whose turn it is. Where that is not fit, the
+    /// other ready ones are tried; where the map cache stalls it, nothing is. Returns whether a
+    /// flush began.
+    fn drain_group(&mut self) -> bool {
+        let buffer = self.staging_mut();
+        let Some(first) = buffer.lines.pick() else {
+            // No program would be full, but a write waits.
+            let waits = !buffer.waiting.is_empty() && buffer.lines.freeing() == 0;
+            let oldest = if waits { buffer.lines.oldest() } else { None };
+            let group = oldest.map(|line| self.staging().lines.line(line).group());
+            return group.is_some_and(|group| self.flush_lines(None, group, None, false).any);
+        };
+        let mut group = first;
+        loop {
+            let begun = self.flush_lines(None, group, None, false);
+            if begun.any || begun.stalled {
+                return begun.any;
+            }
+            match self.staging().lines.next_ready(group) {
+                Some(next) if next != first => group = next,
+                _ => return false,
+            }
+        }
     }
 
     fn keys(&self) -> &crate::config::BufferKeys {
@@ -97,30 +126,31 @@ impl Device {
     }
 
     /// Whether another program unit may be under way.
-    fn may_flush(&self) -> bool {
+    pub(super) fn may_flush(&self) -> bool {
         let width = self.keys().flush_width;
-        width == 0 || self.staging().flushes < width
+        width == 0 || self.buffer.as_ref().is_none_or(|buffer| buffer.flushes < width)
     }
 
     /// Whether a dirty unit shall be flushed now.
     fn wants_flush(&mut self, idle: bool) -> bool {
         let by_itself = self.drains_by_itself();
         let buffer = self.staging_mut();
-        let (dirty, flights) = (buffer.lines.dirty(), buffer.lines.flights());
+        let (dirty, freeing) = (buffer.lines.dirty(), buffer.lines.freeing());
         if dirty == 0 {
             buffer.draining = false;
             return false;
         }
         let wants = match buffer.keys.eviction {
-            _ if !by_itself => buffer.waiting.len() > flights as usize,
+            _ if !by_itself => buffer.waiting.len() > freeing as usize,
             Eviction::Watermark => {
                 buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
                 buffer.draining
             }
-            Eviction::Full => buffer.waiting.len() > flights as usize,
+            Eviction::Full => buffer.waiting.len() > freeing as usize,
             Eviction::Ahead => {
-                let coming = u64::from(buffer.lines.free_lines()) + u64::from(flights);
-                self.wants_lines(coming)
+                let coming = buffer.lines.free_lines() + freeing;
+                assert!(coming <= buffer.lines.units(), "each line comes once");
+                self.wants_lines(u64::from(coming))
             }
             Eviction::AtOnce => true,
         };
@@ -134,7 +164,8 @@ impl Device {
         let mut needed = buffer.waiting.len() as u64;
         buffer.wanted.begin();
         let requests = self.translating.iter().chain(&self.waiting_requests);
-        for request in requests.map(|&handle| &self.pending[handle as usize]) {
+        let window = usize::try_from(buffer.keys.ahead_requests).unwrap_or(usize::MAX);
+        for request in requests.take(window).map(|&handle| &self.pending[handle as usize]) {
             if needed > coming {
                 return true;
             }
@@ -185,7 +216,7 @@ impl Device {
     /// Whether the write that a line has its contents from is not over.
     fn is_being_put(&self, line: u32) -> bool {
         let line = self.staging().lines.line(line);
-        let writer = self.live_change_of(line.lpn, line.version + 1);
+        let writer = self.write_or_change(line.lpn, line.version + 1);
         writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
     }
 
@@ -205,11 +236,56 @@ impl Device {
     }
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
-    /// Returns whether any flush began.
+    /// Returns whether its own flush began.
     pub(super) fn flush_line(&mut self, line: u32) -> bool {
         let group = self.staging().lines.line(line).group();
-        let whole = self.settings.geometry.program_units();
-        self.flush_lines(Some(line), group, whole, None)
+        self.flush_lines(Some(line), group, None, false).head
+    }
+
+    /// The same for a host policy, as far as program units may be under way.
+    pub(super) fn flush_for_policy(&mut self, line: u32) -> bool {
+        self.may_flush() && self.flush_line(line)
+    }
+
+    /// The first dirty line of a group from `line` on that may be flushed without being asked for.
+    pub(super) fn fit_line(&self, mut line: Option<u32>, with_head: bool) -> Option<u32> {
+        for _ in 0..LOOK {
+            match line {
+                Some(unfit) if !self.is_fit(unfit, with_head) => {
+                    line = self.staging().lines.next_of_group(unfit);
+                }
+                found => return found,
+            }
+        }
+        None
+    }
+
+    /// Whether a dirty line may be flushed although no request asks for that: not while it is put
+    /// or, beside the line that a host policy flushes, while a port or a queued request needs it.
+    fn is_fit(&self, line: u32, with_head: bool) -> bool {
+        if self.drains_by_itself() {
+            return self.keys().eviction == Eviction::Watermark || !self.is_being_put(line);
+        }
+        let buffer = self.staging();
+        let uses = |direction| buffer.ports.uses(direction, line, self.now);
+        let state = buffer.lines.line(line);
+        let put = buffer.ports.carries(Direction::Put, self.now);
+        let needed = || {
+            uses(Direction::Get)
+                || uses(Direction::Put)
+                || put.is_some_and(|put| put.bank == state.bank())
+                || self.is_queued(state.lpn)
+        };
+        !(self.is_being_put(line) || (with_head && needed()))
+    }
+
+    /// Whether one of the oldest queued requests has an access of a unit that is not started.
+    fn is_queued(&self, lpn: Lpn) -> bool {
+        self.waiting_requests.iter().take(QUEUE_LOOK).any(|&handle| {
+            let request = &self.pending[handle as usize];
+            let page = || lpn.get() - request.first.get();
+            request.touches(lpn) && self.unstarted_page(handle, page()) == Some(page())
+        })
     }
 
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
@@ -246,6 +322,14 @@ impl Device {
     /// When a drained device rests: what reads have left in the buffer may still be put.
     pub(super) fn rests_at(&self) -> Time {
         self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports.rest().max(self.now))
+    }
+
+    /// A phase begins: the buffer has nothing to do, and is quiet since now at the earliest.
+    pub(super) fn rest_buffer(&mut self) {
+        self.now = self.rests_at();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.quiet.0 = u64::MAX;
+        }
     }
 
     /// Adds what flash has of a unit. Returns the unit that made way.

@@ -3,12 +3,12 @@
 //! Operations are counted where they end (`metrics::counters`). What is there at all times
 //! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
 //! of its work, and accesses to memory are counts x energy. All sums are exact; the one division,
-//! of a power in microwatts, is rounded down once.
+//! of a power by bytes, is rounded down once.
 
 use super::Device;
 use super::state::Operation;
 use crate::metrics::counters::{Phase, Tally};
-use crate::metrics::series::SeriesReport;
+use crate::metrics::series::{MIB_BITS, SeriesReport};
 use crate::report::{Counts, EnergyReport, PowerReport};
 use crate::saved::saved;
 use flashyard_core::command::{Op, Purpose};
@@ -99,8 +99,8 @@ impl Device {
         Accesses { tables: self.table_accesses(&work), searches }
     }
 
-    /// Power of standby, controller and DRAM at this moment, in microwatts.
-    pub(super) fn background_uw(&self) -> u64 {
+    /// Power of standby, controller and memory at this moment, in microwatts times bytes of a MiB.
+    pub(super) fn background_uw_mib(&self) -> u128 {
         if !self.totals.has_begun() {
             return 0;
         }
@@ -108,8 +108,8 @@ impl Device {
         let active = self.outstanding > 0 || self.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * self.dies.len() as u64;
-        let memory = self.dram_uw.saturating_add(self.settings.buffer_uw());
-        ((standby + controller) * 1_000).saturating_add(memory)
+        let power = u128::from((standby + controller) * 1_000) + u128::from(self.dram_uw);
+        (power << MIB_BITS) + self.settings.buffer_uw_mib()
     }
 
     /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
@@ -147,8 +147,9 @@ impl Device {
         let quiet = &self.totals.energy.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses();
-        let buffer_uw = self.settings.buffer_uw();
-        // Of DRAM and buffer.
+        let dram = u128::from(self.dram_uw) << MIB_BITS;
+        let powers = [dram, self.settings.buffer_uw_mib()];
+        // Of DRAM and buffer, times bytes of a MiB.
         let mut fj = [0; 2];
         Phase::ALL.map(|phase| {
             let [still, mut active] = quiet[phase as usize];
@@ -157,17 +158,19 @@ impl Device {
             }
             let time = u128::from(still + active);
             let [tables, buffer, search] = self.accesses_of(phase, accesses);
-            let before = fj.map(|fj| fj / 1_000);
-            for (fj, uw) in fj.iter_mut().zip([self.dram_uw, buffer_uw]) {
-                *fj += time * u128::from(uw);
+            let whole = |fj: u128| (fj >> MIB_BITS) / 1_000;
+            let before = fj.map(whole);
+            for (fj, uw) in fj.iter_mut().zip(powers) {
+                // What does not fit is refused when it is narrowed.
+                *fj = fj.saturating_add(time.saturating_mul(uw));
             }
             Background {
                 standby: time * u128::from(keys.standby_mw) * self.dies.len() as u128,
                 controller: u128::from(active) * u128::from(keys.controller_active_mw)
                     + u128::from(still) * u128::from(keys.controller_idle_mw),
-                dram: fj[0] / 1_000 - before[0] + tables,
+                dram: whole(fj[0]) - before[0] + tables,
                 buffer,
-                buffer_standby: fj[1] / 1_000 - before[1],
+                buffer_standby: whole(fj[1]) - before[1],
                 search,
             }
         })

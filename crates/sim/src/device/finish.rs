@@ -259,7 +259,7 @@ impl Device {
             }
             self.drop_slot(set);
             self.unlist_by_lpn(set);
-            self.started.pages -= 1;
+            self.started.accesses -= 1;
         }
         self.graph.remove(set);
         let state = &mut self.sets[set as usize];

@@ -47,9 +47,16 @@ struct Ticket {
     link_ns: u64,
     /// Whether its answer is on the way back.
     answering: bool,
-    /// When it came into the queue, its number there and the slot that it took.
+}
+
+/// The place of a request in the queue, where the host policy looks at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct QueuePlace {
+    /// When it came into the queue.
     entered: Time,
-    queue_number: u64,
+    /// Requests that came before it.
+    number: u64,
+    /// The slot that it took.
     slot: u32,
 }
 
@@ -59,12 +66,15 @@ pub(super) struct Host {
     keys: InterfaceKeys,
     lanes: Vec<Lane>,
     tickets: Vec<Ticket>,
+    queue_places: Vec<QueuePlace>,
+    /// Requests that came into the queue.
+    entered: u64,
     pub(super) timers: Timers,
     /// Whether a depth is limited; without, requests are fetched as they are issued.
     limited: bool,
     has_link: bool,
     /// Whether the data of each page access crosses the link by itself.
-    pub(super) by_pages: bool,
+    pub(super) carries_pages: bool,
     /// Whether a request was answered that may let another one be issued or fetched.
     pub(super) stirred: bool,
     /// Whether every answer counts as such.
@@ -110,10 +120,12 @@ impl Host {
             keys,
             lanes: Vec::new(),
             tickets: Vec::new(),
+            queue_places: Vec::new(),
+            entered: 0,
             timers: Timers::default(),
             limited: keys.queue_depth > 0 || keys.fetch_depth > 0,
             has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
-            by_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
+            carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,
             watched: false,
             fetched: 0,
@@ -190,7 +202,7 @@ impl Host {
     /// Takes the link for the data of a request, from `now` on; returns when all of it and the
     /// request or answer have crossed.
     fn cross(&mut self, back: bool, sectors: u32, now: Time) -> Time {
-        let sectors = if self.by_pages { 0 } else { sectors };
+        let sectors = if self.carries_pages { 0 } else { sectors };
         self.carry(back, sectors, now) + Span::from_ns(self.keys.link_latency_ns)
     }
 
@@ -229,9 +241,6 @@ impl Device {
             number: state.issued,
             link_ns: 0,
             answering: false,
-            entered: self.now,
-            queue_number: 0,
-            slot: 0,
         };
         if state.keys.pacing == Pacing::Think {
             let place = state.remembers(state.issued);
@@ -280,24 +289,32 @@ impl Device {
         if let Some(checker) = &mut self.checker {
             checker.entered(self.pending[handle as usize].order);
         }
-        let number = self.hits_entered(handle);
-        let ticket = &mut self.host.tickets[handle as usize];
-        (ticket.entered, ticket.queue_number) = (self.now, number);
-        if !self.host_policy.in_order() {
-            ticket.slot = self.host.queue_slots.take();
+        if !self.host_policy.is_fifo() {
+            self.take_queue_place(handle);
         }
         self.waiting_requests.push_back(handle);
     }
 
+    fn take_queue_place(&mut self, handle: u32) {
+        let host = &mut self.host;
+        if host.queue_places.len() <= handle as usize {
+            host.queue_places.resize(self.pending.len(), QueuePlace::default());
+        }
+        let slot = if self.host_policy.in_order() { 0 } else { host.queue_slots.take() };
+        host.queue_places[handle as usize] =
+            QueuePlace { entered: self.now, number: host.entered, slot };
+        host.entered += 1;
+    }
+
     /// Requests that came into the queue before this one.
     pub(super) fn queue_number(&self, handle: u32) -> u64 {
-        self.host.tickets[handle as usize].queue_number
+        self.host.queue_places[handle as usize].number
     }
 
     /// When a request came into the queue, and the slot that it took there.
     pub(super) fn place_in_queue(&self, handle: u32) -> (Time, u32) {
-        let ticket = &self.host.tickets[handle as usize];
-        (ticket.entered, ticket.slot)
+        let place = &self.host.queue_places[handle as usize];
+        (place.entered, place.slot)
     }
 
     /// Time on the way to the device.
@@ -350,7 +367,7 @@ impl Device {
         let lane = &mut host.lanes[ticket.lane as usize];
         lane.outstanding -= 1;
         if !self.host_policy.in_order() {
-            host.queue_slots.give_back(ticket.slot);
+            host.queue_slots.give_back(host.queue_places[handle as usize].slot);
         }
         if host.limited {
             lane.fetched -= 1;

@@ -257,16 +257,17 @@ impl Device {
         let geometry = settings.geometry;
         let dies = geometry.dies() as usize;
         let counts_fot = policy.reads_fot();
+        let host_policy = HostRule::of(keys);
         Self {
             settings: *settings,
             policy,
-            host_policy: HostRule::of(keys),
             observers: Vec::new(),
             checker: None,
             now: Time::ZERO,
             map: PageMap::new(settings),
             cache: MapCache::new(settings),
-            buffer: buffer::Staging::new(settings),
+            buffer: buffer::Staging::new(settings, host_policy.by_pages()),
+            host_policy,
             layered,
             dies: Die::all(&geometry),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),

@@ -6,6 +6,7 @@ use flashyard_core::graph::NIL;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::Lpn;
+use std::ops::Range;
 
 /// What host policies have started.
 #[derive(Debug)]
@@ -13,14 +14,15 @@ pub(super) struct Started {
     /// Whether the dispatcher works on the request that is translated next.
     pub(super) dispatching: bool,
     /// Requests that are not answered.
-    pub(super) count: u64,
+    pub(super) unanswered: u64,
     /// Which ones, where the host policy may leave the order.
-    pub(super) requests: Vec<u32>,
-    /// Pages that were started before an earlier page of their request, by handle and number.
+    pub(super) handles: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number, in
+    /// that order.
     ahead: Vec<(u32, u32)>,
     /// Page accesses that are not over.
-    pub(super) pages: u32,
-    /// The request that was last picked while it had to wait for one under way.
+    pub(super) accesses: u32,
+    /// The request that was last picked while it had to wait for another one.
     pub(super) held_back: u32,
 }
 
@@ -28,18 +30,31 @@ impl Started {
     /// Nothing.
     pub(super) const NONE: Self = Self {
         dispatching: false,
-        count: 0,
-        requests: Vec::new(),
+        unanswered: 0,
+        handles: Vec::new(),
         ahead: Vec::new(),
-        pages: 0,
+        accesses: 0,
         held_back: NIL,
     };
 
+    /// The pages from a number on that were started ahead one after the other, and the first page
+    /// that was not.
+    fn past_ahead(&self, handle: u32, from: u32) -> (Range<usize>, u32) {
+        if self.ahead.is_empty() {
+            return (0..0, from);
+        }
+        let (Ok(start) | Err(start)) = self.ahead.binary_search(&(handle, from));
+        let run = (from..).zip(&self.ahead[start..]);
+        let count = run.take_while(|&(page, known)| *known == (handle, page)).count();
+        let page = from + u32::try_from(count).expect("pages fit 32 bits");
+        (start..start + count, page)
+    }
+
     /// A request is answered.
     pub(super) fn answered(&mut self, handle: u32) {
-        self.count -= 1;
-        if let Some(place) = self.requests.iter().position(|other| *other == handle) {
-            self.requests.swap_remove(place);
+        self.unanswered -= 1;
+        if let Some(place) = self.handles.iter().position(|other| *other == handle) {
+            self.handles.swap_remove(place);
         }
     }
 }
@@ -48,16 +63,18 @@ impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
+        let picked = place;
         let (place, page) = self.earliest_access(place, page);
         let handle = self.waiting_requests[place];
         let held = self.starts_whole(handle) || self.page_is_under_way(handle, page);
-        self.count_hazard(handle, held);
+        self.count_hazard(self.waiting_requests[picked], held || place != picked);
         let lpn = self.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
         if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
             return false;
         }
         let first_new = self.unslotted.len();
+        self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
         if self.pending[handle as usize].translated == 1 {
             self.begin_request(handle);
@@ -69,8 +86,50 @@ impl Device {
         let request = &self.pending[handle as usize];
         if request.translated == request.pages {
             self.waiting_requests.remove(place);
+            self.hits_started(handle, place);
         }
         true
+    }
+
+    /// Where a policy by pages starts nothing: whether the oldest request waits for a line that has
+    /// to be flushed first. That time is the flush's.
+    pub(super) fn note_line_wait(&mut self) {
+        if !self.host_policy.by_pages() || self.buffer.is_none() {
+            return;
+        }
+        let Some(&handle) = self.waiting_requests.front() else { return };
+        if !self.lacks_line(handle) {
+            return self.end_line_wait(handle);
+        }
+        let now = self.now;
+        let request = &mut self.pending[handle as usize];
+        if request.preflush_since.is_none() {
+            request.preflush_since = Some(now);
+            self.totals.buffer.stalls += 1;
+        }
+    }
+
+    fn lacks_line(&self, handle: u32) -> bool {
+        let request = &self.pending[handle as usize];
+        let Some(page) = self.unstarted_page(handle, 0) else { return false };
+        let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
+        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        writes
+            && request.stalled_since.is_none()
+            && lines.is_some_and(|lines| {
+                !lines.has_room() && lines.find(self.page_lpn(handle, page)).is_none()
+            })
+    }
+
+    fn end_line_wait(&mut self, handle: u32) {
+        let now = self.now;
+        if self.starts_whole(handle) {
+            return;
+        }
+        let request = &mut self.pending[handle as usize];
+        if let Some(since) = request.preflush_since.take() {
+            request.preflush_ns += now.since(since).as_ns();
+        }
     }
 
     /// Whether a request is never started page by page.
@@ -133,12 +192,11 @@ impl Device {
     }
 
     /// The access to start in place of this one.
-    fn earliest_access(&mut self, place: usize, page: u32) -> (usize, u32) {
+    fn earliest_access(&self, place: usize, page: u32) -> (usize, u32) {
         let mut start = (place, page);
         while let Some(earlier) = self.earlier_access(start.0, start.1) {
             start = earlier;
         }
-        self.totals.hazard_picks += u64::from(start.0 != place);
         start
     }
 
@@ -178,23 +236,21 @@ impl Device {
     /// The first page access of a request, from number `from` on, that has not been started.
     pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
         let request = &self.pending[handle as usize];
-        let mut page = from.max(request.next_page);
-        while self.started.ahead.contains(&(handle, page)) {
-            page += 1;
-        }
+        let from = from.max(request.next_page);
+        let page = self.started.past_ahead(handle, from).1;
         (page < request.pages).then_some(page)
     }
 
     fn mark_started(&mut self, handle: u32, page: u32) {
+        let started = &mut self.started;
         if page != self.pending[handle as usize].next_page {
-            self.started.ahead.push((handle, page));
+            if let Err(at) = started.ahead.binary_search(&(handle, page)) {
+                started.ahead.insert(at, (handle, page));
+            }
             return;
         }
-        let mut next = page + 1;
-        while let Some(at) = self.started.ahead.iter().position(|known| *known == (handle, next)) {
-            self.started.ahead.swap_remove(at);
-            next += 1;
-        }
+        let (run, next) = started.past_ahead(handle, page + 1);
+        started.ahead.drain(run);
         self.pending[handle as usize].next_page = next;
     }
 }

@@ -241,7 +241,8 @@ impl Device {
         streams: Vec<Stream<'a, E>>,
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
-        self.now = self.rests_at();
+        self.rest_buffer();
+        self.idle.begin_phase();
         self.note_free();
         let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));

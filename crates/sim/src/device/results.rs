@@ -441,7 +441,7 @@ impl Device {
     /// Measured time goes on to `now`, and nothing changes before.
     pub(super) fn record_until(&mut self, now: Time) {
         if let Some(mut series) = self.series.take() {
-            series.advance(now, self.outstanding, self.background_uw(), || self.counts());
+            series.advance(now, self.outstanding, self.background_uw_mib(), || self.counts());
             self.series = Some(series);
         }
     }

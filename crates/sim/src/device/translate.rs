@@ -103,7 +103,7 @@ impl Device {
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
-        self.started.pages += 1;
+        self.started.accesses += 1;
         let state = Set {
             request: handle,
             charge: handle,
@@ -272,7 +272,7 @@ impl Device {
 
     /// The data of a page access crosses the link by itself.
     fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
-        if self.host.by_pages {
+        if self.host.carries_pages {
             plan.push(Stage::Link, self.plane_of_lpn(lpn));
         }
     }
@@ -467,19 +467,30 @@ impl Device {
         }
     }
 
-    /// The latest live set below `number` that changes `lpn`, by order of translation.
+    /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
+    /// that is being put and the flush of what it puts, the flush.
     pub(super) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        let mut best: Option<(u64, u32)> = None;
+        self.latest_change(lpn, number, |set| self.sets[set as usize].request == NIL)
+    }
+
+    /// The same, where several have one number one that is `preferred`.
+    pub(super) fn latest_change(
+        &self,
+        lpn: Lpn,
+        number: u64,
+        preferred: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let mut best: Option<(u64, bool, u32)> = None;
         let mut at = self.lpn_index[self.bucket_of(lpn)];
         while at != NIL {
             let state = &self.sets[at as usize];
             let order = self.graph.node(at).number;
             if state.lpn == lpn && state.changes && order < number {
-                best = best.max(Some((order, at)));
+                best = best.max(Some((order, preferred(at), at)));
             }
             at = state.next_of_lpn;
         }
-        best.map(|(_, set)| set)
+        best.map(|(.., set)| set)
     }
 
     /// A request at the head of the queue begins to wait for a line of the map cache, or goes on

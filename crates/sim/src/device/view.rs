@@ -5,7 +5,7 @@ use super::{Device, Die};
 use crate::buffer::ports::Direction;
 use crate::config::Allocation;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
-use flashyard_core::request::Request;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 
 /// The view of a device.
@@ -57,6 +57,31 @@ impl View<'_> {
 }
 
 impl Device {
+    /// Whether a line holds all that a request reads of its unit.
+    pub(super) fn line_covers(&self, handle: u32, line: u32, lpn: Lpn) -> bool {
+        let line = self.staging().lines.line(line);
+        let wanted = self.covered(&self.pending[handle as usize].request, lpn);
+        u64::from(line.from) <= wanted.start && wanted.end <= u64::from(line.until)
+    }
+
+    /// Whether a line alone serves the read of a unit: what was never written needs no array.
+    fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
+        let line = self.buffer.as_ref().and_then(|buffer| buffer.lines.find(lpn));
+        line.is_some_and(|line| {
+            self.line_covers(handle, line, lpn) || self.map.lookup(lpn).is_none()
+        })
+    }
+
+    /// Whether an access of a unit needs no die now, because the buffer alone serves it.
+    fn needs_no_die(&self, handle: u32, lpn: Lpn) -> bool {
+        let request = &self.pending[handle as usize].request;
+        match request.op {
+            RequestOp::Read => self.line_serves(handle, lpn),
+            RequestOp::Write => self.buffer.is_some() && !self.is_durable(request.flags),
+            RequestOp::Trim | RequestOp::Flush => false,
+        }
+    }
+
     /// Whether the die of a plane does nothing and nothing waits for it.
     fn plane_idle(&self, plane: PlaneId) -> bool {
         self.dies[self.settings.geometry.die_of_plane(plane).index()].is_idle()
@@ -119,7 +144,7 @@ impl HostView for View<'_> {
     fn under_way(&self) -> UnderWay {
         let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
         let (gets, puts) = (host(self.getting()), host(self.putting()));
-        UnderWay { gets, puts, others: self.0.started.pages.saturating_sub(gets + puts) }
+        UnderWay { gets, puts, others: self.0.started.accesses.saturating_sub(gets + puts) }
     }
 
     fn dies_idle(&self, place: usize) -> bool {
@@ -127,10 +152,8 @@ impl HostView for View<'_> {
             return self.all_dies_idle(place);
         }
         // The buffer may serve the first page of a die and not the next one.
-        let request = self.pending(place).request;
-        self.lpns(place).all(|lpn| {
-            self.0.is_buffered(request.op, request.flags, lpn) || self.0.data_die_idle(lpn)
-        })
+        let handle = self.handle(place);
+        self.lpns(place).all(|lpn| self.0.needs_no_die(handle, lpn) || self.0.data_die_idle(lpn))
     }
 
     fn all_dies_idle(&self, place: usize) -> bool {
@@ -138,6 +161,10 @@ impl HostView for View<'_> {
     }
 
     fn die_idle(&self, lpn: Lpn) -> bool {
+        self.0.data_die_idle(lpn)
+    }
+
+    fn write_die_idle(&self, lpn: Lpn) -> bool {
         match self.0.settings.keys.ftl.allocation {
             Allocation::Static => self.0.plane_idle(self.0.plane_of_lpn(lpn)),
             Allocation::Dynamic => self.0.dies.iter().any(Die::is_idle),
@@ -149,7 +176,17 @@ impl HostView for View<'_> {
     }
 
     fn is_buffered(&self, place: usize) -> bool {
-        self.lpns(place).all(|lpn| self.line_of(lpn).is_some())
+        (0..self.pages(place)).all(|page| self.is_page_buffered(place, page))
+    }
+
+    fn is_page_buffered(&self, place: usize, page: u32) -> bool {
+        let handle = self.handle(place);
+        let request = &self.0.pending[handle as usize];
+        let lpn = Lpn::new(request.first.get() + page);
+        if request.is_read() {
+            return self.0.line_serves(handle, lpn);
+        }
+        self.0.buffer.as_ref().is_some_and(|buffer| buffer.lines.find(lpn).is_some())
     }
 
     fn line_of(&self, lpn: Lpn) -> Option<LineView> {
@@ -166,11 +203,12 @@ impl HostView for View<'_> {
     }
 
     fn flushes(&self) -> u32 {
-        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.flights())
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.freeing())
     }
 
     fn oldest_line(&self) -> Option<LineView> {
-        self.line(self.0.buffer.as_ref()?.lines.first_dirty()?)
+        let buffer = self.0.buffer.as_ref().filter(|_| self.0.may_flush());
+        self.line(buffer?.lines.first_dirty()?)
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {

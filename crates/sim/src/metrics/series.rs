@@ -8,6 +8,9 @@ use serde::Serialize;
 
 /// The most bins of a series.
 pub const BINS: usize = 4_096;
+/// A MiB in bytes is 1 shifted by so many bits; powers by the MiB are exact in microwatts times so
+/// many bytes.
+pub const MIB_BITS: u32 = 20;
 
 /// Operation counts since the start, and the free blocks of the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,12 +38,17 @@ struct Bin {
     latency_max: u64,
     /// Integral of the outstanding requests over time.
     outstanding_ns: u128,
-    /// Energy of arrays, channels and background, in femtojoules.
+    /// Energy of arrays, channels and background, in femtojoules times bytes of a MiB.
     energy_fj: u128,
     counts: Counts,
 }
 
 impl Bin {
+    /// Energy that does not fit is refused when the run is reported.
+    fn spend(&mut self, fj: u128) {
+        self.energy_fj = self.energy_fj.saturating_add(fj);
+    }
+
     fn join(&mut self, later: &Self) {
         for class in 0..4 {
             self.requests[class] += later.requests[class];
@@ -49,7 +57,7 @@ impl Bin {
         self.latency_ns += later.latency_ns;
         self.latency_max = self.latency_max.max(later.latency_max);
         self.outstanding_ns += later.outstanding_ns;
-        self.energy_fj += later.energy_fj;
+        self.spend(later.energy_fj);
         self.counts.host_programs += later.counts.host_programs;
         self.counts.gc_programs += later.counts.gc_programs;
         self.counts.programs += later.counts.programs;
@@ -123,12 +131,12 @@ impl Series {
     }
 
     /// Time goes on to `now`; until then as many requests were outstanding, the background took
-    /// `power_uw`, and `counts` still holds.
+    /// `power_uw` times bytes of a MiB, and `counts` still holds.
     pub fn advance(
         &mut self,
         now: Time,
         outstanding: u64,
-        power_uw: u64,
+        power_uw: u128,
         counts: impl FnOnce() -> Counts,
     ) {
         let to = self.before + now.since(self.start).as_ns();
@@ -162,7 +170,7 @@ impl Series {
                 fj * u128::from(end - from) / u128::from(until - from) - given
             };
             let bin = usize::try_from(bin).expect("a bin of the past");
-            self.bins[bin].energy_fj += share;
+            self.bins[bin].spend(share.saturating_mul(1 << MIB_BITS));
             if end == until {
                 break;
             }
@@ -201,8 +209,8 @@ impl Series {
         let (mut fj, mut pj) = (0, 0);
         let bins = self.bins.iter().enumerate().map(|(place, bin)| {
             let width = if place == last { rest } else { self.width };
-            fj += bin.energy_fj;
-            let before = std::mem::replace(&mut pj, fj / 1_000);
+            fj = u128::saturating_add(fj, bin.energy_fj);
+            let before = std::mem::replace(&mut pj, (fj >> MIB_BITS) / 1_000);
             let energy_pj = pj - before + bin.counts.accesses_pj;
             BinReport::of(bin, width, unit_bytes, energy_pj)
         });
@@ -213,11 +221,11 @@ impl Series {
         self.bins.len() as u64 * self.width
     }
 
-    fn spend(&mut self, to: u64, outstanding: u64, power_uw: u64) {
+    fn spend(&mut self, to: u64, outstanding: u64, power_uw: u128) {
         let bin = self.bins.last_mut().expect("a bin is open");
         let ns = u128::from(to - self.elapsed);
         bin.outstanding_ns += u128::from(outstanding) * ns;
-        bin.energy_fj += u128::from(power_uw) * ns;
+        bin.spend(power_uw.saturating_mul(ns));
         self.elapsed = to;
     }
 
@@ -343,8 +351,8 @@ mod tests {
             series.begin(Time::from_ns(500));
             for number in 0..10_000 {
                 let arrival = 500 + number * 10;
-                series.advance(Time::from_ns(arrival), 0, 1_500, || counts(number));
-                series.advance(Time::from_ns(arrival + 4), 1, 1_500, || counts(number));
+                series.advance(Time::from_ns(arrival), 0, 1_500 << MIB_BITS, || counts(number));
+                series.advance(Time::from_ns(arrival + 4), 1, 1_500 << MIB_BITS, || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
             }
             // Operations of 1,000,003 and 7 pJ over parts of it, and of 5 pJ that takes no time.
@@ -374,7 +382,7 @@ mod tests {
     fn energy_is_split_by_time() {
         let mut series = Series::new(10);
         series.begin(Time::from_ns(100));
-        series.advance(Time::from_ns(130), 0, 2_000, Counts::default);
+        series.advance(Time::from_ns(130), 0, 2_000 << MIB_BITS, Counts::default);
         series.took(Time::from_ns(105), Time::from_ns(125), 100);
         series.took(Time::from_ns(110), Time::from_ns(120), 30);
         let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1);

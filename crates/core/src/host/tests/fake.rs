@@ -82,6 +82,8 @@ pub(in super::super) struct Fake {
     /// How often each page was written.
     pub(in super::super) versions: BTreeMap<u32, u32>,
     pub(in super::super) stamp: u64,
+    /// Units of which lines hold only a part, too little for any read.
+    pub(in super::super) parts: Vec<u32>,
 }
 
 impl Default for Fake {
@@ -102,6 +104,7 @@ impl Default for Fake {
             busy: BTreeMap::new(),
             versions: BTreeMap::new(),
             stamp: 1 << 32,
+            parts: Vec::new(),
         }
     }
 }
@@ -452,7 +455,7 @@ impl HostView for Fake {
     }
     fn dies_idle(&self, place: usize) -> bool {
         let mut lpns = self.lpns(place);
-        lpns.all(|lpn| self.line_of(Lpn::new(lpn)).is_some() || self.is_die_idle(lpn))
+        lpns.all(|lpn| self.has_line(lpn) || self.is_die_idle(lpn))
     }
     fn all_dies_idle(&self, place: usize) -> bool {
         self.lpns(place).all(|lpn| self.is_die_idle(lpn))
@@ -460,11 +463,19 @@ impl HostView for Fake {
     fn die_idle(&self, lpn: Lpn) -> bool {
         self.is_die_idle(lpn.get())
     }
+    fn write_die_idle(&self, lpn: Lpn) -> bool {
+        self.is_die_idle(lpn.get())
+    }
     fn has_buffer(&self) -> bool {
         !self.lines.is_empty()
     }
     fn is_buffered(&self, place: usize) -> bool {
-        self.lpns(place).all(|lpn| self.line_of(Lpn::new(lpn)).is_some())
+        (0..self.pages(place)).all(|page| self.is_page_buffered(place, page))
+    }
+    fn is_page_buffered(&self, place: usize, page: u32) -> bool {
+        let lpn = self.first_page(place).get() + page;
+        let parted = self.request(place).op == RequestOp::Read && self.parts.contains(&lpn);
+        self.has_line(lpn) && !parted
     }
     fn line_of(&self, lpn: Lpn) -> Option<LineView> {
         let number = self.lines.iter().position(|line| line.lpn == Some(lpn.get()));
