@@ -204,8 +204,8 @@ fn a_plain_run_of_files_repeats_the_figure() {
         assert_eq!(run["buffer"]["hidden_read_ns"], hidden * 1_000, "{policy}");
         let ns = |name: &str| run["buffer"][name].as_u64().expect("an integer");
         assert_eq!(ns("get_ns") + ns("flush_get_ns"), 4_000, "{policy}");
-        // W2 alone hits, page 1 and 6 miss: or, where reads go first, lines leave in another order.
-        assert_eq!(ns("write_hits") + ns("write_misses"), 3, "{policy}");
+        // Pages 1 and 2 are there, page 6 needs a line.
+        assert_eq!([ns("write_hits"), ns("write_misses")], [2, 1], "{policy}");
     }
     let args = ["run", "device.toml", "figure.toml", "--set", "host.policy=ros"];
     let table = folder.run(&args).text();
