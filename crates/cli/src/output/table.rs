@@ -291,8 +291,8 @@ fn buffer(report: &Report) -> Option<String> {
     }
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |v| percent(v, 1.0));
     let mut line = format!(
-        "buffer       {} of {} reads ({}) and {} of {} writes ({}) hit, {} waited for a line, \
-         {} units flushed, {} dirty at the end",
+        "buffer       page accesses: {} of {} reads ({}) and {} of {} writes ({}) hit, {} waited for \
+         a line; {} units flushed, {} dirty at the end",
         buffer.read_hits,
         buffer.read_hits + buffer.read_misses,
         share(buffer.hit_ratio_read),
@@ -304,7 +304,8 @@ fn buffer(report: &Report) -> Option<String> {
         buffer.dirty_at_end
     );
     if buffer.hidden_read_ratio.is_some() {
-        line += &format!(", {} of its reads hidden", share(buffer.hidden_read_ratio));
+        let ratio = share(buffer.hidden_read_ratio);
+        line += &format!(", hidden read ratio {ratio} of the port time of gets");
     }
     let standby = report.energy_pj.by_resource["buffer_standby"];
     if standby > 0 {
