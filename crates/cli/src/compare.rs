@@ -49,7 +49,16 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
         let (_, inputs, _) = &runs[0];
         let head =
             format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
-        print(&(head + &comparison(&axes, &names, &outcomes)))?;
+        let mut text = head + &comparison(&axes, &names, &outcomes);
+        for ((settings, inputs, _), outcome) in runs.iter().zip(&outcomes) {
+            let skip = inputs.sections.device.metrics.skip_requests;
+            if let Some(why) = table::nothing_counted(skip, &outcome.report) {
+                let values: Vec<_> =
+                    settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                text += &format!("{}: {why}\n", values.join(" "));
+            }
+        }
+        print(&text)?;
     }
     Ok(())
 }
@@ -82,11 +91,16 @@ fn combinations(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// Means and tails with their ratios to the first run.
+/// Means and tails with their ratios to the first run; of buffers, where a run has one, how much
+/// they hit and hide.
 fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcome]) -> String {
     let mut header: Vec<&str> = axes.iter().map(|axis| axis.key.as_str()).collect();
     header.extend(["read us", "ratio", "write us", "ratio", "all us", "ratio", "all p99", "ratio"]);
     header.extend(["WA", "mJ"]);
+    let buffered = outcomes.iter().any(|outcome| outcome.report.buffer.units > 0);
+    if buffered {
+        header.extend(["read hits", "write hits", "hidden reads"]);
+    }
     let mut table = table::table(&header);
     let first = &outcomes[0].report;
     for (settings, outcome) in names.iter().zip(outcomes) {
@@ -105,8 +119,16 @@ fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcom
         };
         cell(p99(report), p99(first));
         let amplification = report.flash.write_amplification;
-        row.push(amplification.map_or_else(|| "-".to_string(), |factor| format!("{factor:.3}")));
+        let three = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_string(), |value| format!("{value:.3}"))
+        };
+        row.push(three(amplification));
         row.push(format!("{:.3}", report.energy_pj.total as f64 / 1e9));
+        if buffered {
+            let buffer = &report.buffer;
+            let ratios = [buffer.hit_ratio_read, buffer.hit_ratio_write, buffer.hidden_read_ratio];
+            row.extend(ratios.map(three));
+        }
         table.add_row(row);
     }
     table::render(&table)

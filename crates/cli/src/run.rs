@@ -65,8 +65,9 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         print(&text)?;
     } else {
         let merges = inputs.sections.device.ftl.scheme != SchemeName::Page;
-        let (device, workload) = (&inputs.device_name, inputs.workload_name());
-        print(&table::summary(device, workload, merges, &outcome.report))?;
+        let names = [inputs.device_name.as_str(), inputs.workload_name()];
+        let skip = inputs.sections.device.metrics.skip_requests;
+        print(&table::summary(names, merges, skip, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.

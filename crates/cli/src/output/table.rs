@@ -55,8 +55,14 @@ fn share(share: &Share) -> String {
     if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }
 
-/// The summary of a run; `merges`: a scheme with merges in place of garbage collection.
-pub(crate) fn summary(device: &str, workload: &str, merges: bool, report: &Report) -> String {
+/// The summary of a run; `merges`: a scheme with merges in place of garbage collection; `skip`:
+/// `metrics.skip_requests`.
+pub(crate) fn summary(
+    [device, workload]: [&str; 2],
+    merges: bool,
+    skip: u64,
+    report: &Report,
+) -> String {
     let mut text = format!("device {device}, workload {workload}\n\n");
     let measured = report.phases.iter().any(|phase| phase.measured);
     if report.phases.len() > 1 || !measured {
@@ -76,7 +82,7 @@ pub(crate) fn summary(device: &str, workload: &str, merges: bool, report: &Repor
     text += "\n";
     text += &parts(report);
     text += "\n";
-    text += &verdict(merges, report);
+    text += &verdict(merges, skip, report);
     text
 }
 
@@ -291,8 +297,8 @@ fn buffer(report: &Report) -> Option<String> {
     }
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |v| percent(v, 1.0));
     let mut line = format!(
-        "buffer       {} of {} reads ({}) and {} of {} writes ({}) hit, {} waited for a line, \
-         {} units flushed, {} dirty at the end",
+        "buffer       page accesses: {} of {} reads ({}) and {} of {} writes ({}) hit, {} waited for \
+         a line; {} units flushed, {} dirty at the end",
         buffer.read_hits,
         buffer.read_hits + buffer.read_misses,
         share(buffer.hit_ratio_read),
@@ -304,7 +310,8 @@ fn buffer(report: &Report) -> Option<String> {
         buffer.dirty_at_end
     );
     if buffer.hidden_read_ratio.is_some() {
-        line += &format!(", {} of its reads hidden", share(buffer.hidden_read_ratio));
+        let ratio = share(buffer.hidden_read_ratio);
+        line += &format!(", hidden read ratio {ratio} of the port time of gets");
     }
     let standby = report.energy_pj.by_resource["buffer_standby"];
     if standby > 0 {
@@ -339,7 +346,7 @@ fn parts(report: &Report) -> String {
     render(&table)
 }
 
-fn verdict(merges: bool, report: &Report) -> String {
+fn verdict(merges: bool, skip: u64, report: &Report) -> String {
     let verdict = &report.verdict;
     let load = match verdict.offered_load {
         None => "all requests arrive at once".to_string(),
@@ -382,5 +389,17 @@ fn verdict(merges: bool, report: &Report) -> String {
         let share = percent(verdict.folded_requests as f64, report.workload.requests as f64);
         let _ = write!(text, "; {share} of the requests were folded into the device");
     }
+    text += &nothing_counted(skip, report).map_or_else(String::new, |why| format!("; {why}"));
     text + "\n"
+}
+
+/// Why a run has no latencies, where all its requests are among those that do not count.
+pub(crate) fn nothing_counted(skip: u64, report: &Report) -> Option<String> {
+    let requests = report.workload.requests;
+    (requests > 0 && skip >= requests).then(|| {
+        format!(
+            "no latency counts: metrics.skip_requests is {skip}, and {requests} requests were \
+             measured; set it below that"
+        )
+    })
 }

@@ -82,9 +82,16 @@ fn crossings_are_all_run() {
         (runs[0]["read_over_first"].as_f64(), text(&runs[0]["buffer"])),
         (Some(1.0), "no buffer")
     );
-    assert_eq!(list(&object["sentences"]).len(), 2 + 2 + 1);
+    // Two buffers by two maps: whether drs still pays, what the buffer does; and what DFTL costs.
+    let sentences = list(&object["sentences"]);
+    assert_eq!(sentences.len(), 4 + 4 + 1);
+    assert!(text(&sentences[0]).starts_with("Behind DRAM + cache-read-aware drs "));
+    assert!(text(&object["source"]).contains("Lee et al.") && object["seed"].is_u64());
     for run in runs {
         assert_eq!(list(&run["figures"]).len(), 8);
+        // The memory of a buffer has standby power, no buffer has none.
+        let standby = run["figures"][0]["buffer_standby_pj"].as_f64().expect("a number");
+        assert_eq!(standby > 0.0, text(&run["buffer"]) != "no buffer", "{run}");
     }
 }
 
@@ -211,7 +218,8 @@ fn a_plain_run_of_files_repeats_the_figure() {
     let table = folder.run(&args).text();
     let line = table.lines().find(|line| line.starts_with("buffer ")).expect("a line of it");
     assert!(
-        line.contains("100.0 % of its reads hidden") && line.contains("units flushed"),
+        line.contains("hidden read ratio 100.0 % of the port time of gets")
+            && line.contains("page accesses"),
         "{line}"
     );
 }

@@ -315,6 +315,28 @@ fn folded_requests_are_counted() {
 }
 
 #[test]
+fn a_run_whose_requests_are_all_skipped_says_so() {
+    let folder = Folder::with("t.txt", "0 0 0 8 1\n1 0 64 8 1\n2 0 128 8 1\n");
+    let run = |skip: &str| {
+        let set = format!("metrics.skip_requests={skip}");
+        folder.run(&["run", "t.txt", "--set", &set]).text()
+    };
+    let clause =
+        |skip| format!("no latency counts: metrics.skip_requests is {skip}, and 3 requests");
+    for skip in ["3", "99"] {
+        assert!(run(skip).contains(&clause(skip)), "{skip}");
+    }
+    assert!(!run("2").contains("no latency counts"));
+    let vary = ["compare", "t.txt", "--vary", "metrics.skip_requests=0,3"];
+    let table = folder.run(&vary).text();
+    let said = format!("metrics.skip_requests=3: {}", clause("3"));
+    assert!(table.contains(&said) && !table.contains("read hits"), "{table}");
+    let vary = ["compare", "ros", "t.txt", "--vary", "host.policy=is,ros"];
+    let table = folder.run(&vary).text();
+    assert!(table.contains("read hits  write hits  hidden reads"), "{table}");
+}
+
+#[test]
 fn help_names_the_exit_statuses_and_version_the_version() {
     let folder = Folder::new();
     let help = folder.run(&["--help"]).text();

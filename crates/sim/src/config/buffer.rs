@@ -1,4 +1,4 @@
-//! The section `[buffer]`: DRAM between the host queue and the translation layer.
+//! The section `[buffer]`: DRAM or PRAM between the host queue and the translation layer.
 
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
@@ -102,8 +102,8 @@ keys! {
             source: "JEDEC DDR3-1600 11-11-11: tRP + tRCD + tCL of 13.75 ns each",
             flip: "1000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time of a byte of a unit on the one port of the buffer; rounded up to a nanosecond once
-        /// a unit.
+        /// Time of a byte of a unit on its port of the buffer; rounded up to a nanosecond once a
+        /// unit.
         ps_per_byte: u64 = 78 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "JEDEC DDR3-1600: 12.8 GB/s on 64 bits",
@@ -121,10 +121,11 @@ keys! {
             source: "assumed: DRAM, whose time is in its bytes; PRAM: docs/DEVICES.md",
             flip: "102400", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// The ports of the buffer.
+        /// The ports of the buffer: one that carries a unit at a time, as of DRAM, or one for gets
+        /// and one for puts, which work at once in different banks, as of PRAM.
         ports: PortKind = PortKind::Shared => {
             kind: Kind::Choice(PortKind::WORDS),
-            source: "assumed: DRAM",
+            source: "assumed: DRAM; the ROS study has a PRAM that is read while it is written",
             flip: "read_and_write", with: &[
                 "map.store=resident", "buffer.bytes=262144", "buffer.banks=8",
                 "buffer.write_ns=102400",
@@ -133,7 +134,7 @@ keys! {
         /// Banks, over which the lines are spread by their numbers.
         banks: u64 = 1 => {
             kind: Kind::count("banks", 1, 65_536),
-            source: "assumed",
+            source: "assumed; figure 1 of the ROS study needs three",
             flip: "8", with: &[
                 "map.store=resident", "buffer.bytes=262144", "buffer.ports=read_and_write",
                 "buffer.write_ns=102400",
@@ -144,14 +145,14 @@ keys! {
         /// the same, and the others are refused.
         eviction: Eviction = Eviction::Watermark => {
             kind: Kind::Choice(Eviction::WORDS),
-            source: "assumed: before lines are needed",
+            source: "assumed: before lines are needed; the ROS study and Bang et al.: full",
             flip: "full", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// The most program units under way at once, besides those that a request asks for. 0: two
         /// a plane, and as many as a host policy begins.
         flush_width: u64 = 0 => {
             kind: Kind::count("program units", 0, 1 << 20),
-            source: "assumed: one in the array and one that waits for it",
+            source: "assumed: one in the array and one that waits for it; the ROS study, figure 1: 1",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
         },
         /// With `eviction` "ahead": how many queued requests, the oldest ones, are looked at.
@@ -166,13 +167,13 @@ keys! {
         /// Whether a flush gets its unit out of the buffer before it programs it.
         flush_reads: bool = false => {
             kind: Kind::Bool,
-            source: "assumed: DRAM, far faster than the program",
+            source: "assumed: DRAM, far faster than the program; the ROS study: true",
             flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// What becomes of a line whose contents are on flash.
         after_flush: AfterFlush = AfterFlush::Clean => {
             kind: Kind::Choice(AfterFlush::WORDS),
-            source: "assumed: it may be read again",
+            source: "assumed: it may be read again; the ROS study and Bang et al.: free",
             flip: "free", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// Whether a unit that was read whole from flash stays in the buffer, clean, where no dirty
@@ -185,7 +186,7 @@ keys! {
         /// Which lines are flushed, and which clean ones give way, first.
         replacement: Replacement = Replacement::Lru => {
             kind: Kind::Choice(Replacement::WORDS),
-            source: "assumed",
+            source: "Bang et al.: LRU",
             flip: "fifo", with: &["map.store=resident", "buffer.bytes=65536"],
         },
         /// What the buffer holds at the start.
@@ -227,7 +228,7 @@ keys! {
         /// give way, first.
         recency: Recency = Recency::ReadsAndWrites => {
             kind: Kind::Choice(Recency::WORDS),
-            source: "assumed: LRU over all accesses",
+            source: "assumed: LRU over all accesses; figure 1 of the ROS study needs writes",
             flip: "writes", with: &["map.store=resident", "buffer.bytes=262144"],
         },
     }

@@ -227,7 +227,7 @@ device_keys! {
     host: HostChoice,
     /// Submission queues and the link to the host.
     interface: InterfaceKeys,
-    /// The write buffer in DRAM.
+    /// The write buffer, in DRAM or PRAM.
     buffer: BufferKeys,
     /// The translation layer.
     ftl: FtlKeys,
