@@ -140,9 +140,9 @@ keys! {
                 "buffer.write_ns=102400",
             ],
         },
-        /// When dirty units are flushed that no request asks for. Host policies that start pages say
-        /// that themselves; where one has started a write without a line, `watermark` and `full` are
-        /// the same, and the others are refused.
+        /// When dirty units are flushed that no request asks for. Host policies that start pages
+        /// say that themselves; where one has started a write without a line, `watermark` and
+        /// `full` are the same, and the others are refused.
         eviction: Eviction = Eviction::Watermark => {
             kind: Kind::Choice(Eviction::WORDS),
             source: "assumed: before lines are needed; the ROS study and Bang et al.: full",
