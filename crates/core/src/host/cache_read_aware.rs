@@ -159,11 +159,7 @@ impl CacheReadAwareKeys {
     }
 
     /// The same, over as many of the oldest requests as there are entries.
-    fn pass(
-        &self,
-        view: &(impl HostView + ?Sized),
-        entries: &mut [Entry],
-    ) -> Option<usize> {
+    fn pass(&self, view: &(impl HostView + ?Sized), entries: &mut [Entry]) -> Option<usize> {
         for (place, entry) in entries.iter_mut().enumerate() {
             *entry = Entry {
                 place,

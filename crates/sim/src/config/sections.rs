@@ -113,6 +113,15 @@ keys! {
             source: "assumed: the flash command queue is the limit",
             flip: "1", with: &["geometry.channels=2", "geometry.ways=2"],
         },
+        /// Whether a request that was picked by a policy that may leave the order, and conflicts
+        /// with one under way, waits for that one, and with it all others; else it starts, as under
+        /// `fifo`, and its commands are ordered page by page. Counted either way.
+        hold_conflicts: bool = true => {
+            kind: Kind::Bool,
+            source: "assumed: no policy may rely on what is behind it; Bang et al.: false",
+            flip: "false",
+            with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
+        },
         /// Time of the dispatcher for a request, which then begins; one at a time.
         dispatch_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000),

@@ -123,7 +123,8 @@ impl Device {
             HostAnswer::Start(place) => place,
         };
         let start = self.earliest_conflict(place);
-        if !self.host_policy.in_order() && self.holds_back(place, start) {
+        let conflicts = !self.host_policy.in_order() && self.holds_back(place, start);
+        if conflicts && self.settings.keys.host.hold_conflicts {
             return Picked::Nothing;
         }
         let handle = self.waiting_requests[start];
