@@ -305,6 +305,7 @@ impl Results {
                 for (c, policy) in command.iter().enumerate().skip(1) {
                     let places = [[0, m, c], [b, m, 0], [b, m, c]];
                     let reads = places.map(|place| self.over(place, [0, m, 0], Class::Read));
+                    text += &format!(" Reads over {}, {}:", buffer[0].name, command[0].name);
                     text += &together([&policy.name, &part.name], reads);
                 }
                 all.push(text);
@@ -420,7 +421,7 @@ fn still_pays(
 
 /// What a policy, a buffer and both do to reads: ratios to neither.
 fn together([policy, part]: [&str; 2], reads: [Option<f64>; 3]) -> String {
-    let [Some(alone), Some(buffer), Some(both)] = reads else { return String::new() };
+    let [Some(alone), Some(buffer), Some(both)] = reads else { return " -".to_string() };
     let best = if both < alone.min(buffer) {
         "both are better than either"
     } else if alone < buffer {
@@ -430,7 +431,7 @@ fn together([policy, part]: [&str; 2], reads: [Option<f64>; 3]) -> String {
     } else {
         "neither adds to the other"
     };
-    format!(" Reads over neither: {policy} {alone:.3}, {part} {buffer:.3}, both {both:.3}: {best}.")
+    format!(" {policy} {alone:.3}, {part} {buffer:.3}, both {both:.3}: {best}.")
 }
 
 #[cfg(test)]
