@@ -189,6 +189,7 @@ const HOST: Draws = &[
     ("host.idle.strict", &["false", "true"]),
     ("host.idle.ignores_buffer", &["false", "true"]),
     ("host.ris.overlap_flushes", &["false", "true"]),
+    ("host.ros.window", &["1", "4", "32"]),
     ("host.ros.hoist", &["true", "true", "false"]),
     ("host.ros.early_flush", &["true", "true", "false"]),
     ("host.ros.hoist_order", HoistOrder::WORDS),
@@ -269,6 +270,8 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
     if ["is", "ris", "ros", "any-page"].contains(&policy) {
         draws.insert("host.dispatch_width", "0".to_string());
         draws.insert("host.dispatch_ns", "0".to_string());
+        draws.insert("buffer.eviction", random.pick(&["watermark", "full"]).to_string());
+        draws.insert("buffer.flush_when_idle", "false".to_string());
     }
     let idle_ms = if draws["buffer.flush_when_idle"] == "true" { random.below(3) } else { 0 };
     draws.insert("buffer.idle_ms", idle_ms.to_string());

@@ -102,8 +102,11 @@ fn over(results: &Results, pairs: &[(&str, &str)], class: Class, published: f64)
         let Some(value) = ratio else { return };
         let near = (value - published).abs() <= TOLERANCE && (value > 1.0) == (published > 1.0);
         holds |= near && is_mixes;
-        let list = if near { &mut shows } else { &mut others };
-        list.push(format!("{name} {}", tables::change(ratio)));
+        if near {
+            shows.push(format!("{name} {}", tables::change(ratio)));
+        } else {
+            others.push(value);
+        }
     };
     for &(policy, base) in pairs {
         let strict = [policy, base].contains(&"idle-strict");
@@ -126,8 +129,9 @@ fn over(results: &Results, pairs: &[(&str, &str)], class: Class, published: f64)
             }
         }
     }
-    let list = |names: &[String]| {
-        if names.is_empty() { "nowhere".to_string() } else { names.join("; ") }
-    };
-    (format!("it appears: {}. Not: {}", list(&shows), list(&others)), holds)
+    let shown = if shows.is_empty() { "nowhere".to_string() } else { shows.join("; ") };
+    let [least, most] =
+        [others.iter().copied().reduce(f64::min), others.into_iter().reduce(f64::max)];
+    let elsewhere = [least, most].map(tables::change).join(" to ");
+    (format!("appears: {shown}; elsewhere {elsewhere}"), holds)
 }

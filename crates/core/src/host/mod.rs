@@ -102,7 +102,7 @@ pub trait HostView {
     fn room(&self) -> Option<u32>;
     /// Lines that hold nothing, or nothing that flash lacks.
     fn free_lines(&self) -> u32;
-    /// Lines that are being flushed, and have not been overwritten meanwhile.
+    /// Lines that the end of a program frees: being flushed, and not written again meanwhile.
     fn flushes(&self) -> u32;
     /// The dirty line that is flushed first by the rule of the buffer; none while as many program
     /// units are under way as may be.

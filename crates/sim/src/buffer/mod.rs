@@ -103,7 +103,7 @@ impl Line {
     }
 
     const fn is_freeing(&self) -> bool {
-        self.flights > 0 && !self.dirty
+        self.flights == 1 && !self.dirty
     }
 
     /// Whether it holds what a read has found on flash.
@@ -167,7 +167,7 @@ pub struct Lines {
     groups: Vec<List>,
     /// Units under way, by group and in all.
     under_way: Vec<u32>,
-    /// Lines that are in flight and not dirty.
+    /// Lines that the end of one program frees.
     freeing: u32,
     /// Units that a group can program at once, and may have under way.
     whole: u32,
@@ -248,8 +248,8 @@ impl Lines {
         self.dirty.count
     }
 
-    /// How many lines hold nothing that flash lacks once programs under way are over. A line that
-    /// several of them program counts once, one that was overwritten meanwhile not at all.
+    /// How many lines hold nothing that flash lacks once the one program of each is over: not those
+    /// that were overwritten meanwhile, nor those that several programs write.
     pub const fn freeing(&self) -> u32 {
         self.freeing
     }
@@ -394,11 +394,12 @@ impl Lines {
     pub fn take_off(&mut self, line: u32, group: u32) {
         self.leave_lists(line);
         let state = &mut self.slab[line as usize];
-        self.freeing += u32::from(!state.is_freeing());
+        self.freeing -= u32::from(state.is_freeing());
         state.dirty = false;
         // A write that is programmed at once was never dirty.
         state.of_flash = false;
         state.flights += 1;
+        self.freeing += u32::from(state.is_freeing());
         self.under_way[group as usize] += 1;
         self.judge(group);
     }
@@ -409,11 +410,12 @@ impl Lines {
         self.under_way[group as usize] -= 1;
         self.judge(group);
         let state = &mut self.slab[line as usize];
+        self.freeing -= u32::from(state.is_freeing());
         state.flights -= 1;
+        self.freeing += u32::from(state.is_freeing());
         if state.flights > 0 || state.dirty {
             return None;
         }
-        self.freeing -= 1;
         if state.dropped {
             self.release(line);
         } else if self.frees {
@@ -442,7 +444,7 @@ impl Lines {
             self.slab[at as usize].next_of_bucket = next;
         }
         let state = &mut self.slab[line as usize];
-        self.freeing += u32::from(state.dirty && flights > 0);
+        self.freeing += u32::from(state.dirty && flights == 1);
         state.dirty = false;
         state.dropped = true;
         if flights == 0 {

@@ -5,6 +5,7 @@
 //! nothing left to do. What a port carries is a row of spans that do not overlap, so the time that
 //! the two rows have in common is found by walking both once.
 
+use flashyard_core::graph::NIL;
 use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -53,6 +54,8 @@ pub struct Ports {
     banks: Vec<Time>,
     /// What is not over, by direction.
     carried: [VecDeque<Access>; 2],
+    /// When the last access of each line is over, by direction; of lines that had one.
+    ends: [Vec<Time>; 2],
     /// Spans that an access of the other direction may still overlap, by direction.
     open: [VecDeque<(Time, Time)>; 2],
 }
@@ -65,6 +68,7 @@ impl Ports {
             free: [Time::ZERO; 2],
             banks: vec![Time::ZERO; banks as usize],
             carried: [VecDeque::new(), VecDeque::new()],
+            ends: [Vec::new(), Vec::new()],
             open: [VecDeque::new(), VecDeque::new()],
         }
     }
@@ -95,9 +99,22 @@ impl Ports {
         }
         if span > Span::ZERO {
             carried.push_back(Access { line, bank, host, from, until });
+            self.note_end(direction, line, until);
         }
         let hidden = if self.shared { Span::ZERO } else { self.overlap(direction, from, until) };
         Granted { from, until, hidden }
+    }
+
+    /// An access of a line, if it has one, is over then, and later than those before.
+    fn note_end(&mut self, direction: Direction, line: u32, until: Time) {
+        if line == NIL {
+            return;
+        }
+        let ends = &mut self.ends[direction as usize];
+        if ends.len() <= line as usize {
+            ends.resize(line as usize + 1, Time::ZERO);
+        }
+        ends[line as usize] = until;
     }
 
     /// The time of an access that passes beside known ones of the other direction. Later ones of
@@ -136,8 +153,7 @@ impl Ports {
 
     /// Whether an access of a line in this direction is not over.
     pub fn uses(&self, direction: Direction, line: u32, now: Time) -> bool {
-        let mut carried = self.carried[direction as usize].iter();
-        carried.any(|access| access.line == line && access.until > now)
+        self.ends[direction as usize].get(line as usize).is_some_and(|end| *end > now)
     }
 
     #[cfg(test)]

@@ -128,8 +128,10 @@ fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, wind
         let units = model.units.iter().flat_map(|unit| &unit.flights);
         units.chain(model.ghosts.iter().map(|ghost| &ghost.1)).filter(|g| **g == group).count()
     };
-    let lands = model.units.iter().filter(|unit| !unit.dirty && !unit.flights.is_empty()).count();
-    let freeing = lands + model.ghosts.iter().map(|ghost| ghost.0).max_lines();
+    let lands = model.units.iter().filter(|unit| !unit.dirty && unit.flights.len() == 1).count();
+    let ghosts = || model.ghosts.iter().map(|ghost| ghost.0);
+    let alone = ghosts().filter(|line| ghosts().filter(|ghost| ghost == line).count() == 1);
+    let freeing = lands + alone.count();
     assert_eq!(lines.freeing() as usize, freeing);
     let ready = |group: u32| model.dirty(Some(group)).len() >= whole && under_way(group) < window;
     // What no hand has passed yet is where the list begins.

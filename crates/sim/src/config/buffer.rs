@@ -161,6 +161,7 @@ keys! {
             source: "native command queuing: 32 requests",
             flip: "1", with: &[
                 "map.store=resident", "buffer.bytes=65536", "buffer.eviction=ahead",
+                "queue.depth=4", "geometry.ways=4",
             ],
         },
         /// Whether a flush gets its unit out of the buffer before it programs it.

@@ -110,7 +110,10 @@ impl Device {
         let answer = self.host_policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
-            HostAnswer::Wait => return Picked::Nothing,
+            HostAnswer::Wait => {
+                self.note_line_wait();
+                return Picked::Nothing;
+            }
             HostAnswer::Flush(line) => {
                 return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
             }
@@ -347,6 +350,7 @@ impl Device {
 
     /// Counts and hands on what the last `count` sets of a request wait for; they are in
     /// `unslotted` from `first` on.
+    #[inline]
     pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
         let split = self.pending[handle as usize].translated > count;
         let mut new = std::mem::take(&mut self.new_sets);
@@ -359,13 +363,13 @@ impl Device {
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
+    #[inline]
     fn give_slots(&mut self, all: bool) {
         let keys = self.settings.keys.queue;
         while let Some(&set) = self.unslotted.front() {
-            let die = self.slot_die(set);
             let taken = match keys.slots_scope {
                 SlotsScope::Device => self.slots,
-                SlotsScope::Die => self.slots_of_die[die.index()],
+                SlotsScope::Die => self.slots_of_die[self.slot_die(set).index()],
             };
             let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
             let slotless = !keys.delayed_sets_hold_slot && self.graph.node(set).is_blocked();
@@ -382,6 +386,7 @@ impl Device {
     }
 
     /// The die that a set's slot counts for: that of its last command, its data.
+    #[inline]
     fn slot_die(&self, set: u32) -> DieId {
         let state = &self.sets[set as usize];
         match self.graph.node(set).stages {
@@ -390,6 +395,7 @@ impl Device {
         }
     }
 
+    #[inline]
     pub(super) fn take_slot(&mut self, set: u32) {
         let die = self.slot_die(set);
         let state = &mut self.sets[set as usize];

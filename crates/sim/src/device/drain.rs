@@ -96,9 +96,8 @@ impl Device {
         any
     }
 
-    /// Begins to flush a program unit of the group whose turn it is. Where that is not fit, the
-    /// other ready ones are tried; where the map cache stalls it, nothing is. Returns whether a
-    /// flush began.
+    /// Begins to flush a program unit of the group whose turn it is. Where nothing of that is fit
+    /// and a host policy flushes, the other ready ones are tried. Returns whether a flush began.
     fn drain_group(&mut self) -> bool {
         let buffer = self.staging_mut();
         let Some(first) = buffer.lines.pick() else {
@@ -110,6 +109,11 @@ impl Device {
         };
         let mut group = first;
         loop {
+            let oldest = self.staging_mut().lines.oldest_of(group);
+            if self.drains_by_itself() && oldest.is_some_and(|line| !self.is_fit(line, false)) {
+                // Its turn is kept: it is flushed when it has been put.
+                return false;
+            }
             let begun = self.flush_lines(None, group, None, false);
             if begun.any || begun.stalled {
                 return begun.any;

@@ -51,6 +51,7 @@ impl Started {
     }
 
     /// A request is answered.
+    #[inline]
     pub(super) fn answered(&mut self, handle: u32) {
         self.unanswered -= 1;
         if let Some(place) = self.handles.iter().position(|other| *other == handle) {
@@ -74,6 +75,7 @@ impl Device {
             return false;
         }
         let first_new = self.unslotted.len();
+        self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
         if self.pending[handle as usize].translated == 1 {
             self.begin_request(handle);
@@ -88,6 +90,47 @@ impl Device {
             self.hits_started(handle, place);
         }
         true
+    }
+
+    /// Where a policy by pages starts nothing: whether the oldest request waits for a line that has
+    /// to be flushed first. That time is the flush's.
+    pub(super) fn note_line_wait(&mut self) {
+        if !self.host_policy.by_pages() || self.buffer.is_none() {
+            return;
+        }
+        let Some(&handle) = self.waiting_requests.front() else { return };
+        if !self.lacks_line(handle) {
+            return self.end_line_wait(handle);
+        }
+        let now = self.now;
+        let request = &mut self.pending[handle as usize];
+        if request.preflush_since.is_none() {
+            request.preflush_since = Some(now);
+            self.totals.buffer.stalls += 1;
+        }
+    }
+
+    fn lacks_line(&self, handle: u32) -> bool {
+        let request = &self.pending[handle as usize];
+        let Some(page) = self.unstarted_page(handle, 0) else { return false };
+        let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
+        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        writes
+            && request.stalled_since.is_none()
+            && lines.is_some_and(|lines| {
+                !lines.has_room() && lines.find(self.page_lpn(handle, page)).is_none()
+            })
+    }
+
+    fn end_line_wait(&mut self, handle: u32) {
+        let now = self.now;
+        if self.starts_whole(handle) {
+            return;
+        }
+        let request = &mut self.pending[handle as usize];
+        if let Some(since) = request.preflush_since.take() {
+            request.preflush_ns += now.since(since).as_ns();
+        }
     }
 
     /// Whether a request is never started page by page.

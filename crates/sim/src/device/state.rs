@@ -347,9 +347,10 @@ pub(super) struct Pending {
     pub(super) fot: Span,
     /// When the first set got a slot.
     pub(super) first_slot: Option<Time>,
-    /// When it began to wait at the head of the queue for a line or for earlier writes.
+    /// When it began to wait at the head of the queue for the map cache, and how long it did.
     pub(super) stalled_since: Option<Time>,
     pub(super) stalled_ns: u64,
+    /// The same for a flush: of earlier writes, or of a line of the buffer.
     pub(super) preflush_since: Option<Time>,
     pub(super) preflush_ns: u64,
     pub(super) own: Span,

@@ -57,6 +57,7 @@ impl Plan {
     }
 
     /// The set that they make, where `state` is the rest of it.
+    #[inline]
     pub(super) const fn completed(&self, state: Set) -> Set {
         Set { map_page: self.map_page, line: self.line, ..state }
     }
@@ -80,6 +81,7 @@ impl Plan {
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
+    #[inline]
     pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
         let request = &mut self.pending[handle as usize];
         request.page = page;

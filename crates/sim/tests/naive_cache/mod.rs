@@ -13,8 +13,9 @@
 //! there are no more.
 //!
 //! What the publication leaves open is as the simulator documents it: writes that find no line
-//! wait in order, and as many of the least recent dirty lines are flushed as writes wait; the first
-//! write that waits gets the line that gets free. A line under a program still serves reads and
+//! wait in order, and as many of the least recent dirty lines are flushed as writes wait; one
+//! that was overwritten or programmed again meanwhile does not count. The first write that waits
+//! gets the line that gets free. A line under a program still serves reads and
 //! writes; a write into it makes it dirty once more.
 //!
 //! This is an oracle for tests. It shares no code with the simulator on purpose, and it is as
@@ -224,8 +225,8 @@ impl Device<'_> {
     /// whether there were any.
     fn flush_for_all(&mut self) -> bool {
         let before = self.out.evictions.len();
-        let programs = |lines: &[Line]| lines.iter().map(|line| line.programs).sum::<usize>();
-        while self.without_line.len() > programs(&self.lines) {
+        let coming = |line: &&Line| line.programs == 1 && !line.dirty;
+        while self.without_line.len() > self.lines.iter().filter(coming).count() {
             let oldest = self.lines.iter().find(|line| line.dirty);
             let Some(line) = oldest.filter(|line| line.puts == 0) else { break };
             self.flush(line.page);

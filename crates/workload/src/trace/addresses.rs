@@ -1,11 +1,11 @@
 //! From the addresses of a trace to those of the device.
 //!
 //! A request loses a header sector and is widened to whole pages first, where that is asked for.
-//! Then it is put on the device, in one of four ways (`trace.fold`). Three of them look at one request alone: it is
-//! refused, moved to its start modulo the capacity, or mirrored at the end of the device. The
-//! fourth numbers the chunks of the address space that are touched, in the order of their first
-//! use, and keeps the places inside of chunks; a request over chunks whose numbers are not
-//! successive becomes several requests of the same time. Several devices of a trace may be kept
+//! Then it is put on the device, in one of four ways (`trace.fold`). Three of them look at one
+//! request alone: it is refused, moved to its start modulo the capacity, or mirrored at the end of
+//! the device. The fourth numbers the chunks of the address space that are touched, in the order of
+//! their first use, and keeps the places inside of chunks; a request over chunks whose numbers are
+//! not successive becomes several requests of the same time. Several devices of a trace may be kept
 //! apart (`trace.devices`): by other chunks, or by places moved from device to device.
 
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};

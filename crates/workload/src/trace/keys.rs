@@ -271,9 +271,9 @@ keys! {
             with: &["trace.time_order=sort"],
         },
         /// Several devices of a trace (its streams) on the one device: `overlap`: equal addresses
-        /// are one; `apart`: with `fold = "renumber"` chunks of other devices are other chunks; with
-        /// `modulo` device n of the trace starts at n x 0.618 of the capacity, modulo the capacity,
-        /// in whole MiB. The other folds refuse it.
+        /// are one; `apart`: with `fold = "renumber"` chunks of other devices are other chunks;
+        /// with `modulo` device n of the trace starts at n x 0.618 of the capacity, modulo the
+        /// capacity, in whole MiB. The other folds refuse it.
         devices: Devices = Devices::Overlap => {
             kind: Kind::Choice(Devices::WORDS),
             source: "overlap leaves the recorded addresses alone; 0.618 (golden section): no small \
