@@ -143,7 +143,7 @@ impl Experiment {
                 settings.extend_from_slice(&part.settings);
             }
             let settings = settings_of(*keys, &settings)?;
-            jobs.extend(loaded.iter().map(|loaded| (settings.clone(), loaded)));
+            jobs.extend(loaded.iter().map(|loaded| (settings, loaded)));
         }
         let run = |(settings, loaded): &(Settings, &Loaded)| {
             let report = simulate(settings, &loaded.requests, check)?;
@@ -239,9 +239,9 @@ impl Results {
         }
         let first = self.experiment.parts([0; 3]).map(|part| part.name.as_str()).join(", ");
         format!(
-            "{}read, write, p99 read: means over the workloads of their ratios to {first}; us: medians \
-             of their mean latencies and p99; queue grew: in how many, whose latencies depend on \
-             their length; misses and picks: sums; others: means\n",
+            "{}read, write, p99 read: means over the workloads of their ratios to {first}; us: \
+             medians of their mean latencies and p99; queue grew: in how many, whose latencies \
+             depend on their length; misses and picks: sums; others: means\n",
             table::render(&table)
         )
     }
@@ -361,7 +361,7 @@ fn median(values: &[Option<f64>]) -> Option<f64> {
     match found.len() {
         0 => None,
         odd if odd % 2 == 1 => Some(found[middle]),
-        _ => Some((found[middle - 1] + found[middle]) / 2.0),
+        _ => Some(f64::midpoint(found[middle - 1], found[middle])),
     }
 }
 

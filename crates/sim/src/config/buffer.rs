@@ -140,9 +140,9 @@ keys! {
                 "buffer.write_ns=102400",
             ],
         },
-        /// When dirty units are flushed that no request asks for. Host policies that start pages say
-        /// that themselves; where one has started a write without a line, `watermark` and `full` are
-        /// the same, and the others are refused.
+        /// When dirty units are flushed that no request asks for. Host policies that start pages
+        /// say that themselves; where one has started a write without a line, `watermark` and
+        /// `full` are the same, and the others are refused.
         eviction: Eviction = Eviction::Watermark => {
             kind: Kind::Choice(Eviction::WORDS),
             source: "assumed: before lines are needed; the ROS study and Bang et al.: full",
@@ -152,7 +152,7 @@ keys! {
         /// a plane, and as many as a host policy begins.
         flush_width: u64 = 0 => {
             kind: Kind::count("program units", 0, 1 << 20),
-            source: "assumed: one in the array and one that waits for it; the ROS study, figure 1: 1",
+            source: "assumed: one in the array and one that waits for it; the ROS study: 1",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
         },
         /// With `eviction` "ahead": how many queued requests, the oldest ones, are looked at.
