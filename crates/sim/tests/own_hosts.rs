@@ -136,7 +136,6 @@ fn a_part_of_a_unit_serves_no_read_of_more_unless_flash_has_nothing() {
         "host.policy=probe",
         "map.store=resident",
         "buffer.bytes=65536",
-        "buffer.eviction=at_once",
         "buffer.after_flush=free",
         "ftl.partial_write=bitmap",
     ] {

@@ -253,13 +253,12 @@ impl Device {
 
     /// A device that nothing was ever written to.
     fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
-        let keys = &settings.keys;
-        let geometry = settings.geometry;
+        let (keys, geometry) = (&settings.keys, settings.geometry);
         let dies = geometry.dies() as usize;
-        let counts_fot = policy.reads_fot();
         let host_policy = HostRule::of(keys);
         Self {
             settings: *settings,
+            counts_fot: policy.reads_fot(),
             policy,
             observers: Vec::new(),
             checker: None,
@@ -273,7 +272,6 @@ impl Device {
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
-            counts_fot,
             idle: Idle::new(settings),
             dram_uw: settings.dram_uw(),
             free_at_start: vec![u32::MAX; geometry.all_planes() as usize],
