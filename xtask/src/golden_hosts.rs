@@ -4,8 +4,8 @@
 //! - `NCQ_oldest_first` (W or R and a page) with `time_units` of the buffer and the array,
 //!   `cache_lines`, `initial_LRU_to_MRU` (page, bank, dirty or clean) and, by policy (IS, RIS,
 //!   ROS), `total`, `hidden_read`, `read_total`, `events` (name, start, end, bank), `completion`;
-//! - `RQ_oldest_first` with `CB_lru_to_mru`, `capacity` and what `FIFO` and `HIT_FIRST` do, one request
-//!   at a time, in the `units` of the object around it;
+//! - `RQ_oldest_first` with `CB_lru_to_mru`, `capacity` and what `FIFO` and `HIT_FIRST` do, one
+//!   request at a time, in the `units` of the object around it;
 //! - `units` with `NAND_read`, `transfer` and `NAND_program`: two reads and a write of one chip;
 //! - `priority`: the classes of requests; `dependency`: queues, the values that one pass gives them
 //!   and who goes first.

@@ -241,8 +241,8 @@ fn case_of(seed: u64) -> Case {
 #[test]
 fn random_runs_equal_the_naive_machine() {
     let mut counts = [0; 9];
-    // The last two have what is rare: a read of flash that is due while a flush is got, and while its
-    // die programs.
+    // The last two have what is rare: a read of flash that is due while a flush is got, and while
+    // its die programs.
     for seed in (0..900).chain([5_726, 5_200]) {
         let case = case_of(seed);
         let result = std::panic::catch_unwind(|| compare(&case));
