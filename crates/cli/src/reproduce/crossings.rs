@@ -143,7 +143,7 @@ impl Experiment {
                 settings.extend_from_slice(&part.settings);
             }
             let settings = settings_of(*keys, &settings)?;
-            jobs.extend(loaded.iter().map(|loaded| (settings.clone(), loaded)));
+            jobs.extend(loaded.iter().map(|loaded| (settings, loaded)));
         }
         let run = |(settings, loaded): &(Settings, &Loaded)| {
             let report = simulate(settings, &loaded.requests, check)?;
@@ -239,9 +239,9 @@ impl Results {
         }
         let first = self.experiment.parts([0; 3]).map(|part| part.name.as_str()).join(", ");
         format!(
-            "{}read, write, p99 read: means over the workloads of their ratios to {first}; us: medians \
-             of their mean latencies and p99; queue grew: in how many, whose latencies depend on \
-             their length; misses and picks: sums; others: means\n",
+            "{}read, write, p99 read: means over the workloads of their ratios to {first}; us: \
+             medians of their mean latencies and p99; queue grew: in how many, whose latencies \
+             depend on their length; misses and picks: sums; others: means\n",
             table::render(&table)
         )
     }
@@ -305,6 +305,7 @@ impl Results {
                 for (c, policy) in command.iter().enumerate().skip(1) {
                     let places = [[0, m, c], [b, m, 0], [b, m, c]];
                     let reads = places.map(|place| self.over(place, [0, m, 0], Class::Read));
+                    text += &format!(" Reads over {}, {}:", buffer[0].name, command[0].name);
                     text += &together([&policy.name, &part.name], reads);
                 }
                 all.push(text);
@@ -360,7 +361,7 @@ fn median(values: &[Option<f64>]) -> Option<f64> {
     match found.len() {
         0 => None,
         odd if odd % 2 == 1 => Some(found[middle]),
-        _ => Some((found[middle - 1] + found[middle]) / 2.0),
+        _ => Some(f64::midpoint(found[middle - 1], found[middle])),
     }
 }
 
@@ -420,7 +421,7 @@ fn still_pays(
 
 /// What a policy, a buffer and both do to reads: ratios to neither.
 fn together([policy, part]: [&str; 2], reads: [Option<f64>; 3]) -> String {
-    let [Some(alone), Some(buffer), Some(both)] = reads else { return String::new() };
+    let [Some(alone), Some(buffer), Some(both)] = reads else { return " -".to_string() };
     let best = if both < alone.min(buffer) {
         "both are better than either"
     } else if alone < buffer {
@@ -430,7 +431,7 @@ fn together([policy, part]: [&str; 2], reads: [Option<f64>; 3]) -> String {
     } else {
         "neither adds to the other"
     };
-    format!(" Reads over neither: {policy} {alone:.3}, {part} {buffer:.3}, both {both:.3}: {best}.")
+    format!(" {policy} {alone:.3}, {part} {buffer:.3}, both {both:.3}: {best}.")
 }
 
 #[cfg(test)]

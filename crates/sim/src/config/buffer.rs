@@ -152,7 +152,7 @@ keys! {
         /// a plane, and as many as a host policy begins.
         flush_width: u64 = 0 => {
             kind: Kind::count("program units", 0, 1 << 20),
-            source: "assumed: one in the array and one that waits for it; the ROS study, figure 1: 1",
+            source: "assumed: one in the array and one that waits for it; the ROS study: 1",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
         },
         /// With `eviction` "ahead": how many queued requests, the oldest ones, are looked at.
