@@ -27,7 +27,6 @@ impl HostPolicy for Wrong {
             return HostAnswer::Wait;
         }
         match self.how {
-            0 => HostAnswer::Wait,
             1 => HostAnswer::Start(7),
             2 | 7 => HostAnswer::StartPage { place: 0, page: 3 },
             3 => HostAnswer::StartPage { place: 9, page: 0 },
@@ -36,7 +35,7 @@ impl HostPolicy for Wrong {
             // The first page once, then the same again.
             6 => HostAnswer::StartPage { place: 0, page: 0 },
             9 if view.waiting() == 2 => HostAnswer::Start(1),
-            9 => HostAnswer::Wait,
+            0 | 9 => HostAnswer::Wait,
             10 => view.oldest_line().map_or(HostAnswer::Start(0), |it| HostAnswer::Flush(it.line)),
             // The first page once, then all of it.
             _ if view.next_page(0, 0) == Some(0) => HostAnswer::StartPage { place: 0, page: 0 },
