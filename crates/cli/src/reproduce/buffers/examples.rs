@@ -130,7 +130,7 @@ pub(crate) fn text(figures: &[Figure], found: &[Vec<Found>]) -> String {
         for (run, found) in figure.run.iter().zip(found) {
             let Found { total, mean, hidden, programs } = found;
             text += &format!(
-                "  {}: {total} of a published {}; mean {mean}; {programs} programs",
+                "  {}: {total} of a published {}; mean {mean:.2}; programs: {programs}",
                 run.policy, run.total
             );
             if let Some([of, all]) = run.hidden {
