@@ -4,12 +4,10 @@
 use super::buffers::examples::{self, Figure, Found};
 use super::buffers::figures::Class;
 use super::buffers::results::Results;
-use super::buffers::{Judged, judged_table, tables};
+use super::buffers::{self, Judged, Study, TOLERANCE, judged_table, tables};
 use crate::args::ReproduceArgs;
-use crate::output::print;
 use anyhow::Result;
 use flashyard_sim::own::OwnParts;
-use serde_json::{Value, json};
 
 const FILE: &str = include_str!("../../../../experiments/cache-aware.toml");
 
@@ -21,24 +19,9 @@ const OVER_FIFO: [f64; 2] = [0.74, 0.98];
 const OVER_IDLE: [f64; 2] = [0.73, 0.92];
 const IDLE_OVER_FIFO: [f64; 2] = [1.02, 1.05];
 
-/// How far a published share may be off and still hold.
-const TOLERANCE: f64 = 0.05;
-
 /// Runs the study and prints it.
 pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
-    let results = Results::new(FILE, args, own)?;
-    let figures = &results.experiment.figure;
-    let found = figures.iter().map(Figure::found).collect::<Result<Vec<_>>>()?;
-    let judged = judge(&results, figures, &found);
-    if args.json {
-        let mut object = results.object(args);
-        object.insert("study".to_string(), json!("cache-aware"));
-        object.insert("figures".to_string(), examples::object(figures, &found));
-        let judged = judged.iter().map(Judged::object).collect::<Vec<_>>();
-        object.insert("published".to_string(), judged.into());
-        return print(&serde_json::to_string_pretty(&Value::Object(object))?);
-    }
-    print(&text(&results, args, &examples::text(figures, &found), &judged))
+    buffers::run(&Study { name: "cache-aware", file: FILE, judge, text }, args, own)
 }
 
 fn text(results: &Results, args: &ReproduceArgs, figures: &str, judged: &[Judged]) -> String {

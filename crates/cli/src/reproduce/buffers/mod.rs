@@ -7,8 +7,44 @@ pub(super) mod figures;
 pub(super) mod results;
 pub(super) mod tables;
 
-use crate::output::table;
+use crate::args::ReproduceArgs;
+use crate::output::{print, table};
+use anyhow::Result;
+use examples::{Figure, Found};
+use flashyard_sim::own::OwnParts;
+use results::Results;
 use serde_json::{Value, json};
+
+/// How far a published share may be off and still hold.
+pub(super) const TOLERANCE: f64 = 0.05;
+
+/// One of the studies.
+pub(super) struct Study {
+    pub(super) name: &'static str,
+    /// Its experiment file.
+    pub(super) file: &'static str,
+    /// What the runs show of every statement.
+    pub(super) judge: fn(&Results, &[Figure], &[Vec<Found>]) -> Vec<Judged>,
+    /// The text of the results, with that of the worked examples.
+    pub(super) text: fn(&Results, &ReproduceArgs, &str, &[Judged]) -> String,
+}
+
+/// Runs a study and prints it.
+pub(super) fn run(study: &Study, args: &ReproduceArgs, own: OwnParts) -> Result<()> {
+    let results = Results::new(study.file, args, own)?;
+    let figures = &results.experiment.figure;
+    let found = figures.iter().map(Figure::found).collect::<Result<Vec<_>>>()?;
+    let judged = (study.judge)(&results, figures, &found);
+    if args.json {
+        let mut object = results.object(args);
+        object.insert("study".to_string(), json!(study.name));
+        object.insert("figures".to_string(), examples::object(figures, &found));
+        let judged = judged.iter().map(Judged::object).collect::<Vec<_>>();
+        object.insert("published".to_string(), judged.into());
+        return print(&serde_json::to_string_pretty(&Value::Object(object))?);
+    }
+    print(&(study.text)(&results, args, &examples::text(figures, &found), &judged))
+}
 
 /// A statement of a publication and what the runs show of it.
 pub(super) struct Judged {
