@@ -18,13 +18,15 @@ use serde_json::{Value, json};
 /// How far a published share may be off and still hold.
 pub(super) const TOLERANCE: f64 = 0.05;
 
+/// What the runs show of every statement.
+type Judge = fn(&Results, &[Figure], &[Vec<Found>]) -> Vec<Judged>;
+
 /// One of the studies.
 pub(super) struct Study {
     pub(super) name: &'static str,
     /// Its experiment file.
     pub(super) file: &'static str,
-    /// What the runs show of every statement.
-    pub(super) judge: fn(&Results, &[Figure], &[Vec<Found>]) -> Vec<Judged>,
+    pub(super) judge: Judge,
     /// The text of the results, with that of the worked examples.
     pub(super) text: fn(&Results, &ReproduceArgs, &str, &[Judged]) -> String,
 }

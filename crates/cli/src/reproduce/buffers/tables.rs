@@ -19,7 +19,11 @@ pub(crate) fn us(ns: Option<f64>) -> String {
 
 /// A ratio as a change in percent.
 pub(crate) fn change(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_string(), |value| format!("{:+.0} %", 100.0 * (value - 1.0)))
+    let percent = |value: f64| match (100.0 * (value - 1.0)).round() {
+        0.0 => "0 %".to_string(),
+        percent => format!("{percent:+.0} %"),
+    };
+    value.map_or_else(|| "-".to_string(), percent)
 }
 
 /// What the study is, and what it ran.
