@@ -30,9 +30,11 @@ fn what_is_listed_is_what_a_run_with_these_settings_reports() {
 #[test]
 fn a_layer_that_a_device_cannot_run_is_listed_with_the_reason() {
     let text = Folder::new().run(&["list", "ftls", "nvme-tlc"]).text();
-    let line = line(&text, "line cache");
-    assert!(line.contains("refused: buffer.bytes: "), "{line}");
-    assert!(self::line(&text, "page").ends_with("runs"));
+    let line = line(&text, "fast");
+    assert!(line.contains("refused: ftl.mapping_unit_bytes: "), "{line}");
+    for runs in ["page", "line cache", "dftl"] {
+        assert!(self::line(&text, runs).ends_with("runs"), "a buffer goes before any page map");
+    }
 }
 
 #[test]
