@@ -101,4 +101,14 @@ impl Request {
     pub fn end_sector(&self) -> Option<u64> {
         self.first_sector.checked_add(u64::from(self.sectors))
     }
+
+    /// Whether it must not overtake earlier changes.
+    pub fn is_barrier(&self) -> bool {
+        self.op == RequestOp::Flush || self.flags.has(Flags::PREFLUSH)
+    }
+
+    /// Whether a host policy that starts single pages starts it as a whole.
+    pub fn starts_whole(&self) -> bool {
+        self.op == RequestOp::Trim || self.is_barrier()
+    }
 }

@@ -143,6 +143,14 @@ id! {
     /// A logical page number: counts mapping units of the exported address space.
     Lpn
 }
+
+impl Lpn {
+    /// The number with its bits spread, for tables of a power of two places (golden ratio hashing).
+    pub const fn scattered(self) -> u32 {
+        self.get().wrapping_mul(0x9E37_79B1).rotate_left(16)
+    }
+}
+
 id! {
     /// A physical page number: counts mapping units of the flash array, all planes in a row.
     Ppn

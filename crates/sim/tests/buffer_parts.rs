@@ -3,7 +3,7 @@
 mod common;
 
 use common::phases::{Bench, latency, pacing, stream};
-use common::{Random, record, request, settings, try_settings};
+use common::{ONE_SHOT, Random, flush, read, record, request, settings, try_settings, write};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
@@ -30,28 +30,6 @@ fn buffered(keys: &[&str]) -> Settings {
 
 /// A put takes 30 us and a get 10 us, in one of two banks.
 const SLOW: [&str; 3] = ["buffer.read_ns=10000", "buffer.write_ns=30000", "buffer.banks=2"];
-
-/// Three bits a cell in one shot, two planes, four units of 4 KiB a page: a program unit has 12.
-const ONE_SHOT: [&str; 6] = [
-    "geometry.planes=2",
-    "geometry.page_bytes=16384",
-    "geometry.pages_per_block=24",
-    "ftl.mapping_unit_bytes=4096",
-    "nand.bits_per_cell=3",
-    "nand.one_shot=true",
-];
-
-fn write(us: u64, lpn: u64) -> Request {
-    request(us, RequestOp::Write, lpn, 1)
-}
-
-fn read(us: u64, lpn: u64) -> Request {
-    request(us, RequestOp::Read, lpn, 1)
-}
-
-fn flush(us: u64) -> Request {
-    Request { sectors: 0, ..request(us, RequestOp::Flush, 0, 1) }
-}
 
 /// Runs requests one after the other; returns their latencies in microseconds.
 fn one_by_one(settings: &Settings, requests: &[Request]) -> (Vec<u64>, Report) {

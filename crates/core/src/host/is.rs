@@ -4,7 +4,7 @@
 //! Source: the baseline of the study of read-while-write scheduling (ROS) for a PRAM buffer.
 
 use super::{HostAnswer, HostPolicy, HostView, LineView, UnderWay};
-use crate::request::{Flags, RequestOp};
+use crate::request::RequestOp;
 use crate::units::Lpn;
 
 crate::keys! {
@@ -50,9 +50,7 @@ pub(super) fn is_quiet(view: &(impl HostView + ?Sized)) -> bool {
 
 /// Whether a request starts as a whole, when it is the oldest and nothing is under way.
 pub(super) fn starts_whole(view: &(impl HostView + ?Sized), place: usize) -> bool {
-    let request = view.request(place);
-    let by_pages = matches!(request.op, RequestOp::Read | RequestOp::Write);
-    !by_pages || request.flags.has(Flags::PREFLUSH)
+    view.request(place).starts_whole()
 }
 
 /// The next page access of the oldest request, where it does not start as a whole.

@@ -638,7 +638,7 @@ impl Lines {
     }
 
     fn bucket_of(&self, lpn: Lpn) -> usize {
-        lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & (self.buckets.len() - 1)
+        lpn.scattered() as usize & (self.buckets.len() - 1)
     }
 
     fn bank_of_number(&self, line: usize) -> u32 {

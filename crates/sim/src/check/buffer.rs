@@ -2,7 +2,7 @@
 
 use super::{Asked, CHUNK, Checker, is_untouched};
 use crate::buffer::Line;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Lpn;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Checker {
     /// What a request that has arrived asks of the buffer; `durable` is whether its changes are on
     /// flash when it is answered.
     pub fn asks(&mut self, order: u64, request: &Request, durable: bool) {
-        let barrier = request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH);
+        let barrier = request.is_barrier();
         let known = |lpn: &Lpn| self.acknowledged[lpn.index()];
         let held = self.buffer.held.keys().take(if barrier { usize::MAX } else { 0 });
         let held = held.filter(|lpn| known(lpn) > self.newest[lpn.index()]);

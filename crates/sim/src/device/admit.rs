@@ -14,7 +14,7 @@ use crate::metrics::parts::{Part, Parts};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
 
 /// What is started next.
@@ -219,7 +219,7 @@ impl Device {
         let picked = &self.pending[self.waiting_requests[place] as usize];
         self.waiting_requests.iter().take(place).position(|&earlier| {
             let earlier = &self.pending[earlier as usize];
-            earlier.conflicts(picked) || (is_barrier(&picked.request) && earlier.changes())
+            earlier.conflicts(picked) || (picked.request.is_barrier() && earlier.changes())
         })
     }
 
@@ -227,7 +227,7 @@ impl Device {
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
         let request = &self.pending[handle as usize];
-        if request.preflush_since.is_none() && is_barrier(&request.request) {
+        if request.flush_since.is_none() && request.request.is_barrier() {
             if !self.flush_all() && self.pending[handle as usize].translated == 0 {
                 self.begin_stall(handle);
                 return false;
@@ -240,11 +240,11 @@ impl Device {
         }
         if request.request.flags.has(Flags::PREFLUSH) {
             if self.oldest_change != NIL {
-                request.preflush_since.get_or_insert(now);
+                request.flush_since.get_or_insert(now);
                 return false;
             }
-            if let Some(since) = request.preflush_since.take() {
-                request.preflush_ns = now.since(since).as_ns();
+            if let Some(since) = request.flush_since.take() {
+                request.flush_ns = now.since(since).as_ns();
             }
         }
         let (first, pages) = (request.first, request.pages);
@@ -318,12 +318,12 @@ impl Device {
         let all = self.now.since(request.request.arrival).as_ns();
         let mut parts = Parts::default();
         parts.add(Part::MapStall, request.stalled_ns);
-        parts.add(Part::Flush, request.preflush_ns);
+        parts.add(Part::Flush, request.flush_ns);
         let link = self.link_ns(handle);
         parts.add(Part::Link, link);
         let dispatch = self.settings.keys.host.dispatch_ns;
         parts.add(Part::Firmware, dispatch);
-        let known = link + dispatch + request.stalled_ns + request.preflush_ns;
+        let known = link + dispatch + request.stalled_ns + request.flush_ns;
         parts.add(Part::HostQueue, all - known);
         parts
     }
@@ -451,9 +451,4 @@ impl Device {
             self.wake(set);
         }
     }
-}
-
-/// Whether a request must not overtake earlier changes.
-fn is_barrier(request: &Request) -> bool {
-    request.op == RequestOp::Flush || request.flags.has(Flags::PREFLUSH)
 }

@@ -52,7 +52,7 @@ impl Wanted {
     /// Whether a unit is seen for the first time in this look.
     fn is_new(&mut self, lpn: Lpn) -> bool {
         let mask = self.places.len() - 1;
-        let mut at = lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & mask;
+        let mut at = lpn.scattered() as usize & mask;
         loop {
             match &mut self.places[at] {
                 (known, look) if *look == self.look && *known == lpn.get() => return false,
@@ -144,8 +144,9 @@ impl Device {
             buffer.draining = false;
             return false;
         }
-        let wants = match buffer.keys.eviction {
-            _ if !by_itself => buffer.waiting.len() > freeing as usize,
+        // For a policy that flushes, only what has been started may need a line.
+        let eviction = if by_itself { buffer.keys.eviction } else { Eviction::Full };
+        let wants = match eviction {
             Eviction::Watermark => {
                 buffer.draining = dirty > buffer.low && (buffer.draining || dirty >= buffer.high);
                 buffer.draining

@@ -392,8 +392,8 @@ impl Device {
             first_slot: None,
             stalled_since: None,
             stalled_ns: 0,
-            preflush_since: None,
-            preflush_ns: 0,
+            flush_since: None,
+            flush_ns: 0,
             own: Span::ZERO,
             parts: crate::metrics::parts::Parts::default(),
             link: NIL,
@@ -568,7 +568,7 @@ impl Device {
 
     /// The bucket of the index of live sets by LPN; there are as many as sets.
     fn bucket_of(&self, lpn: Lpn) -> usize {
-        lpn.get().wrapping_mul(0x9E37_79B1).rotate_left(16) as usize & (self.lpn_index.len() - 1)
+        lpn.scattered() as usize & (self.lpn_index.len() - 1)
     }
 }
 

@@ -4,7 +4,7 @@ use super::Device;
 use crate::config::Admission;
 use flashyard_core::graph::NIL;
 use flashyard_core::host::HostAnswer;
-use flashyard_core::request::{Flags, RequestOp};
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
 use std::ops::Range;
 
@@ -104,8 +104,8 @@ impl Device {
         }
         let now = self.now;
         let request = &mut self.pending[handle as usize];
-        if request.preflush_since.is_none() {
-            request.preflush_since = Some(now);
+        if request.flush_since.is_none() {
+            request.flush_since = Some(now);
             self.totals.buffer.stalls += 1;
         }
     }
@@ -128,16 +128,14 @@ impl Device {
             return;
         }
         let request = &mut self.pending[handle as usize];
-        if let Some(since) = request.preflush_since.take() {
-            request.preflush_ns += now.since(since).as_ns();
+        if let Some(since) = request.flush_since.take() {
+            request.flush_ns += now.since(since).as_ns();
         }
     }
 
     /// Whether a request is never started page by page.
     fn starts_whole(&self, handle: u32) -> bool {
-        let request = &self.pending[handle as usize].request;
-        !matches!(request.op, RequestOp::Read | RequestOp::Write)
-            || request.flags.has(Flags::PREFLUSH)
+        self.pending[handle as usize].request.starts_whole()
     }
 
     /// A user's own host policy may answer what cannot be done.

@@ -351,8 +351,8 @@ pub(super) struct Pending {
     pub(super) stalled_since: Option<Time>,
     pub(super) stalled_ns: u64,
     /// The same for a flush: of earlier writes, or of a line of the buffer.
-    pub(super) preflush_since: Option<Time>,
-    pub(super) preflush_ns: u64,
+    pub(super) flush_since: Option<Time>,
+    pub(super) flush_ns: u64,
     pub(super) own: Span,
     pub(super) parts: Parts,
     /// The next free entry.

@@ -109,6 +109,31 @@ pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
     }
 }
 
+/// A write of a page.
+pub fn write(us: u64, lpn: u64) -> Request {
+    request(us, RequestOp::Write, lpn, 1)
+}
+
+/// A read of a page.
+pub fn read(us: u64, lpn: u64) -> Request {
+    request(us, RequestOp::Read, lpn, 1)
+}
+
+/// A flush.
+pub fn flush(us: u64) -> Request {
+    Request { sectors: 0, ..request(us, RequestOp::Flush, 0, 1) }
+}
+
+/// Three bits a cell in one shot, two planes, four units of 4 KiB a page: a program unit has 12.
+pub const ONE_SHOT: [&str; 6] = [
+    "geometry.planes=2",
+    "geometry.page_bytes=16384",
+    "geometry.pages_per_block=24",
+    "ftl.mapping_unit_bytes=4096",
+    "nand.bits_per_cell=3",
+    "nand.one_shot=true",
+];
+
 /// Everything that a run tells.
 #[derive(Debug, Default)]
 pub struct Recorded {

@@ -1,6 +1,6 @@
 //! The experiment file and its workloads.
 
-use super::super::study::{Loaded, Published, all_of, find, settings_of};
+use super::super::study::{Loaded, Published, all_of, find, places, settings_of};
 use crate::args::ReproduceArgs;
 use crate::inputs::{Inputs, wrong};
 use crate::presets::DEFAULT_WORKLOAD;
@@ -10,7 +10,7 @@ use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the experiment file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -201,8 +201,7 @@ impl Study {
 
     /// The traces of a directory, or of the directories in it: those that are there.
     pub(super) fn load(&self, base: &Base, dir: &Path) -> Result<TracesRead> {
-        let mut places = vec![dir.to_path_buf()];
-        places.extend(directories(dir)?);
+        let places = places(dir)?;
         let place = |trace: &Trace| places.iter().find_map(|dir| find(dir, &trace.file));
         let capacity = Settings::new(base.keys)?.capacity_sectors();
         let load = |trace: &Trace, path: String| {
@@ -246,18 +245,6 @@ impl Study {
 /// The key that a setting sets.
 fn key_of(setting: &str) -> &str {
     setting.split('=').next().unwrap_or_default().trim()
-}
-
-/// The directories in a directory, by name.
-fn directories(dir: &Path) -> Result<Vec<PathBuf>> {
-    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
-    let entries = std::fs::read_dir(dir).map_err(say)?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_dir())
-        .collect();
-    paths.sort();
-    Ok(paths)
 }
 
 /// What a workload is like, as the paper describes its own.
