@@ -1,6 +1,7 @@
 //! The event loop allocates nothing once the deepest queue has been seen: memory is in slabs that
 //! double while they fill, and nothing is made for one event.
 
+#[path = "sim/common/mod.rs"]
 mod common;
 
 use common::{Random, request, settings};

@@ -1,0 +1,212 @@
+//! What the integration tests share: small devices, random numbers, recorded runs.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "a plain interface of which each test uses a part"
+)]
+
+pub mod phases;
+pub mod statistics;
+
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
+use flashyard_sim::report::Report;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+/// Splitmix64.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// One of the choices.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[usize::try_from(self.below(choices.len() as u64)).unwrap()]
+    }
+}
+
+/// Settings from `section.key=value` strings.
+pub fn try_settings<S: AsRef<str>>(assignments: &[S]) -> Result<Settings, String> {
+    Settings::new(keys(assignments)).map_err(|error| error.to_string())
+}
+
+/// The keys of a device with these assignments.
+#[track_caller]
+pub fn keys<S: AsRef<str>>(assignments: &[S]) -> DeviceKeys {
+    let mut keys = DeviceKeys::default();
+    let mut problems = Vec::new();
+    for assignment in assignments {
+        apply_setting("--set", assignment.as_ref(), &mut keys, &mut problems);
+    }
+    assert!(problems.is_empty(), "{problems:?}");
+    keys
+}
+
+/// As [`try_settings`], for a device that must exist.
+#[track_caller]
+pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
+    try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A small full device of four dies that collects garbage, with map misses and transfers.
+pub fn collecting(keys: &[&str]) -> Settings {
+    let base = [
+        "state.initial=full",
+        "geometry.channels=2",
+        "geometry.ways=2",
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=8",
+        "ftl.over_provisioning_percent=100",
+        "channel.ps_per_byte=2500",
+        "map.cache_bytes=256",
+        "map.entries_per_page=64",
+    ];
+    settings(&[&base, keys].concat())
+}
+
+/// One full die that collects when a host block is opened until three blocks are free.
+pub fn one_full_die(blocks: u32, pages: u32, spare_percent: u32, keys: &[&str]) -> Settings {
+    let shape = [
+        format!("geometry.blocks_per_plane={blocks}"),
+        format!("geometry.pages_per_block={pages}"),
+        format!("ftl.over_provisioning_percent={spare_percent}"),
+    ];
+    let base = [
+        "map.store=resident",
+        "policy.command=fifo",
+        "state.initial=full",
+        "nand.read_us=1",
+        "nand.program_us=1",
+        "nand.erase_us=1",
+        "gc.soft_free_blocks=2",
+        "gc.hard_free_blocks=2",
+        "gc.reserve_blocks=2",
+    ];
+    settings(&[&shape.each_ref().map(String::as_str)[..], &base, keys].concat())
+}
+
+/// A request of whole 4 kB pages.
+pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
+    Request {
+        arrival: Time::from_us(us),
+        first_sector: lpn * 8,
+        sectors: pages * 8,
+        stream: 0,
+        op,
+        flags: Flags::NONE,
+    }
+}
+
+/// A write of a page.
+pub fn write(us: u64, lpn: u64) -> Request {
+    request(us, RequestOp::Write, lpn, 1)
+}
+
+/// A read of a page.
+pub fn read(us: u64, lpn: u64) -> Request {
+    request(us, RequestOp::Read, lpn, 1)
+}
+
+/// A flush.
+pub fn flush(us: u64) -> Request {
+    Request { sectors: 0, ..request(us, RequestOp::Flush, 0, 1) }
+}
+
+/// Three bits a cell in one shot, two planes, four units of 4 KiB a page: a program unit has 12.
+pub const ONE_SHOT: [&str; 6] = [
+    "geometry.planes=2",
+    "geometry.page_bytes=16384",
+    "geometry.pages_per_block=24",
+    "ftl.mapping_unit_bytes=4096",
+    "nand.bits_per_cell=3",
+    "nand.one_shot=true",
+];
+
+/// Everything that a run tells.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    pub queued: Vec<Queued>,
+    pub commands: Vec<CommandDone>,
+    pub requests: Vec<RequestDone>,
+}
+
+struct Recorder(Rc<RefCell<Recorded>>);
+
+impl Observer for Recorder {
+    fn queued(&mut self, event: &Queued) {
+        self.0.borrow_mut().queued.push(*event);
+    }
+    fn command_done(&mut self, event: &CommandDone) {
+        self.0.borrow_mut().commands.push(*event);
+    }
+    fn request_done(&mut self, event: &RequestDone) {
+        self.0.borrow_mut().requests.push(*event);
+    }
+}
+
+/// The generator of the small traces that other programs have counted: `count` writes of one page.
+pub fn page_writes(seed: u64, count: u32, pages: u64) -> Vec<Request> {
+    let mut random = Random(seed);
+    let mut below = |bound: u64| {
+        let product = u128::from(random.next() >> 11) * u128::from(bound);
+        u64::try_from(product >> 53).expect("below the bound")
+    };
+    let draws = (0..count).map(|_| {
+        // Kind, whether it follows on, length.
+        let _ = (below(100), below(100), below(1));
+        below(pages)
+    });
+    draws.map(|lpn| request(0, RequestOp::Write, lpn, 1)).collect()
+}
+
+/// Runs requests under the checker and records everything.
+pub fn try_record(
+    settings: &Settings,
+    lines: &[(u64, bool)],
+    requests: &[Request],
+) -> Result<(Report, Recorded), SimError> {
+    let mut device = Device::new(settings);
+    device.check();
+    if !lines.is_empty() {
+        device.preload_map(lines)?;
+    }
+    let recorded = Rc::new(RefCell::new(Recorded::default()));
+    device.observe(Box::new(Recorder(Rc::clone(&recorded))));
+    let mut requests = requests.iter().copied();
+    let report = match device.run(|| Ok::<_, Infallible>(requests.next())) {
+        Ok(report) => report,
+        Err(RunError::Sim(error)) => return Err(error),
+        Err(RunError::Workload(never)) => match never {},
+    };
+    let mut recorded = Rc::into_inner(recorded).expect("the device is gone").into_inner();
+    recorded.requests.sort_by_key(|request| request.order);
+    Ok((report, recorded))
+}
+
+/// As [`try_record`], for runs that must succeed.
+#[track_caller]
+pub fn record(
+    settings: &Settings,
+    lines: &[(u64, bool)],
+    requests: &[Request],
+) -> (Report, Recorded) {
+    try_record(settings, lines, requests).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,45 @@
+//! What the simulator promises, in one program: building one takes a fraction of building one for
+//! each file. `allocations` is a program of its own, since it counts what the whole process does.
+
+mod bandwidth;
+mod buffer;
+mod buffer_map;
+mod buffer_parts;
+mod buffer_policies;
+mod cache_device;
+mod cache_oracle;
+mod cleaning;
+mod common;
+mod demand_map;
+mod determinism;
+mod energy;
+mod explain;
+mod formulas;
+mod initial;
+mod interface;
+mod keys;
+mod layers;
+mod log_blocks;
+mod many_die_formulas;
+mod many_die_policies;
+mod memory;
+mod merge_rates;
+mod naive;
+mod naive_cache;
+mod naive_ros;
+mod naive_ros_fig;
+mod nand_rules;
+mod oracle;
+mod ordering;
+mod own;
+mod own_hosts;
+mod page_map;
+mod random_devices;
+mod random_hosts;
+mod ros_oracle;
+mod saved;
+mod statistics;
+mod streams;
+mod study_demand;
+mod study_page;
+mod wear;

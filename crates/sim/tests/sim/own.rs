@@ -1,0 +1,278 @@
+//! A user's own parts: every built-in part, given as an own one, must do what it does as itself;
+//! and lists that cannot be are refused.
+
+use crate::common::{Random, record, request};
+use flashyard_core::host::{self, cache_read_aware::CacheReadAwareKeys};
+use flashyard_core::policy::{self, AnyPolicy, CommandPolicy, CommandView, Placement};
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::{DeviceKeys, Sections, Settings, apply_setting, show_value};
+use flashyard_sim::device::Device;
+use flashyard_sim::ftl::log;
+use flashyard_sim::ftl::victim;
+use flashyard_sim::own::{Family, MAX_KEYS, OwnParts, Parts};
+use std::panic::catch_unwind;
+
+fn policies() -> OwnParts {
+    Parts::new()
+        .command_policy("own-fifo", "", |keys: policy::fifo::FifoKeys| keys)
+        .command_policy("own-rcf", "", |keys: policy::rcf::RcfKeys| keys)
+        .command_policy("own-size", "", |keys: policy::size::SizeKeys| keys)
+        .command_policy("own-rrf", "", |keys: policy::rrf::RrfKeys| keys)
+        .command_policy("own-fot", "", |keys: policy::fot::FotPolicyKeys| keys)
+        .command_policy("own-drs", "", |keys: policy::drs::DrsKeys| AnyPolicy::Drs(keys))
+        .command_policy("own-priority", "", |keys: policy::priority::PriorityKeys| keys)
+        .command_policy("own-deadline", "", |keys: policy::deadline::DeadlineKeys| keys)
+        .keep()
+}
+
+fn hosts() -> OwnParts {
+    Parts::new()
+        .host_policy("own-fifo", "", |keys: host::fifo::FifoKeys| keys)
+        .host_policy("own-idle", "", |keys: host::idle::IdleKeys| keys)
+        .host_policy("own-is", "", |keys: host::is::IsKeys| keys)
+        .host_policy("own-ris", "", |keys: host::ris::RisKeys| keys)
+        .host_policy("own-ros", "", |keys: host::ros::RosKeys| keys)
+        .host_policy("own-cache-read-aware", "", |keys: CacheReadAwareKeys| keys)
+        .keep()
+}
+
+/// A buffer of two ports, and a queue with an order to choose.
+const BUFFERED: [&str; 8] = [
+    "map.store=resident",
+    "buffer.bytes=65536",
+    "buffer.ports=read_and_write",
+    "buffer.banks=4",
+    "buffer.write_ns=100000",
+    "buffer.read_ns=15000",
+    "buffer.eviction=full",
+    "interface.fetch_depth=32",
+];
+
+fn rules() -> OwnParts {
+    Parts::new()
+        .victim_rule("own-greedy", "", |keys: victim::greedy::GreedyKeys| keys)
+        .victim_rule("own-cost_benefit", "", |keys: victim::cost_benefit::CostBenefitKeys| keys)
+        .victim_rule("own-d_choices", "", |keys: victim::d_choices::DChoicesKeys| keys)
+        .victim_rule("own-random", "", |keys: victim::random::RandomKeys| keys)
+        .victim_rule("own-fifo", "", |keys: victim::fifo::FifoKeys| keys)
+        .victim_rule("own-rga", "", |keys: victim::rga::RgaKeys| keys)
+        .victim_rule("own-window", "", |keys: victim::window::WindowKeys| keys)
+        .keep()
+}
+
+fn schemes() -> OwnParts {
+    Parts::new()
+        .scheme("own-block", "", |keys: log::block::BlockKeys| keys)
+        .scheme("own-bast", "", |keys: log::bast::BastKeys| keys)
+        .scheme("own-fast", "", |keys: log::fast::FastKeys| keys)
+        .scheme("own-last", "", |keys: log::last::LastKeys| keys)
+        .keep()
+}
+
+fn keys(own: OwnParts, assignments: &[String]) -> DeviceKeys {
+    let mut keys = DeviceKeys::with_own(own);
+    let mut problems = Vec::new();
+    for assignment in assignments {
+        apply_setting("--set", assignment, &mut keys, &mut problems);
+    }
+    assert_eq!(problems, []);
+    keys
+}
+
+/// A small full device that collects garbage, with map misses.
+fn base() -> Vec<String> {
+    let keys = [
+        "state.initial=aged",
+        "geometry.channels=2",
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=8",
+        "ftl.over_provisioning_percent=60",
+        "map.cache_bytes=256",
+        "map.entries_per_page=64",
+        "queue.depth=16",
+    ];
+    keys.map(String::from).to_vec()
+}
+
+fn requests(settings: &Settings) -> Vec<Request> {
+    let pages = settings.capacity_sectors() / 8 - 4;
+    let mut random = Random(5);
+    (0..600)
+        .map(|at| {
+            let op = random.pick(&[RequestOp::Read, RequestOp::Write]);
+            let length = random.pick(&[1, 1, 4]);
+            request(at / 4 * 900, op, random.below(pages), length)
+        })
+        .collect()
+}
+
+/// Every key of a part at its other value, which its declaration states.
+fn flips(section: &str) -> Vec<(String, String)> {
+    let all = DeviceKeys::default().sections();
+    let (_, keys, _) = all.into_iter().find(|(known, ..)| known == section).expect("a section");
+    keys.iter().map(|key| (key.name.to_string(), key.flip.to_string())).collect()
+}
+
+/// Checks every part of a list, each of which is a built-in one under another name: they do the
+/// same, and not all of them the same as one another.
+#[track_caller]
+fn check_all(own: OwnParts, family: Family) {
+    let names = own.names(family).map(|(name, _)| name.trim_start_matches("own-"));
+    let told: Vec<_> = names.map(|name| check_same(own, family, name)).collect();
+    assert!(told.iter().skip(1).any(|other| *other != told[0]), "nothing differs here");
+}
+
+/// Runs a built-in part and itself as an own one, its keys at their defaults and one after the
+/// other at another value; returns what the run at defaults told.
+#[track_caller]
+fn check_same(own: OwnParts, family: Family, name: &str) -> String {
+    let (section, key) = family.chooser();
+    let told = |name: &str, flip: Option<&(String, String)>| {
+        let mut set = base();
+        if family == Family::Scheme {
+            set.extend(["map.store=resident", "nand.program_order=any"].map(String::from));
+        }
+        if family == Family::HostPolicy {
+            set.extend(BUFFERED.map(String::from));
+        }
+        set.push(format!("{section}.{key}={name}"));
+        set.extend(flip.map(|(key, value)| format!("{section}.{name}.{key}={value}")));
+        let settings = match Settings::new(keys(own, &set)) {
+            Ok(settings) => settings,
+            // A scheme cannot be on every device.
+            Err(why) => return why.to_string(),
+        };
+        let (mut report, recorded) = record(&settings, &[], &requests(&settings));
+        // What tables an own scheme has, and how it uses them, is its own business.
+        (report.memory.table_bytes, report.memory.table_accesses) = (0, 0);
+        let erases = report.flash.phases["foreground"]["erase"];
+        assert!(erases > 10, "{name}: only {erases} erases");
+        format!("{report:?} {recorded:?}")
+    };
+    let own_name = format!("own-{name}");
+    let at_defaults = told(name, None);
+    assert!(at_defaults.contains("latency_ns"), "{name}: {at_defaults}");
+    assert!(at_defaults == told(&own_name, None), "{section}.{key}={name}");
+    for flip in flips(&format!("{section}.{name}")) {
+        assert!(told(name, Some(&flip)) == told(&own_name, Some(&flip)), "{name}: {flip:?}");
+    }
+    at_defaults
+}
+
+#[test]
+fn built_in_host_policies_do_the_same_as_own_ones() {
+    check_all(hosts(), Family::HostPolicy);
+}
+
+#[test]
+fn built_in_policies_do_the_same_as_own_ones() {
+    check_all(policies(), Family::CommandPolicy);
+}
+
+#[test]
+fn built_in_rules_do_the_same_as_own_ones() {
+    check_all(rules(), Family::VictimRule);
+}
+
+#[test]
+fn built_in_schemes_do_the_same_as_own_ones() {
+    check_all(schemes(), Family::Scheme);
+}
+
+#[test]
+fn a_saved_device_goes_on_under_an_own_rule_and_policy() {
+    let own = Parts::new()
+        .command_policy("own-fifo", "", |keys: policy::fifo::FifoKeys| keys)
+        .victim_rule("own-rga", "", |keys: victim::rga::RgaKeys| keys)
+        .keep();
+    let with = |assignments: &[&str]| {
+        let more = assignments.iter().map(ToString::to_string);
+        Settings::new(keys(own, &base().into_iter().chain(more).collect::<Vec<_>>())).unwrap()
+    };
+    let mut bytes = Vec::new();
+    Device::new(&with(&[])).save(&mut |part| bytes.extend_from_slice(part));
+    let goes_on = |settings: &Settings| {
+        let mut rest = &bytes[..];
+        let restored = Device::restore(settings, &mut |slice| {
+            let count = slice.len().min(rest.len());
+            slice[..count].copy_from_slice(&rest[..count]);
+            rest = &rest[count..];
+            count
+        });
+        let mut device = restored.expect("it was saved");
+        device.check();
+        let mut requests = requests(settings).into_iter();
+        let report = device.run(|| Ok::<_, std::convert::Infallible>(requests.next()));
+        format!("{:?}", report.expect("it runs"))
+    };
+    let built_in = goes_on(&with(&["policy.command=fifo", "gc.policy=rga"]));
+    assert_eq!(goes_on(&with(&["policy.command=own-fifo", "gc.policy=own-rga"])), built_in);
+    assert_ne!(goes_on(&with(&["policy.command=own-fifo"])), built_in);
+}
+
+/// The echo of keys reads back as the same keys.
+#[test]
+fn own_keys_are_echoed_as_they_were_set() {
+    let own = policies();
+    let set = ["policy.command=own-deadline", "policy.own-size.sort_programs=false"];
+    let set = keys(own, &set.map(String::from));
+    let mut again = DeviceKeys::with_own(own);
+    let mut problems = Vec::new();
+    for (section, listed, _) in set.sections() {
+        for key in listed {
+            let value = show_value(&key.kind, set.get(&section, key.name).expect("it is listed"));
+            let setting = format!("{section}.{}={value}", key.name);
+            apply_setting("echo", &setting, &mut again, &mut problems);
+        }
+    }
+    assert_eq!(problems, []);
+    assert_eq!(again, set);
+    assert_ne!(again, DeviceKeys::with_own(own));
+    assert_eq!(DeviceKeys::with_own(OwnParts::default()), DeviceKeys::default());
+}
+
+#[derive(Debug)]
+struct Same;
+
+impl CommandPolicy for Same {
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["ALL"]
+    }
+    fn place(&self, _: &CommandView, _: Time) -> Placement {
+        Placement { queue: 0, key: 0, deadline: None }
+    }
+}
+
+#[track_caller]
+fn check_refused(why: &str, make: impl FnOnce() -> Parts + std::panic::UnwindSafe) {
+    let panic = catch_unwind(move || make().keep()).expect_err("such a list is refused");
+    let said = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+    assert_eq!(said, why);
+}
+
+#[test]
+fn lists_that_cannot_be_are_refused() {
+    let add = |parts: Parts, name| {
+        parts.command_policy(name, "", |_: policy::deadline::DeadlineKeys| Same)
+    };
+    check_refused("policy.command: there is a drs already", || add(Parts::new(), "drs"));
+    check_refused("policy.command: there is a mine already", || {
+        add(add(Parts::new(), "mine"), "mine")
+    });
+    for name in ["", "two words", "a.b", "quo\"te"] {
+        let why = format!("policy.command: {name:?} is no name; letters, digits, - and _ make one");
+        check_refused(&why, || add(Parts::new(), name));
+    }
+    let each = policy::deadline::DeadlineKeys::KEYS.len();
+    let names: Vec<&'static str> =
+        (0..=MAX_KEYS / each).map(|at| &*format!("n{at}").leak()).collect();
+    let (last, most) = (names[names.len() - 1], names.len() * each);
+    let why = format!("policy.{last}: own parts have {most} keys, at most {MAX_KEYS} fit");
+    check_refused(&why, || names.iter().fold(Parts::new(), |parts, name| add(parts, name)));
+    // One less fits, and one name may be in two families.
+    let fits = names[1..].iter().fold(Parts::new(), |parts, name| add(parts, name));
+    let fits = fits.victim_rule("n1", "", |keys: victim::greedy::GreedyKeys| keys).keep();
+    assert_eq!(fits.names(Family::CommandPolicy).count(), names.len() - 1);
+    assert_eq!(fits.names(Family::VictimRule).collect::<Vec<_>>(), [("n1", "")]);
+}
