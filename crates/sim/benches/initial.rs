@@ -73,6 +73,7 @@ fn miniature(bencher: Bencher, cleaning: usize) {
         program_units: 1,
         units: [20_000, 80_000],
         soft: 2,
+        target: None,
         generations: 1,
     };
     let (mut small, amplification): (Miniature, f64) =

@@ -61,6 +61,23 @@ pub struct CommandDone {
     pub rekeys: u32,
 }
 
+/// A program or an erase that makes way for reads, or goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspension {
+    /// The command that leads the operation.
+    pub command: CommandName,
+    /// What that is for.
+    pub purpose: Purpose,
+    /// Where.
+    pub die: DieId,
+    /// When it begins to be suspended, or resumed.
+    pub at: Time,
+    /// When it has been: reads may begin, or the array goes on with it.
+    pub until: Time,
+    /// Whether it is resumed.
+    pub resumed: bool,
+}
+
 /// An access to the buffer, told when it has a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferAccess {
@@ -111,6 +128,8 @@ pub trait Observer {
     fn queued(&mut self, _event: &Queued) {}
     /// A command is over.
     fn command_done(&mut self, _event: &CommandDone) {}
+    /// A program or an erase is suspended, or resumed.
+    fn suspended(&mut self, _event: &Suspension) {}
     /// An access to the buffer has got its time on a port.
     fn buffer_access(&mut self, _event: &BufferAccess) {}
     /// A request is over, and so is the garbage collection charged to it.

@@ -361,9 +361,15 @@ pub struct Verdict {
     pub initial_write_amplification: Option<f64>,
     /// ... and its relative error, where it was found by simulating a small pool.
     pub initial_error: Option<f64>,
+    /// Places for units beyond those that the host sees, as a share of these ...
+    pub over_provisioning: f64,
+    /// ... and without those that garbage collection leaves empty when it takes a victim and those
+    /// of map pages; none of schemes with log blocks.
+    pub effective_over_provisioning: Option<f64>,
     /// Whether garbage collection ran.
     pub gc_ran: bool,
-    /// Time the dies were busy / (dies x time of arrivals); above 1 the device cannot keep up.
+    /// Time that dies were taken before the last answer / (dies x time of arrivals); above 1 the
+    /// device cannot keep up.
     pub offered_load: Option<f64>,
     /// Whether later arrivals found far more requests than earlier ones.
     pub queue_grew: bool,

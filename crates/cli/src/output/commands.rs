@@ -1,7 +1,7 @@
-//! The command log: a CSV row a command.
+//! The command log: a CSV row a command, and one for each suspension and resumption.
 
 use super::WholeFile;
-use flashyard_sim::observe::{CommandDone, Observer};
+use flashyard_sim::observe::{CommandDone, CommandName, Observer, Suspension};
 use std::cell::RefCell;
 use std::io::Write;
 use std::rc::Rc;
@@ -35,13 +35,25 @@ impl CommandLog {
         self.file.take().map_or(Ok(()), WholeFile::finish)
     }
 
+    /// A row for a suspension or a resumption: those have no place, queue, key and re-keys.
+    fn write_suspension(&mut self, event: &Suspension) -> std::io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        write_name(file, &event.command)?;
+        writeln!(
+            file,
+            ",{},{},{},{},,,,,{},{},",
+            event.command.stage,
+            if event.resumed { "resume" } else { "suspend" },
+            event.purpose.name(),
+            event.die.get(),
+            event.at.as_ns(),
+            event.until.as_ns()
+        )
+    }
+
     fn write(&mut self, done: &CommandDone) -> std::io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if let Some(request) = done.command.request {
-            write!(file, "{request},{}", done.command.page)?;
-        } else {
-            write!(file, ",")?;
-        }
+        write_name(file, &done.command)?;
         write!(
             file,
             ",{},{},{},{},",
@@ -66,6 +78,14 @@ impl CommandLog {
     }
 }
 
+/// The request and the page of a command; nothing for the device's own work.
+fn write_name(file: &mut WholeFile, command: &CommandName) -> std::io::Result<()> {
+    match command.request {
+        Some(request) => write!(file, "{request},{}", command.page),
+        None => write!(file, ","),
+    }
+}
+
 /// The observer's end of a log.
 #[derive(Debug)]
 pub(crate) struct CommandLogger(pub(crate) SharedLog);
@@ -75,6 +95,13 @@ impl Observer for CommandLogger {
         let mut log = self.0.borrow_mut();
         if log.error.is_none() {
             log.error = log.write(event).err();
+        }
+    }
+
+    fn suspended(&mut self, event: &Suspension) {
+        let mut log = self.0.borrow_mut();
+        if log.error.is_none() {
+            log.error = log.write_suspension(event).err();
         }
     }
 }

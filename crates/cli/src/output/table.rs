@@ -364,17 +364,27 @@ fn verdict(merges: bool, skip: u64, report: &Report) -> String {
     let collection = format!("{} {ran}", if merges { "merges" } else { "garbage collection" });
     let state = match (verdict.initial_write_amplification, verdict.initial_error) {
         (Some(factor), Some(error)) => format!(
-            "{} (write amplification {factor:.2} by a miniature, good to about {:.1} %)",
+            "{} (write amplification {factor:.2} of whole mapping units by a miniature, good to about \
+             {:.1} %)",
             verdict.initial_state,
             error * 100.0
         ),
         (Some(factor), None) => {
-            format!("{} (write amplification {factor:.2} by formula)", verdict.initial_state)
+            let of = "of whole mapping units by formula";
+            format!("{} (write amplification {factor:.2} {of})", verdict.initial_state)
         }
         (None, _) => verdict.initial_state.to_string(),
     };
+    let spare = verdict.effective_over_provisioning.map_or_else(String::new, |effective| {
+        format!(
+            "; of {:.1} % over-provisioning {:.1} % are left beside free and open blocks",
+            verdict.over_provisioning * 100.0,
+            effective * 100.0
+        )
+    });
     let mut text = format!(
-        "verdict: the device starts {state}; {collection}; {load}; {queue} (most outstanding: {})",
+        "verdict: the device starts {state}; {collection}{spare}; {load}; {queue} (most outstanding: \
+         {})",
         verdict.most_outstanding
     );
     if verdict.unmapped_reads > 0 {

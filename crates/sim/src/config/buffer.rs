@@ -74,6 +74,9 @@ choice! {
 choice! {
     /// What the buffer of a new device holds.
     pub enum InitialBuffer {
+        /// What goes with `state.initial`: with `steady`, dirty units at random, as many as
+        /// `high_percent` of the lines; else nothing.
+        Auto = "auto",
         /// Nothing.
         Empty = "empty",
         /// In every line a dirty unit: the last ones of the device, in ascending order.
@@ -190,9 +193,9 @@ keys! {
             flip: "fifo", with: &["map.store=resident", "buffer.bytes=65536"],
         },
         /// What the buffer holds at the start.
-        initial: InitialBuffer = InitialBuffer::Empty => {
+        initial: InitialBuffer = InitialBuffer::Auto => {
             kind: Kind::Choice(InitialBuffer::WORDS),
-            source: "assumed",
+            source: "assumed: a device that is in use as its flash is",
             flip: "dirty", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// With `eviction` "watermark", unless the host policy starts pages: flushing begins when

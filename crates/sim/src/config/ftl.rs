@@ -156,6 +156,14 @@ keys! {
             source: "assumed: uniform writes",
             flip: "80", with: &["@full", "state.initial=aged"],
         },
+        /// Whether `aged` and `steady` leave as many blocks free as collection wins in idle time
+        /// (`gc.soft_free_blocks`); else as few as are left under a load that gives it none
+        /// (`gc.hard_free_blocks`). With `gc.pacing` both are the same.
+        rested: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: a load without idle time, whose results depend on the state the most",
+            flip: "true", with: &["@full", "state.initial=aged"],
+        },
         /// Where random numbers of `random`, `aged` and `steady` start.
         seed: u64 = 1 => {
             kind: Kind::count("seed", 0, 1 << 32),

@@ -1,5 +1,6 @@
 //! Garbage collection and wear levelling: their sections and keys.
 
+use super::{DeviceKeys, MapStore};
 use crate::ftl::victim::VictimName;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
@@ -35,6 +36,21 @@ choice! {
         /// that garbage collection rewrites take whatever is left; where that is nothing the run
         /// ends with an error.
         AsData = "as_data",
+    }
+}
+
+choice! {
+    /// How garbage collection shares a die with programs while a plane is short of spare space.
+    pub enum GcPacing {
+        /// Not at all: its commands wait behind all others until at most `hard_free_blocks` are free,
+        /// and then go before all others until its victim is erased.
+        None = "none",
+        /// For each unit that a program writes, it copies as many as keep the spare space of the plane
+        /// where `soft_free_blocks` has it, and more the less is left. The next program waits for these
+        /// copies; reads go before them.
+        Spare = "spare",
+        /// The same with `copies_per_program` copies for each unit.
+        Tokens = "tokens",
     }
 }
 
@@ -96,12 +112,40 @@ keys! {
             source: "assumed",
             flip: "as_data", with: &["@full", "gc.hard_free_blocks=1", "gc.reserve_blocks=8"],
         },
+        /// How it shares a die with programs while a plane is short of spare space.
+        pacing: GcPacing = GcPacing::None => {
+            kind: Kind::Choice(GcPacing::WORDS),
+            source: "assumed: the published systems collect at once",
+            flip: "spare", with: &["@full"],
+        },
+        /// With `pacing = "tokens"`: units that are copied for each unit that a program writes.
+        copies_per_program: u64 = 4 => {
+            kind: Kind::count("units", 1, 1 << 20),
+            source: "assumed: enough for a write amplification of 5",
+            flip: "1", with: &["@full", "gc.pacing=tokens"],
+        },
+        /// With pacing: so many commands of requests go at most before a command of garbage collection
+        /// that programs wait for. 0: any number.
+        reads_before_copy: u64 = 0 => {
+            kind: Kind::count("commands", 0, 1 << 20),
+            source: "assumed: reads are protected",
+            flip: "1", with: &["@full", "gc.pacing=spare"],
+        },
         /// With `timing = "background"` it starts when no request has been outstanding for
-        /// `idle_us` and a plane of a page map has at most this many free blocks.
-        background_free_blocks: u64 = 32 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
-            source: "assumed: twice soft_free_blocks",
+        /// `idle_us` and a plane of a page map has at most this many free blocks. 0: as many as
+        /// `background_percent` says.
+        background_free_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
+            source: "assumed: a share of the spare space",
             flip: "18", with: &["@full", "gc.timing=background"],
+        },
+        /// With `background_free_blocks = 0`: this share of the spare blocks of a plane, which are
+        /// those beyond what its valid units fill; 32 blocks at most.
+        background_percent: u64 = 250_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: twice soft_percent",
+            flip: "15",
+            with: &["@full", "gc.timing=background"],
         },
         /// How long no request must have been outstanding before it works in the background.
         idle_us: u64 = 1_000_000 => {
@@ -110,23 +154,38 @@ keys! {
             flip: "100000", with: &["@full", "gc.timing=background"],
         },
         /// Whether commands of requests go between those of a job while a plane has more than
-        /// `hard_free_blocks` free; else a job goes first until its block is erased.
+        /// `hard_free_blocks` free; else a job goes first until its block is erased. Pacing needs it.
         preemptible: bool = true => {
             kind: Kind::Bool,
             source: "assumed",
             flip: "false", with: &["@full"],
         },
-        /// With `start = "early"` it starts when a plane has at most this many free blocks.
-        soft_free_blocks: u64 = 16 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
-            source: "assumed",
+        /// With `start = "early"` it starts when a plane has at most this many free blocks; with
+        /// pacing so many are free on average when it starts. 0: as many as `soft_percent` says.
+        soft_free_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
+            source: "assumed: a share of the spare space",
             flip: "20", with: &["@full"],
         },
-        /// Its commands go before all others while a die has at most this many free blocks.
-        hard_free_blocks: u64 = 8 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
+        /// With `soft_free_blocks = 0`: this share of the spare blocks of a plane, which are those
+        /// beyond what its valid units fill; 16 blocks at most.
+        soft_percent: u64 = 125_000 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: an eighth, so that seven eighths hold data that is not valid",
+            flip: "8", with: &["@full"],
+        },
+        /// Without pacing its commands go before all others while a plane has at most this many free
+        /// blocks. 0: as many as `hard_percent` says.
+        hard_free_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
             flip: "16", with: &["@full"],
+        },
+        /// With `hard_free_blocks = 0`: this share of the spare blocks of a plane; 8 blocks at most.
+        hard_percent: u64 = 62_500 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: half of soft_percent",
+            flip: "15", with: &["@full"],
         },
         /// Whether copies stay on the die: its page register takes what was read and programs it.
         copyback: bool = false => {
@@ -136,12 +195,51 @@ keys! {
         },
         /// Host data takes no new block while a plane has at most this many free blocks, and map
         /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is
-        /// above `hard_free_blocks`, below which garbage collection goes first anyway.
-        reserve_blocks: u64 = 4 => {
-            kind: Kind::count("blocks", 1, 1 << 24),
+        /// above `hard_free_blocks`, below which garbage collection goes first anyway. 0: as many as
+        /// `reserve_percent` says.
+        reserve_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",
             flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
         },
+        /// With `reserve_blocks = 0`: this share of the spare blocks of a plane; 4 blocks at most, and
+        /// with a map on flash 2 at least.
+        reserve_percent: u64 = 31_250 => {
+            kind: Kind::percent(0, 1_000_000),
+            source: "assumed: half of hard_percent",
+            flip: "15",
+            with: &["@full", "gc.hard_free_blocks=1", "map.store=resident"],
+        },
+    }
+}
+
+/// Free blocks that no share of the spare space exceeds: at which collection starts, becomes urgent,
+/// and host data takes no new block; and up to which it goes on in the background. Assumed.
+const MOST_FREE: [u64; 4] = [16, 8, 4, 32];
+
+impl GcKeys {
+    /// The keys with every threshold in blocks, on planes with this many spare ones.
+    #[must_use]
+    pub(super) fn resolved(mut self, spare: u64, keys: &DeviceKeys) -> Self {
+        let share = |ppm: u64, most: u64| (spare * ppm).div_ceil(1_000_000).clamp(1, most);
+        let maps_halve = self.start == GcStart::Early || self.map_reserve == MapReserve::Half;
+        let least = if keys.map.store != MapStore::Resident && maps_halve { 2 } else { 1 };
+        let [soft, hard, reserve, background] = MOST_FREE;
+        if self.soft_free_blocks == 0 {
+            let own = share(self.soft_percent, soft).max(least);
+            self.soft_free_blocks = own.max(self.hard_free_blocks).max(self.reserve_blocks);
+        }
+        let soft = self.soft_free_blocks;
+        if self.hard_free_blocks == 0 {
+            self.hard_free_blocks = share(self.hard_percent, hard).min(soft);
+        }
+        if self.reserve_blocks == 0 {
+            self.reserve_blocks = share(self.reserve_percent, reserve).max(least).min(soft);
+        }
+        if self.background_free_blocks == 0 {
+            self.background_free_blocks = share(self.background_percent, background);
+        }
+        self
     }
 }
 

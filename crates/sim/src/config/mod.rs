@@ -85,6 +85,30 @@ impl Settings {
         u64::from(self.exported_units) * u64::from(self.geometry.unit_sectors())
     }
 
+    /// Units of data and map pages of the plane that holds most of each, when the host has written
+    /// everything.
+    pub fn plane_units(&self) -> (u64, u64) {
+        units_of_plane(&self.geometry, self.exported_units.into(), self.map_pages.into())
+    }
+
+    /// Places for units beyond those that the host sees, as a share of these; bad blocks have none.
+    pub fn over_provisioning(&self) -> f64 {
+        let good = self.geometry.blocks_per_plane - self.factory_bad_blocks;
+        let places = u64::from(good)
+            * u64::from(self.geometry.units_per_block())
+            * u64::from(self.geometry.all_planes());
+        places as f64 / f64::from(self.exported_units) - 1.0
+    }
+
+    /// With `gc.pacing`, the spare units that a plane is kept at: `gc.soft_free_blocks` free blocks
+    /// and half of each open one, with the part of the victim under collection that has been dealt
+    /// with.
+    pub fn spare_target(&self) -> u64 {
+        let block = u64::from(self.geometry.units_per_block());
+        let open = u64::from(self.frontiers.count());
+        self.keys.gc.soft_free_blocks * block + open * block / 2
+    }
+
     /// Nanoseconds on the channel for this many bytes, rounded once.
     pub const fn transfer_ns(&self, bytes: u64) -> u64 {
         (bytes * self.keys.channel.ps_per_byte).div_ceil(1_000)
@@ -96,9 +120,6 @@ impl Settings {
         let units_per_page = check_units(keys, &mut fail);
         let bad = factory_bad(keys);
         let plans = planned::plans(keys);
-        if !plans {
-            check_gc(keys, g.blocks_per_plane - bad, &mut fail);
-        }
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -122,12 +143,20 @@ impl Settings {
         energy::check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
         let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
-        let (entries, map_lines) = lines?;
         let resident = keys.map.store == MapStore::Resident;
+        let map_pages = match lines {
+            Some((entries, _)) if !resident => exported.div_ceil(entries),
+            _ => 0,
+        };
+        let mut keys = *keys;
+        keys.gc = keys.gc.resolved(spare_blocks(&keys, &geometry, exported, map_pages), &keys);
+        if !plans {
+            check_gc(&keys, g.blocks_per_plane - bad, &mut fail);
+        }
+        let (entries, map_lines) = lines?;
         // More lines than the whole map has are never used.
         let line_entries = line_shape(&keys.map).0;
         let runs = exported.div_ceil(line_entries).max(1);
-        let map_pages = if resident { 0 } else { exported.div_ceil(entries) };
         let frontiers = Frontiers {
             streams: small(keys.ftl.streams).to_le_bytes()[0],
             generations: small(keys.ftl.generations).to_le_bytes()[0],
@@ -135,13 +164,13 @@ impl Settings {
             copied_maps: keys.ftl.map_generations > 0,
         };
         let most = if plans {
-            planned::check_scheme(keys, &geometry, exported, &mut fail);
+            planned::check_scheme(&keys, &geometry, exported, &mut fail);
             u64::MAX
         } else {
-            check_spare(keys, &geometry, frontiers, exported, map_pages, &mut fail)
+            check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
         };
         let settings = Self {
-            keys: *keys,
+            keys,
             geometry,
             exported_units: small(exported),
             map_lines: if resident { 0 } else { map_lines.min(small(runs)) },
@@ -151,7 +180,7 @@ impl Settings {
             factory_bad_blocks: small(bad),
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
-            buffer_units: small((keys.buffer.bytes / unit_bytes(keys)).min(exported)),
+            buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
         };
         if !plans && let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
@@ -324,6 +353,28 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
             gc.background_free_blocks
         ));
     }
+    check_pacing(gc, fail);
+}
+
+/// Pacing spreads what is collected over the programs, which these keys rule out.
+fn check_pacing(gc: &GcKeys, fail: &mut impl FnMut(String)) {
+    if gc.pacing == GcPacing::None {
+        return;
+    }
+    if gc.start == GcStart::Needed {
+        fail(format!(
+            "gc.pacing: {:?} copies before blocks are needed; set gc.start = \"early\" or \
+             gc.pacing = \"none\"",
+            gc.pacing.word()
+        ));
+    }
+    if !gc.preemptible {
+        fail(format!(
+            "gc.pacing: {:?} lets reads go between the copies of a victim; set \
+             gc.preemptible = true or gc.pacing = \"none\"",
+            gc.pacing.word()
+        ));
+    }
 }
 
 /// Entries and bytes of what the map cache holds as one.
@@ -371,6 +422,21 @@ fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u
     }
 }
 
+/// Data and map pages of the plane that holds most of each, in units.
+fn units_of_plane(geometry: &Geometry, exported: u64, map_pages: u64) -> (u64, u64) {
+    let planes = u64::from(geometry.all_planes());
+    let stripe = u64::from(geometry.units_per_page);
+    (exported.div_ceil(stripe).div_ceil(planes) * stripe, map_pages.div_ceil(planes))
+}
+
+/// Good blocks of a plane beyond those that its valid units fill when the host has written
+/// everything.
+fn spare_blocks(keys: &DeviceKeys, geometry: &Geometry, exported: u64, map_pages: u64) -> u64 {
+    let (data, maps) = units_of_plane(geometry, exported, map_pages);
+    let good = keys.geometry.blocks_per_plane - factory_bad(keys);
+    good.saturating_sub((data + maps).div_ceil(u64::from(geometry.units_per_block())))
+}
+
 /// A plane must keep room for its open blocks and its reserve when everything else is valid.
 /// Returns the valid units that leave it that room.
 fn check_spare(
@@ -382,10 +448,8 @@ fn check_spare(
     fail: &mut impl FnMut(String),
 ) -> u64 {
     let planes = u64::from(geometry.all_planes());
-    let (stripe, block) =
-        (u64::from(geometry.units_per_page), u64::from(geometry.units_per_block()));
-    let data = exported.div_ceil(stripe).div_ceil(planes) * stripe;
-    let maps = map_pages.div_ceil(planes);
+    let block = u64::from(geometry.units_per_block());
+    let (data, maps) = units_of_plane(geometry, exported, map_pages);
     // A block is worth collecting only while it lacks a whole program unit.
     let dense = block - u64::from(geometry.program_units()) + 1;
     let valid_blocks = (data + maps) / dense;
@@ -444,6 +508,7 @@ mod tests {
     fn combinations_that_make_no_sense_are_reported_together() {
         let mut keys = DeviceKeys::default();
         keys.geometry.page_bytes = 1_000;
+        keys.gc.soft_free_blocks = 16;
         keys.gc.reserve_blocks = 17;
         keys.map.entries_per_page = 12;
         let error = Settings::new(keys).unwrap_err().to_string();

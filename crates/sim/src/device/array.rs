@@ -10,6 +10,8 @@
 use super::Device;
 use super::explain::{DIE_GC, DIE_POWER};
 use super::state::{Mode, Operation, Place, Stage};
+use super::timers::Timer;
+use crate::observe::Suspension;
 use crate::random::{STEP, mix};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
@@ -41,6 +43,9 @@ impl Device {
         self.time_operation(die, stage);
         self.check_pages(set);
         self.relabel(die);
+        if op == Op::Program && self.pacing.is_some() {
+            self.owe_copies(set);
+        }
     }
 
     /// A set's command is on the die: the first of its page, or one more unit of it.
@@ -254,11 +259,9 @@ impl Device {
             Op::Erase => nand.erase_suspends,
         };
         let pause = Span::from_ns(nand.suspend_us);
-        let in_array = self.now + operation.array >= operation.array_end;
         if unit.pausing
             || unit.suspended.is_some()
             || operation.suspensions >= limit
-            || !in_array
             || operation.array_end.since(self.now) <= pause
         {
             return;
@@ -266,6 +269,9 @@ impl Device {
         let next = self.next_command(die).filter(|&set| !self.sets[set as usize].in_gc_queue);
         if next.is_none_or(|set| self.stage(set).op() != Op::Read) {
             return;
+        }
+        if self.now + operation.array < operation.array_end {
+            return self.wake_when_suspendable(die);
         }
         let left = operation.array_end.since(self.now);
         self.totals.suspensions += 1;
@@ -284,6 +290,36 @@ impl Device {
         self.relabel(die);
         let ready = self.now + pause;
         self.post(die, Place::Array, ready);
+        self.tell_suspension(die, operation.leader, ready, false);
+    }
+
+    /// Tells observers that the operation of a set is suspended, or resumed, by `until`.
+    fn tell_suspension(&mut self, die: DieId, leader: u32, until: Time, resumed: bool) {
+        if self.observers.is_empty() {
+            return;
+        }
+        let (command, stage) = (self.command_name(leader), self.stage(leader));
+        let state = &self.sets[leader as usize];
+        let purpose = stage.purpose(state.copies_map, state.levels);
+        let event = Suspension { command, purpose, die, at: self.now, until, resumed };
+        self.observers.iter_mut().for_each(|observer| observer.suspended(&event));
+    }
+
+    /// A read waits behind a program or an erase that cannot be suspended yet, because it has not
+    /// come to the array or is being resumed: the die is looked at again when it can. While it waits
+    /// for the channel that is not known; whoever grants the channel asks again.
+    fn wake_when_suspendable(&mut self, die: DieId) {
+        let operation = &mut self.dies[die.index()].array;
+        if operation.array_end < Time::MAX && !std::mem::replace(&mut operation.wakes, true) {
+            let rest = operation.array_end.since(self.now).as_ns() - operation.array.as_ns();
+            self.host.timers.set(self.now + Span::from_ns(rest), Timer::Suspendable(die));
+        }
+    }
+
+    /// The operation of a die may be suspended from now on.
+    pub(super) fn suspendable(&mut self, die: DieId) {
+        self.dies[die.index()].array.wakes = false;
+        self.stir(die);
     }
 
     /// The suspended operation of a die goes on.
@@ -303,6 +339,7 @@ impl Device {
         });
         self.relabel(die);
         self.post(die, Place::Array, end);
+        self.tell_suspension(die, leader, self.now + cost, true);
     }
 
     /// Calls `visit` with every set that an operation serves.

@@ -161,5 +161,8 @@ impl Device {
             }
         }
         self.post(die, place, due);
+        if self.suspends && place == Place::Array && ns > 0 {
+            self.suspend_for_read(die);
+        }
     }
 }

@@ -4,12 +4,13 @@
 //! plane), then erases it. Map entries of moved data are updated in the cache where their line is
 //! there; for the others each map page is read and programmed once after the copies. Unless
 //! `gc.erase_after_map` says so the erase does not wait for those, so every plane can always finish
-//! a job with one free block.
+//! a job with one free block. Where collection is paced (`pace`), a job copies a program unit at a
+//! time and rests while its plane has the spare space that it is kept at.
 
 use super::explain::Track;
 use super::state::{Mode, Set, Stage};
 use super::timers::Timer;
-use super::{Device, SimError};
+use super::{Device, SimError, pace};
 use crate::config::{GcStart, GcTiming, Settings};
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
@@ -21,20 +22,40 @@ use flashyard_core::units::{BlockId, PlaneId, Span, Time};
 /// found room.
 const FRUITLESS_ROUNDS: u64 = 8;
 
+/// Jobs that may pass in the same way before wear is no longer levelled: what that copies, and the
+/// map pages behind it, take the room that the program waits for.
+const FRUITLESS_LEVELLING: u32 = 8;
+
 /// The work on one victim.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    victim: BlockId,
+    pub(super) victim: BlockId,
     /// Units before this one have been dealt with.
-    next_unit: u32,
+    pub(super) next_unit: u32,
     /// Copies under way.
-    copies: u32,
-    /// The set of the final erase.
+    pub(super) copies: u32,
+    /// The set of the final erase; [`NIL`] while pacing has not made it.
     pub(super) eraser: u32,
     /// The request that is charged, [`NIL`] for none.
     pub(super) charge: u32,
     /// Whether it levels wear.
-    levels: bool,
+    pub(super) levels: bool,
+    /// With pacing: copies that each unit written owes, in parts of one.
+    pub(super) ratio: u64,
+    /// With pacing: what the eraser waits for in place of the copies, [`NIL`] for nothing.
+    pub(super) gate: u32,
+    /// With pacing: whether it goes on to its erase whatever the spare space, whether its victim
+    /// has been found, and whether its erase is all that is left.
+    pub(super) presses: bool,
+    pub(super) found: bool,
+    pub(super) erases: bool,
+}
+
+impl Job {
+    /// Whether it has nothing under way and can go on.
+    pub(super) const fn rests(&self) -> bool {
+        self.found && self.copies == 0 && !self.erases
+    }
 }
 
 /// Garbage collection in idle times.
@@ -69,52 +90,93 @@ impl Device {
     /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
     /// the request whose program asked for space.
     pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
-        let free = u64::from(self.map.blocks.free_blocks(plane));
-        let busy = self.planes[plane.index()].job.is_some();
+        let job = self.planes[plane.index()].job;
         if !self.idle.wanting.is_empty() {
             self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
         }
-        if !busy && self.is_short(free) {
-            self.start_job(plane, charge);
+        match job {
+            None if self.is_short(plane) => self.start_job(plane, charge),
+            Some(job) if self.pacing.is_some() && job.rests() => self.copy_more(plane),
+            _ => {}
         }
     }
 
     /// Starts a job on a plane without one, where a block gains.
     pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
         let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
-        self.map.blocks.claim(victim);
         self.totals.gc_jobs += 1;
         self.totals.gc_searches += searches;
         self.totals.wear_jobs += u64::from(levels);
         self.planes[plane.index()].levelled = levels;
-        self.totals.gc_valid += u64::from(self.map.blocks.valid_units(victim));
-        let ppn = Some(self.settings.geometry.unit_of(victim, 0));
-        let eraser =
-            self.own_set(charge, Set { ppn, levels, ..Set::VACANT }, &[(Stage::Erase, plane)]);
-        let job = Job { victim, next_unit: 0, copies: 0, eraser, charge, levels };
+        let valid = self.map.blocks.valid_units(victim);
+        self.totals.gc_valid += u64::from(valid);
+        let mut job = Job {
+            victim,
+            next_unit: 0,
+            copies: 0,
+            eraser: NIL,
+            charge,
+            levels,
+            ratio: 0,
+            gate: NIL,
+            presses: false,
+            found: false,
+            erases: false,
+        };
+        if self.pacing.is_some() {
+            let units = self.settings.geometry.units_per_block();
+            job.next_unit = self.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
+            job.ratio = pace::ratio(valid, units - job.next_unit);
+        } else {
+            job.eraser = self.new_eraser(plane, &job);
+        }
         self.planes[plane.index()].job = Some(job);
         let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if search == Span::ZERO {
             self.search_over(plane);
         } else {
-            self.enter(eraser, Mode::Firmware);
+            if job.eraser != NIL {
+                self.enter(job.eraser, Mode::Firmware);
+            }
             self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
         }
     }
 
-    /// The victim of a job has been found: its commands begin.
-    pub(super) fn search_over(&mut self, plane: PlaneId) {
-        self.copy_more(plane);
-        let job = self.planes[plane.index()].job.expect("a search belongs to a job");
-        self.activate(job.eraser);
+    /// Makes the set that erases the victim of a job.
+    pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> u32 {
+        let charge = if self.pacing.is_some() { self.drawer_of(plane) } else { job.charge };
+        let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
+        let state = Set { ppn, levels: job.levels, ..Set::VACANT };
+        self.own_set(charge, state, &[(Stage::Erase, plane)])
     }
 
-    /// Whether a plane with so many free blocks collects garbage without being asked to.
-    fn is_short(&self, free: u64) -> bool {
+    /// The victim of a job has been found: its commands begin.
+    pub(super) fn search_over(&mut self, plane: PlaneId) {
+        self.planes[plane.index()].job.as_mut().expect("a search belongs to a job").found = true;
+        self.copy_more(plane);
+        let job = self.planes[plane.index()].job.expect("a search belongs to a job");
+        if self.pacing.is_none() {
+            self.activate(job.eraser);
+        }
+    }
+
+    /// Whether a plane collects garbage without being asked to.
+    fn is_short(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
+        let free = u64::from(self.map.blocks.free_blocks(plane));
+        let short = match self.is_behind(plane) {
+            // Behind the last request a job starts only where a program needs its room.
+            Some(behind) => behind && self.phase() != Phase::Post,
+            None => gc.start == GcStart::Early && free <= gc.soft_free_blocks,
+        };
+        short || self.is_idle_short(free)
+    }
+
+    /// Whether a plane with so many free blocks collects garbage because no request has been
+    /// outstanding for long enough.
+    pub(super) fn is_idle_short(&self, free: u64) -> bool {
         let idle = self.idle.since < Time::MAX && self.idle_ends() <= self.now;
-        (gc.start == GcStart::Early && free <= gc.soft_free_blocks)
-            || (idle && free <= gc.background_free_blocks)
+        idle && free <= self.settings.keys.gc.background_free_blocks
     }
 
     /// When no request will have been outstanding for long enough.
@@ -166,19 +228,27 @@ impl Device {
         }
     }
 
-    /// What the next job of a plane cleans, whether to level wear, and at how many blocks it looked
-    /// to find that. Every other job may level wear, so that the ones between bring free blocks.
-    /// None where no block gains, or where so many blocks are worn out that copies would find no
-    /// room.
+    /// Takes what the next job of a plane cleans out of its full blocks, tells whether it levels
+    /// wear, and at how many blocks it looked to find that: the victim that an earlier job has given
+    /// up, else by the rule. Every other job may level wear, so that the ones between bring free
+    /// blocks. None where no block gains, or where so many blocks are worn out that copies would
+    /// find no room.
     fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
         let gc = &self.settings.keys.gc;
         let blocks = &mut self.map.blocks;
+        if let Some(victim) = blocks.take_begun(plane) {
+            return Some((victim, false, 0));
+        }
         let few = u64::from(blocks.free_blocks(plane)) <= gc.reserve_blocks / 2;
         let (victim, searches) = blocks.search(plane, !(gc.emergency && few))?;
-        let laggard =
-            if self.planes[plane.index()].levelled { None } else { blocks.laggard(plane) };
+        let state = &self.planes[plane.index()];
+        let levels = !state.levelled && state.fruitless < FRUITLESS_LEVELLING;
+        let laggard = if levels { blocks.laggard(plane) } else { None };
         let (victim, levels) = laggard.map_or((victim, false), |laggard| (laggard, true));
         let fits = blocks.free_blocks(plane) > 0 || blocks.valid_units(victim) == 0;
+        if fits {
+            blocks.claim(victim);
+        }
         fits.then_some((victim, levels, searches))
     }
 
@@ -205,17 +275,27 @@ impl Device {
     }
 
     /// Copies the next valid units of the victim, as many at a time as fill a program unit; after
-    /// the last one its map pages are rewritten.
-    fn copy_more(&mut self, plane: PlaneId) {
+    /// the last one its map pages are rewritten. With pacing one program unit follows the other, as
+    /// long as the plane wants copies.
+    pub(super) fn copy_more(&mut self, plane: PlaneId) {
         let most = self.settings.geometry.program_units();
+        let paced = self.pacing.is_some();
+        if paced {
+            let job = self.planes[plane.index()].job.expect("a copy belongs to a job");
+            if job.copies > 0 || !self.wants_copies(plane) {
+                return;
+            }
+        }
         loop {
             let job = self.planes[plane.index()].job.expect("a copy belongs to a job");
             if job.copies == most {
                 return;
             }
             let Some((unit, source, owner)) = self.map.next_valid(job.victim, job.next_unit) else {
-                if job.copies == 0 {
-                    self.rewrite_moved_maps(plane, &job);
+                match job.copies {
+                    0 if paced => self.erase_paced(plane),
+                    0 => self.rewrite_moved_maps(plane, &job),
+                    _ => {}
                 }
                 return;
             };
@@ -230,8 +310,11 @@ impl Device {
                 Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
             }
             let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
-            let copy = self.own_set(job.charge, state, &stages);
-            self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
+            let charge = if paced { self.drawer_of(plane) } else { job.charge };
+            let copy = self.own_set(charge, state, &stages);
+            if !paced {
+                self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
+            }
             self.activate(copy);
         }
     }
@@ -258,6 +341,7 @@ impl Device {
             self.totals.gc_superseded += 1;
         }
         self.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
+        self.copy_paid(plane);
         self.copy_more(plane);
     }
 
@@ -298,9 +382,7 @@ impl Device {
             }
         }
         if self.phase() != Phase::Post {
-            let (handle, order) = self.planes[plane.index()].drawer;
-            let live = handle != NIL && self.pending[handle as usize].order == order;
-            self.collect(plane, if live { handle } else { NIL });
+            self.collect(plane, self.drawer_of(plane));
         }
     }
 }

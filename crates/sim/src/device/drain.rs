@@ -5,7 +5,8 @@ use super::timers::Timer;
 use super::{Device, SimError};
 use crate::buffer::Lines;
 use crate::buffer::ports::Direction;
-use crate::config::{Eviction, InitialBuffer, PartialWrite};
+use crate::config::{Eviction, InitialBuffer, InitialState, PartialWrite};
+use crate::initial::{self, random::Random};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Span, Time};
 
@@ -365,12 +366,36 @@ impl Device {
 
     /// Fills the buffer of a new device as its keys ask.
     pub(super) fn fill_buffer(&mut self) {
-        if self.buffer.is_none() || self.keys().initial == InitialBuffer::Empty {
+        if self.buffer.is_none() {
             return;
         }
-        let exported = self.settings.exported_units;
-        for lpn in exported - self.settings.buffer_units..exported {
-            self.add_dirty(Lpn::new(lpn));
+        let steady = self.settings.keys.state.initial == InitialState::Steady;
+        match self.keys().initial {
+            InitialBuffer::Auto if steady => self.fill_at_random(),
+            InitialBuffer::Auto | InitialBuffer::Empty => {}
+            InitialBuffer::Dirty => {
+                let exported = self.settings.exported_units;
+                for lpn in exported - self.settings.buffer_units..exported {
+                    self.add_dirty(Lpn::new(lpn));
+                }
+            }
+        }
+    }
+
+    /// Makes different units dirty at random, at most half of those that have been written, until
+    /// flushing is about to begin.
+    fn fill_at_random(&mut self) {
+        let state = self.settings.keys.state;
+        let written = initial::device::share(self.settings.exported_units, state.fill_percent);
+        let count = initial::device::share(self.settings.buffer_units, self.keys().high_percent);
+        let mut random = Random::new(state.seed, 4);
+        let mut left = count.min(written / 2);
+        while left > 0 {
+            let lpn = Lpn::new(random.below(written));
+            if self.staging().lines.find(lpn).is_none() {
+                self.add_dirty(lpn);
+                left -= 1;
+            }
         }
     }
 

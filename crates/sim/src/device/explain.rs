@@ -90,6 +90,7 @@ impl Device {
             }
             Mode::Slotless
             | Mode::Firmware
+            | Mode::Collecting
             | Mode::Lineless
             | Mode::Buffered
             | Mode::Linking
@@ -140,6 +141,10 @@ impl Device {
                 let track = &mut self.sets[set as usize].track;
                 track.spent[FIRMWARE] += elapsed;
                 track.parts.add(Part::Firmware, elapsed);
+            }
+            Mode::Collecting => {
+                let elapsed = self.now.since(state.track.since).as_ns();
+                self.sets[set as usize].track.spent[DIE + DIE_GC] += elapsed;
             }
             Mode::Lineless | Mode::Buffered | Mode::Linking => {
                 let elapsed = self.now.since(state.track.since).as_ns();
@@ -287,6 +292,7 @@ impl Device {
         match state.mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
+            Mode::Collecting => spent[DIE + DIE_GC] = self.now.since(track.since).as_ns(),
             Mode::Lineless | Mode::Buffered | Mode::Linking => {
                 spent[OWN] = self.now.since(track.since).as_ns();
             }

@@ -13,7 +13,7 @@ use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::Owner;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
-use flashyard_core::units::{DieId, PlaneId, Ppn};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
 impl Device {
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
@@ -30,6 +30,7 @@ impl Device {
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let set = self.planes[plane.index()].queued[stage as usize].0;
             if set == NIL
+                || self.is_held_back(set)
                 || !self.fits_beside(set, plane, ppn)
                 || (self.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
             {
@@ -56,7 +57,9 @@ impl Device {
             Op::Program => self.map.blocks.next_page(plane, self.frontier(set)),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
-                _ => return false,
+                Some(_) => return false,
+                // As if it were in the first page of its plane.
+                None => None,
             },
         };
         let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
@@ -73,27 +76,44 @@ impl Device {
         }
     }
 
-    /// Waiting host reads of other units of the page.
+    /// Waiting host reads of other units of the page. Units that were never written are read where
+    /// striping puts them: those of a run that fills a page are read together.
     fn read_neighbours(&mut self, head: u32, ppn: Option<Ppn>, last: &mut u32) {
-        let Some(ppn) = ppn else { return };
-        let units = self.settings.geometry.units_per_page;
-        let first = ppn.get() / units * units;
-        let die = self.settings.geometry.die_of(ppn);
-        for unit in (first..first + units).map(Ppn::new).filter(|unit| *unit != ppn) {
-            let Some(Owner::Data(lpn)) = self.map.owner(unit) else { continue };
-            let mut at = self.lpn_index[self.bucket_of(lpn)];
-            while at != NIL {
-                let state = &self.sets[at as usize];
-                let waits = state.lpn == lpn && state.mode == Mode::Queued;
-                if waits && self.stage(at) == Stage::Read && self.current_die(at) == die {
-                    self.take_from_queue(at);
-                    self.ride(at, Some(unit), false, last);
-                    self.sets[head as usize].page_units += 1;
-                    break;
+        let (units, die) = (self.settings.geometry.units_per_page, self.current_die(head));
+        let place = ppn.map_or(self.sets[head as usize].lpn.get(), Ppn::get);
+        let first = place / units * units;
+        for other in (first..first + units).filter(|other| *other != place) {
+            let (lpn, unit) = if ppn.is_some() {
+                let unit = Ppn::new(other);
+                let Some(Owner::Data(lpn)) = self.map.owner(unit) else { continue };
+                (lpn, Some(unit))
+            } else {
+                let lpn = Lpn::new(other);
+                if other >= self.settings.exported_units || self.map.lookup(lpn).is_some() {
+                    continue;
                 }
-                at = state.next_of_lpn;
+                (lpn, None)
+            };
+            if let Some(set) = self.queued_read(lpn, die) {
+                self.take_from_queue(set);
+                self.ride(set, unit, false, last);
+                self.sets[head as usize].page_units += 1;
             }
         }
+    }
+
+    /// A read of a unit that waits for a die.
+    fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<u32> {
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        while at != NIL {
+            let state = &self.sets[at as usize];
+            let waits = state.lpn == lpn && state.mode == Mode::Queued;
+            if waits && self.stage(at) == Stage::Read && self.current_die(at) == die {
+                return Some(at);
+            }
+            at = state.next_of_lpn;
+        }
+        None
     }
 
     /// Waiting copies of other units of the page.

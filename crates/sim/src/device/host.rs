@@ -336,6 +336,7 @@ impl Device {
                 Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
+                Timer::Suspendable(die) => self.suspendable(die),
             }
         }
     }

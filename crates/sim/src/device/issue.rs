@@ -179,7 +179,8 @@ impl Device {
                 return;
             }
             let next = self.next_command(die);
-            let reads = next.is_some_and(|set| self.stage(set).op() == Op::Read);
+            let of_request = |set: &u32| !self.sets[*set as usize].in_gc_queue;
+            let reads = next.filter(of_request).is_some_and(|set| self.stage(set).op() == Op::Read);
             if self.dies[die.index()].suspended.is_some() && !reads {
                 if !self.dies[die.index()].pausing && !self.dies[die.index()].output.is_some() {
                     self.resume(die);
@@ -194,6 +195,7 @@ impl Device {
             match self.bind(set, die) {
                 Bound::Page(ppn) => {
                     self.take_from_queue(set);
+                    self.note_turn(die, set);
                     self.start(set, die, ppn);
                 }
                 Bound::NoRoom => self.wait_for_room(set),
@@ -206,6 +208,9 @@ impl Device {
     pub(super) fn next_command(&self, die: DieId) -> Option<u32> {
         let queues = &self.dies[die.index()];
         let host = queues.host.peek(self.now);
+        if self.pacing.is_some() {
+            return self.paced_command(die, host, queues.gc.peek(self.now));
+        }
         let Some(gc) = queues.gc.peek(self.now) else { return host };
         let Some(command) = host else { return Some(gc) };
         let first = self.sets[command as usize].queue < self.policy.queues_before_urgent_gc();
@@ -330,7 +335,7 @@ impl Device {
     /// towards, or goes to another plane where this one has more valid data than it can collect.
     fn wait_for_room(&mut self, set: u32) {
         let gc = &self.settings.keys.gc;
-        let gc_starts_early = gc.start == GcStart::Early;
+        let gc_starts_early = gc.start == GcStart::Early && self.pacing.is_none();
         let plane = self.current_plane(set);
         if self.stage(set) == Stage::CopyProgram || self.rewrites_for_erase(set) {
             // Otherwise a job finds room for its copies with one free block.
@@ -339,10 +344,13 @@ impl Device {
             return;
         }
         let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
-        let full = self.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units;
-        if dynamic && full && self.stage(set) == Stage::Program {
-            let other = self.least_busy_plane();
-            if other != plane {
+        if dynamic && self.is_full(plane) && self.stage(set) == Stage::Program {
+            // One that is full sends the write on, which then goes round in circles.
+            let mut other = self.least_busy_plane();
+            if self.is_full(other) {
+                other = self.emptiest_plane();
+            }
+            if other != plane && !self.is_full(other) {
                 self.planes[plane.index()].writes -= 1;
                 self.planes[other.index()].writes += 1;
                 return self.follow(set, other);
@@ -355,17 +363,30 @@ impl Device {
         } else {
             self.start_job(plane, charge);
         }
-        let Some(job) = &self.planes[plane.index()].job else {
+        if self.planes[plane.index()].job.is_none() {
             self.failed = Some(self.no_room(plane));
             return;
-        };
-        let wait = Wait { source: job.eraser, stage: 0, kind: EdgeKind::Room };
+        }
+        let eraser = self.press_job(plane);
+        let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
         let stage = self.graph.node(set).stage;
         self.totals.room_waits += 1;
         self.planes[plane.index()].programs_wait = true;
         self.connect(wait, set, stage);
         self.enter(set, Mode::Waiting);
         self.hand_on_ranks(&[set], None);
+    }
+
+    /// Whether a plane holds as many valid units as it can collect.
+    fn is_full(&self, plane: PlaneId) -> bool {
+        self.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units
+    }
+
+    /// The plane with the fewest valid units.
+    fn emptiest_plane(&self) -> PlaneId {
+        let planes = (0..self.planes.len()).map(PlaneId::from_index);
+        let emptiest = planes.min_by_key(|plane| self.map.blocks.valid_of_plane(*plane));
+        emptiest.expect("a device has planes")
     }
 
     pub(super) fn command_name(&self, set: u32) -> CommandName {

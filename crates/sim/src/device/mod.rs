@@ -31,6 +31,7 @@ mod layered;
 mod link;
 mod memory;
 mod merge;
+mod pace;
 mod pages;
 mod phase;
 mod power;
@@ -145,6 +146,8 @@ pub struct Device {
     counts_fot: bool,
     /// Garbage collection in idle times.
     idle: Idle,
+    /// How garbage collection is spread over programs, where it is.
+    pacing: Option<Box<pace::Pacing>>,
     /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
     free_at_start: Vec<u32>,
     /// Power of the DRAM, in microwatts.
@@ -267,12 +270,13 @@ impl Device {
             cache: MapCache::new(settings),
             buffer: buffer::Staging::new(settings, host_policy.by_pages()),
             host_policy,
-            layered,
             dies: Die::all(&geometry),
             planes: (0..geometry.all_planes()).map(|_| Plane::new(&geometry)).collect(),
             gathers: geometry.program_units() > 1 || geometry.planes > 1,
             suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
             idle: Idle::new(settings),
+            pacing: pace::Pacing::new(settings, layered.is_some()),
+            layered,
             dram_uw: settings.dram_uw(),
             free_at_start: vec![u32::MAX; geometry.all_planes() as usize],
             next_stripe: 0,
@@ -518,9 +522,12 @@ impl Device {
     }
 
     /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that
-    /// may not be interrupted has begun.
+    /// may not be interrupted has begun; never with pacing.
     fn is_urgent(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
+        if self.pacing.is_some() {
+            return false;
+        }
         u64::from(self.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
             || (!gc.preemptible
                 && (self.planes[plane.index()].job.is_some()

@@ -243,6 +243,9 @@ impl Device {
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.rest_buffer();
         self.idle.begin_phase();
+        if let Some(pacing) = &mut self.pacing {
+            pacing.begin_phase();
+        }
         self.note_free();
         let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
         let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
@@ -322,6 +325,10 @@ impl Device {
                 return Err(RunError::Sim(SimError::Standstill { order: self.arrived }));
             }
         }
+        if !self.totals.has_begun() {
+            // What was done before the first arrival is not part of the span that begins with it.
+            run.usage = self.usage();
+        }
         if !run.keeps_streams {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }
@@ -373,6 +380,9 @@ impl Device {
             let unanswered = self.pending.iter().filter(|request| request.answered.is_none());
             let order = unanswered.map(|request| request.order).min().unwrap_or(self.arrived);
             return Err(SimError::Stuck { order, requests: self.outstanding });
+        }
+        if self.pacing.is_some() && self.end_resting_jobs() {
+            self.drain()?;
         }
         assert_eq!(self.graph.live(), 0, "sets are left over");
         assert!(

@@ -6,8 +6,8 @@ use super::memory::TableTotals;
 use super::state::Pending;
 use super::upkeep::Upkeep;
 use super::{Device, SimError};
-use crate::config::MultiPlane;
 use crate::ftl::layer::MergeCounts;
+use crate::initial;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
@@ -565,25 +565,17 @@ impl Device {
 
     fn verdict(&self) -> Verdict {
         let span = self.totals.spans.arrivals;
-        let work = |phase: Phase| {
-            let work = &self.totals.work[phase as usize];
-            Op::ALL
-                .iter()
-                .map(|op| work.of_op(*op))
-                .map(|op| op.array_ns + op.transfer_ns)
-                .sum::<u64>()
-        };
-        let busy = u128::from(work(Phase::Foreground)) + u128::from(work(Phase::Idle));
         let keys = &self.settings.keys;
-        let at_once = match keys.nand.multi_plane {
-            MultiPlane::None => self.dies.len(),
-            MultiPlane::SamePage | MultiPlane::Any => self.planes.len(),
-        };
-        let capacity = u128::from(span) * at_once as u128;
+        let capacity = u128::from(span) * self.dies.len() as u128;
+        let busy = self.measured.die_ns();
+        let page_map = self.layered.is_none();
         Verdict {
             initial_state: keys.state.initial.word(),
             initial_write_amplification: self.made.write_amplification,
             initial_error: self.made.error,
+            over_provisioning: self.settings.over_provisioning(),
+            effective_over_provisioning: page_map
+                .then(|| initial::effective_over_provisioning(&self.settings)),
             gc_ran: self.totals.gc_jobs > 0 || self.merges().any(),
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),

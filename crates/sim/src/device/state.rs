@@ -135,6 +135,8 @@ pub(super) enum Mode {
     Waiting,
     /// Of a job: its victim is being searched for.
     Firmware,
+    /// A gate that stands for the copies of a job.
+    Collecting,
     /// Waiting for a line of the write buffer.
     Lineless,
     /// In the write buffer, or waiting for its port.
@@ -185,6 +187,8 @@ pub(super) struct Operation {
     pub(super) suspensions: u64,
     /// Of a suspended one: what is left in the array.
     pub(super) left: Span,
+    /// Whether its die is looked at again when its array begins.
+    pub(super) wakes: bool,
 }
 
 impl Operation {
@@ -203,6 +207,7 @@ impl Operation {
         held: false,
         suspensions: 0,
         left: Span::ZERO,
+        wakes: false,
     };
 
     /// Whether there is one.

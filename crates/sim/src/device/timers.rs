@@ -1,7 +1,7 @@
 //! Timers: what happens at a known instant away from the dies. At one instant they go off in the
 //! order in which they were set.
 
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::{DieId, PlaneId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -26,6 +26,8 @@ pub(super) enum Timer {
     Search(PlaneId),
     /// The search of a translation layer is over.
     Sought(u32),
+    /// A program or erase of this die may be suspended from now on.
+    Suspendable(DieId),
 }
 
 /// Timers that have not gone off.

@@ -64,6 +64,9 @@ impl Device {
         for plane in (0..self.planes.len()).map(PlaneId::from_index) {
             if wanted(self, plane) {
                 self.start_job(plane, NIL);
+                if self.planes[plane.index()].job.is_some() {
+                    self.press_job(plane);
+                }
             }
         }
         self.drain()?;

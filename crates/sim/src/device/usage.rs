@@ -35,6 +35,11 @@ impl Usage {
         }
     }
 
+    /// The sum over all dies.
+    pub(super) fn die_ns(&self) -> u128 {
+        self.dies.iter().map(|&ns| u128::from(ns)).sum()
+    }
+
     pub(super) fn report(&self, makespan_ns: u64) -> Utilisation {
         Utilisation {
             dies: Share::of(&self.dies, makespan_ns),

@@ -119,6 +119,8 @@ struct Pool {
     most_erases: u32,
     /// Worn-out blocks.
     worn: u32,
+    /// The victim that a job has given up before its end, + 1; 0 for none.
+    begun: u32,
     /// Where random numbers are.
     random: u64,
 }
@@ -167,6 +169,7 @@ crate::saved::saved!(Pool {
     clock,
     most_erases,
     worn,
+    begun,
     random,
 } skip { gaining });
 crate::saved::saved!(Blocks {
@@ -192,6 +195,7 @@ impl Blocks {
             clock: 0,
             most_erases: 0,
             worn: 0,
+            begun: 0,
             random: 0,
         };
         let looks = care.rule.looks();
@@ -241,11 +245,12 @@ impl Blocks {
 
     /// How far a block that no job is collecting has been programmed, in units.
     pub fn written_units(&self, block: BlockId) -> u32 {
-        if self.full[block.index()] {
+        let plane = self.geometry.plane_of_block(block).index();
+        if self.full[block.index()] || self.pools[plane].begun == block.get() + 1 {
             return self.geometry.units_per_block();
         }
         let count = self.frontiers.count() as usize;
-        let first = self.geometry.plane_of_block(block).index() * count;
+        let first = plane * count;
         let open = self.open[first..first + count].iter().find(|o| o.block == block.get() + 1);
         open.map_or(0, |open| open.next)
     }
@@ -388,6 +393,29 @@ impl Blocks {
         self.unlink(block);
         self.full[block.index()] = false;
         self.index_claimed(block);
+    }
+
+    /// A claimed victim is given up in the state that it is in: it is the next one of its plane.
+    pub fn set_aside(&mut self, block: BlockId) {
+        let pool = &mut self.pools[self.geometry.plane_of_block(block).index()];
+        assert_eq!(pool.begun, 0, "a plane gives up one victim at a time");
+        pool.begun = block.get() + 1;
+    }
+
+    /// Takes the victim that was given up, which is claimed already.
+    pub fn take_begun(&mut self, plane: PlaneId) -> Option<BlockId> {
+        std::mem::take(&mut self.pools[plane.index()].begun).checked_sub(1).map(BlockId::new)
+    }
+
+    /// Units that can be programmed before another block is erased: those of free blocks and what
+    /// is left of open ones.
+    pub fn spare_units(&self, plane: PlaneId) -> u64 {
+        let units = u64::from(self.geometry.units_per_block());
+        let count = self.frontiers.count() as usize;
+        let first = plane.index() * count;
+        let open = self.open[first..first + count].iter().filter(|open| open.block != 0);
+        let left: u64 = open.map(|open| units - u64::from(open.next)).sum();
+        u64::from(self.free_blocks(plane)) * units + left
     }
 
     fn slot(&self, plane: PlaneId, frontier: Frontier) -> usize {

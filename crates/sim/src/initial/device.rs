@@ -4,7 +4,7 @@ use super::place::{Cursor, Orders, Slots, walk};
 use super::plan::{Plan, Recipe};
 use super::random::Random;
 use super::{Cleaning, Pool, Refusal, miniature};
-use crate::config::{GcStart, InitialState, MapStore, Settings};
+use crate::config::{GcPacing, GcStart, InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::ftl::victim::Rule;
@@ -42,17 +42,20 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
     if pool.logical_units() == 0 {
         return refuse("nothing is written, see state.fill_percent".to_string());
     }
-    if !pool.has_room() {
-        return refuse(format!(
-            "{} units do not fit the {} blocks of {} units of a plane that are neither free nor open",
-            pool.logical_units(),
-            pool.full_blocks(),
-            pool.block_units,
-        ));
-    }
-    if Recipe::needs_miniature(&pool, pools.cleaning, writes) {
-        let fits = miniature::check(&pool.dense());
-        return fits.or_else(|Refusal(why)| refuse(why));
+    for pool in [Some(pool), pools.pressed(pool)].into_iter().flatten() {
+        if !pool.has_room() {
+            return refuse(format!(
+                "{} units do not fit the {} blocks of {} units of a plane that are neither free nor \
+                 open",
+                pool.logical_units(),
+                pool.full_blocks(),
+                pool.block_units,
+            ));
+        }
+        if Recipe::needs_miniature(&pool, pools.cleaning, writes) {
+            let fits = miniature::check(&pool.dense());
+            fits.or_else(|Refusal(why)| refuse(why))?;
+        }
     }
     Ok(())
 }
@@ -159,21 +162,34 @@ impl<'a> Pools<'a> {
         }
     }
 
+    /// A pool as it is between collections.
     fn pool(&self, pool: u32) -> Pool {
         let hot = self.units_of(pool, self.hot);
-        let gc = &self.settings.keys.gc;
-        let soft = match gc.start {
-            GcStart::Early => gc.soft_free_blocks,
-            // It starts with one free block more, which the waiting program then takes.
-            GcStart::Needed => gc.reserve_blocks - 1,
-        };
         Pool {
-            blocks: self.settings.geometry.blocks_per_plane - self.settings.factory_bad_blocks,
-            block_units: self.settings.geometry.units_per_block(),
-            program_units: self.settings.geometry.program_units(),
             units: [hot, self.units_of(pool, self.filled) - hot],
-            soft: u32::try_from(soft).expect("the key's range fits 32 bits"),
-            generations: u32::from(self.settings.frontiers.generations),
+            ..Pool::of_plane(self.settings)
+        }
+    }
+
+    /// With `gc.pacing = "tokens"`, a pool that copies fewer units for each program than its victims
+    /// need: it is collected where programs find no other room than the reserve.
+    fn pressed(&self, pool: Pool) -> Option<Pool> {
+        let gc = &self.settings.keys.gc;
+        let soft = u32::try_from(gc.reserve_blocks).expect("the key's range fits 32 bits");
+        (gc.pacing == GcPacing::Tokens).then_some(Pool { soft, target: None, ..pool })
+    }
+
+    /// The pool of plane 0 and its steady state; and a reason where there is none.
+    fn steady(&self) -> Result<(Pool, Recipe), Refusal> {
+        let pool = self.pool(0);
+        let recipe = |pool| Recipe::new(pool, self.cleaning, self.writes(), self.seed);
+        let kept = recipe(&pool)?;
+        let copies = self.settings.keys.gc.copies_per_program as f64;
+        match self.pressed(pool) {
+            Some(pressed) if kept.write_amplification > 1.0 + copies => {
+                Ok((pressed, recipe(&pressed)?))
+            }
+            _ => Ok((pool, kept)),
         }
     }
 
@@ -188,6 +204,8 @@ impl<'a> Pools<'a> {
         let writes = u128::from(self.filled) * u128::from(self.settings.keys.state.aged_percent);
         let mut random = Random::new(self.seed, 3);
         let [hot, _] = self.writes();
+        let Pool { soft, target, .. } = Pool::of_plane(self.settings);
+        let mut begun = vec![None; self.count() as usize];
         for _ in 0..writes / 1_000_000 {
             let is_hot = self.hot > 0 && random.unit() < hot;
             let unit = if is_hot {
@@ -203,8 +221,41 @@ impl<'a> Pools<'a> {
                 self.collect(map, plane, gc.reserve_blocks, is_open);
             }
             self.put(map, Lpn::new(unit));
-            if opens && gc.start == GcStart::Early {
-                self.collect(map, plane, gc.soft_free_blocks, |_| false);
+            if let Some(target) = target {
+                self.keep(map, plane, target, &mut begun[plane.index()]);
+            } else if opens && gc.start == GcStart::Early {
+                self.collect(map, plane, u64::from(soft), |_| false);
+            }
+        }
+        begun.into_iter().flatten().for_each(|(victim, _)| map.blocks.set_aside(victim));
+    }
+
+    /// Paced collection: copies until a plane has `target` spare units, those of the victim that
+    /// have been dealt with included, or no full block has an invalid unit.
+    fn keep(
+        &self,
+        map: &mut PageMap,
+        plane: PlaneId,
+        target: u32,
+        begun: &mut Option<(BlockId, u32)>,
+    ) {
+        loop {
+            let walked = begun.map_or(0, |(_, next)| next);
+            if map.blocks.spare_units(plane) + u64::from(walked) >= u64::from(target) {
+                return;
+            }
+            let Some((victim, next)) = *begun else {
+                let Some(victim) = map.blocks.victim(plane) else { return };
+                map.blocks.claim(victim);
+                *begun = Some((victim, 0));
+                continue;
+            };
+            *begun = map.next_valid(victim, next).map(|(unit, _, owner)| {
+                put(self.settings, map, plane, map.blocks.copy_frontier(victim), owner);
+                (victim, unit + 1)
+            });
+            if begun.is_none() {
+                map.blocks.lay_erased(victim);
             }
         }
     }
@@ -233,12 +284,12 @@ impl<'a> Pools<'a> {
     /// Puts every pool into steady state.
     fn construct(&self, map: &mut PageMap) -> Made {
         let checked = "the settings were checked for it";
-        let recipe = Recipe::new(&self.pool(0), self.cleaning, self.writes(), self.seed);
-        let recipe = recipe.expect(checked);
+        let (first, recipe) = self.steady().expect(checked);
         let slots: Vec<Slots> = (0..self.count())
             .map(|pool| {
                 let mut random = Random::new(self.seed, 16 + u64::from(pool));
-                let plan = recipe.plan(&self.pool(pool), &mut random).expect(checked);
+                let own = Pool { soft: first.soft, target: first.target, ..self.pool(pool) };
+                let plan = recipe.plan(&own, &mut random).expect(checked);
                 let (slots, numbers) = Slots::new(&plan, &mut random);
                 self.lay_blocks(map, pool, &plan, &numbers);
                 slots
@@ -265,6 +316,11 @@ impl<'a> Pools<'a> {
         for open in &plan.open {
             let valid = open.valid[0] + open.valid[1];
             map.blocks.lay_open(block(used), frontier(open.generation), valid);
+            used += 1;
+        }
+        if let Some(begun) = &plan.begun {
+            let valid = begun.valid[0] + begun.valid[1];
+            map.blocks.lay_begun(block(used), frontier(begun.generation), valid);
             used += 1;
         }
         map.blocks.lay_used(plane, used, block(used - 1));
@@ -313,7 +369,7 @@ fn frontier(generation: u32) -> Frontier {
 }
 
 /// A share in parts per million of a number.
-pub(super) fn share(count: u32, ppm: u64) -> u32 {
+pub(crate) fn share(count: u32, ppm: u64) -> u32 {
     let share = u128::from(count) * u128::from(ppm) / 1_000_000;
     u32::try_from(share.min(u128::from(count))).expect("at most the number")
 }

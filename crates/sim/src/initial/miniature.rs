@@ -271,7 +271,8 @@ fn sizes(pool: &Pool) -> Result<(Pool, Pool), Refusal> {
     let block_units = pool.block_units.min(BLOCK_UNITS);
     let least = (UNITS / block_units).max(128);
     for blocks in [least, 2 * least, 4 * least, 8 * least] {
-        let whole = pool.blocks <= blocks && pool.block_units == block_units;
+        let alike = pool.target.is_none() && pool.soft > 0;
+        let whole = pool.blocks <= blocks && pool.block_units == block_units && alike;
         let small = if whole { *pool } else { shrink(pool, block_units, blocks) };
         if small.has_room() {
             let half = shrink(pool, block_units, small.blocks / 2);
@@ -283,10 +284,11 @@ fn sizes(pool: &Pool) -> Result<(Pool, Pool), Refusal> {
     Err(Refusal(format!("no formula is known, and a miniature of {most} blocks has no room")))
 }
 
-/// A pool of that many blocks with the same spare share and classes.
+/// A pool of that many blocks with the same spare share and classes. It opens a block before it
+/// cleans, so it needs one more to copy into.
 fn shrink(pool: &Pool, block_units: u32, blocks: u32) -> Pool {
-    let soft = pool.soft.min(2);
-    let mut small = Pool { blocks, block_units, soft, program_units: 1, ..*pool };
+    let soft = pool.soft.clamp(1, 2);
+    let mut small = Pool { blocks, block_units, soft, target: None, program_units: 1, ..*pool };
     let scale = small.places_in_use().max(0.0) / pool.places_in_use();
     small.units = pool.units.map(|units| whole(f64::from(units) * scale).max(units.min(1)));
     small

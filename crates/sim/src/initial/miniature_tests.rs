@@ -38,8 +38,15 @@ const ALL: [Cleaning; 7] = [
 ];
 
 fn pool(blocks: u32, block_units: u32, spare: f64, hot: f64) -> Pool {
-    let mut pool =
-        Pool { blocks, block_units, program_units: 1, units: [0, 0], soft: 2, generations: 1 };
+    let mut pool = Pool {
+        blocks,
+        block_units,
+        program_units: 1,
+        units: [0, 0],
+        soft: 2,
+        target: None,
+        generations: 1,
+    };
     let units = pool.places_in_use() / (1.0 + spare);
     pool.units = [whole(units * hot), whole(units * (1.0 - hot))];
     pool

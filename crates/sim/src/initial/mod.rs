@@ -14,6 +14,7 @@ pub(crate) mod planned;
 pub mod random;
 pub mod rules;
 
+use crate::config::{GcPacing, GcStart, Settings};
 use std::fmt;
 
 /// How a pool finds its next victim among the full blocks.
@@ -49,19 +50,45 @@ pub struct Pool {
     pub units: [u32; 2],
     /// Collection starts when at most this many blocks are free, and stops when more are.
     pub soft: u32,
+    /// Where collection is paced: the units that are kept free, those of a victim that have been
+    /// dealt with included. `soft` does nothing then.
+    pub target: Option<u32>,
     /// Open blocks of copies, by how often a unit has been copied; with 0 copies go where host
     /// writes go.
     pub generations: u32,
 }
 
 impl Pool {
-    /// Free blocks between collections.
-    pub const fn idle_free(&self) -> u32 {
-        self.soft + 1
+    /// The blocks of a plane that holds nothing, collected as the settings say. Without pacing a
+    /// plane is where a load keeps it that leaves no idle time, or with `state.rested` where
+    /// collection stops that has had enough of it.
+    pub fn of_plane(settings: &Settings) -> Self {
+        let gc = &settings.keys.gc;
+        let small = |value: u64| u32::try_from(value).expect("below the units of a plane");
+        let soft = match gc.start {
+            GcStart::Early if settings.keys.state.rested => gc.soft_free_blocks,
+            GcStart::Early => gc.hard_free_blocks,
+            // It starts with one free block more, which the waiting program then takes.
+            GcStart::Needed => gc.reserve_blocks - 1,
+        };
+        Self {
+            blocks: settings.geometry.blocks_per_plane - settings.factory_bad_blocks,
+            block_units: settings.geometry.units_per_block(),
+            program_units: settings.geometry.program_units(),
+            units: [0; 2],
+            soft: small(soft),
+            target: (gc.pacing != GcPacing::None).then(|| small(settings.spare_target())),
+            generations: u32::from(settings.frontiers.generations),
+        }
+    }
+
+    /// Free blocks between collections; where these are paced, the most there may be.
+    pub fn idle_free(&self) -> u32 {
+        self.target.map_or(self.soft + 1, |units| units.div_ceil(self.block_units))
     }
 
     /// Full blocks between collections.
-    pub const fn full_blocks(&self) -> u32 {
+    pub fn full_blocks(&self) -> u32 {
         self.blocks.saturating_sub(self.idle_free() + 1 + self.generations)
     }
 
@@ -86,11 +113,14 @@ impl Pool {
         self.units[0] + self.units[1]
     }
 
-    /// Places in use when a victim is taken, on average: all but those of `soft` free blocks, of
-    /// the host's block, which is empty then, and of half of each open block of copies.
+    /// Places in use when a victim is taken, on average: all but the free ones. Those are the units
+    /// that paced collection keeps; else `soft` free blocks, the host's block, which is empty then,
+    /// and half of each open block of copies.
     pub fn places_in_use(&self) -> f64 {
         let empty = f64::from(self.soft) + 1.0 + 0.5 * f64::from(self.generations);
-        (f64::from(self.blocks) - empty) * f64::from(self.block_units)
+        let units = f64::from(self.block_units);
+        let free = self.target.map_or(empty * units, f64::from);
+        f64::from(self.blocks) * units - free
     }
 
     /// Whether all its units are written alike.
@@ -99,6 +129,15 @@ impl Pool {
         let even = writes[0] * second - writes[1] * first;
         self.units[0] == 0 || self.units[1] == 0 || even.abs() < 1e-6 * (first + second)
     }
+}
+
+/// The effective over-provisioning of a device that the host has filled: what a plane has in use when
+/// a victim is taken, beyond its valid units, as a share of these. Negative where thresholds of
+/// garbage collection are more than the spare space.
+pub fn effective_over_provisioning(settings: &Settings) -> f64 {
+    let (data, maps) = settings.plane_units();
+    let in_use = Pool::of_plane(settings).places_in_use() - maps as f64;
+    in_use / data as f64 - 1.0
 }
 
 /// Why a state cannot be made.

@@ -94,12 +94,15 @@ pub struct Slots {
     blocks: Vec<(u32, [u32; 2])>,
     /// From here on blocks are open: their units lie in front.
     open: usize,
+    /// The last block is a victim that has been dealt with up to this unit, if there is one.
+    walked: Option<u32>,
     seed: u64,
 }
 
 impl Slots {
     /// Gives the blocks of a plan numbers: full blocks come first, in random order, then open
-    /// ones. Returns the number of each full block, in the order of the plan.
+    /// ones, then the victim that is begun. Returns the number of each full block, in the order of
+    /// the plan.
     pub fn new(plan: &Plan, random: &mut Random) -> (Self, Vec<u32>) {
         let full = u32::try_from(plan.full.len()).expect("blocks have 32 bits");
         let mut numbers: Vec<u32> = (0..full).collect();
@@ -110,8 +113,10 @@ impl Slots {
         for (&number, block) in numbers.iter().zip(&plan.full) {
             blocks[number as usize] = (number, block.valid);
         }
-        blocks.extend((full..).zip(plan.open.iter().map(|open| open.valid)));
-        (Self { blocks, open: plan.full.len(), seed: random.bits() }, numbers)
+        let open = plan.open.iter().map(|open| open.valid);
+        blocks.extend((full..).zip(open.chain(plan.begun.map(|begun| begun.valid))));
+        let walked = plan.begun.map(|begun| begun.walked);
+        (Self { blocks, open: plan.full.len(), walked, seed: random.bits() }, numbers)
     }
 }
 
@@ -127,8 +132,9 @@ pub struct Cursor {
     /// Places of the current block that are left, as a range of the table of orders.
     next: u32,
     end: u32,
-    /// Whether the block's units are in front, in order.
+    /// Whether the block's units are in order, and how far apart: so many places hold that many.
     plain: bool,
+    spread: (u32, u32),
 }
 
 impl Cursor {
@@ -141,7 +147,9 @@ impl Cursor {
         let at = self.next;
         self.next += 1;
         if self.plain {
-            return Some(self.base + at);
+            let (places, units) = self.spread;
+            let place = u64::from(at) * u64::from(places) / u64::from(units.max(1));
+            return Some(self.base + low(place));
         }
         let place = orders.places[at as usize] + self.rotation;
         let wraps = place >= orders.block_units;
@@ -150,11 +158,17 @@ impl Cursor {
 
     fn advance(&mut self, class: usize, slots: &Slots, orders: &Orders) -> Option<()> {
         let &(number, valid) = slots.blocks.get(self.block)?;
+        let walked = slots.walked.filter(|_| self.block + 1 == slots.blocks.len());
         self.plain = self.block >= slots.open;
+        self.spread = (1, 1);
         let bits = Random::new(slots.seed, u64::from(number)).bits();
         let order = low(bits) % u32::try_from(ORDERS).expect("few");
         self.block += 1;
         self.base = number * orders.block_units;
+        if let Some(walked) = walked {
+            self.base += walked;
+            self.spread = (orders.block_units - walked, valid[0] + valid[1]);
+        }
         let first = if self.plain { 0 } else { order * orders.block_units };
         self.rotation = low(bits >> 32) % orders.block_units;
         // The second class follows the first one in the order.
@@ -167,7 +181,7 @@ impl Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::initial::plan::{Full, Open};
+    use crate::initial::plan::{Begun, Full, Open};
 
     #[test]
     fn the_walk_visits_every_number_once() {
@@ -203,11 +217,12 @@ mod tests {
                 .map(|valid| Full { valid, age: 0, generation: 0 })
                 .to_vec(),
             open: vec![Open { generation: 0, valid: [2, 1] }],
+            begun: Some(Begun { walked: 3, valid: [1, 2], generation: 0 }),
         };
         let (slots, numbers) = Slots::new(&plan, &mut Random::new(5, 5));
         let orders = Orders::new(8, 1);
-        let mut holds = [[0; 2]; 5];
-        let mut seen = [false; 40];
+        let mut holds = [[0; 2]; 6];
+        let mut seen = [false; 48];
         for class in [0, 1] {
             let mut cursor = Cursor::default();
             while let Some(place) = cursor.next(class, &slots, &orders) {
@@ -220,5 +235,7 @@ mod tests {
         }
         assert_eq!(holds[4], [2, 1]);
         assert_eq!(seen[32..36], [true, true, true, false]);
+        assert_eq!(holds[5], [1, 2]);
+        assert_eq!(seen[40..48], [false, false, false, true, true, false, true, false]);
     }
 }

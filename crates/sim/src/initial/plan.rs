@@ -30,6 +30,17 @@ pub struct Open {
     pub valid: Valid,
 }
 
+/// A victim whose copies are under way: its first units have been dealt with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its units before this one hold nothing.
+    pub walked: u32,
+    /// Its valid units behind them.
+    pub valid: Valid,
+    /// What filled it, as [`Open`] counts.
+    pub generation: u32,
+}
+
 /// The blocks of a pool in steady state; those that it does not name are free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -37,6 +48,8 @@ pub struct Plan {
     pub full: Vec<Full>,
     /// Open blocks.
     pub open: Vec<Open>,
+    /// Where collection is paced, the victim of a job that has begun.
+    pub begun: Option<Begun>,
 }
 
 /// Where the numbers of valid units come from.
@@ -185,10 +198,11 @@ impl Recipe {
     }
 
     /// The blocks of a pool. Open blocks are filled to a random degree, so that pools are not in
-    /// step. Every unit of the pool is in exactly one block.
+    /// step, and paced collection has dealt with as much of a victim as goes with that. Every unit
+    /// of the pool is in exactly one block.
     pub fn plan(&self, pool: &Pool, random: &mut Random) -> Result<Plan, Refusal> {
         let mut left = pool.units;
-        let mut open = Vec::new();
+        let (mut open, mut room) = (Vec::new(), 0);
         for generation in 0..=pool.generations {
             let copies = generation > 0;
             if copies && self.write_amplification <= 1.0 {
@@ -207,13 +221,44 @@ impl Recipe {
             left = [left[0] - valid[0], left[1] - valid[1]];
             if valid != [0, 0] {
                 open.push(Open { generation, valid });
+                room += pool.block_units - filled;
             }
         }
         let open_blocks = u32::try_from(open.len()).expect("a few");
-        let blocks = pool.blocks.saturating_sub(pool.idle_free() + open_blocks);
+        let mut free = pool.idle_free();
+        let mut begun = None;
+        if let Some(target) = pool.target {
+            let units = target.saturating_sub(room);
+            free = units / pool.block_units;
+            begun = self.begun(pool, units % pool.block_units, &mut left, random);
+        }
+        let used = free + open_blocks + u32::from(begun.is_some());
+        let blocks = pool.blocks.saturating_sub(used);
         let mut full = self.blocks(&pool.dense(), blocks, random);
         fit(&mut full, left, pool.block_units, random)?;
-        Ok(Plan { full, open })
+        Ok(Plan { full, open, begun })
+    }
+
+    /// A victim with the mean share of valid units, of which `walked` units have been dealt with; it
+    /// takes its units from those that are left.
+    fn begun(
+        &self,
+        pool: &Pool,
+        walked: u32,
+        left: &mut Valid,
+        random: &mut Random,
+    ) -> Option<Begun> {
+        if walked == 0 {
+            return None;
+        }
+        let share = 1.0 - 1.0 / self.write_amplification.max(1.0);
+        let valid = whole(f64::from(pool.block_units - walked) * share);
+        let first = random.binomial(valid, self.copied_share).min(left[0]);
+        let valid = [first, (valid - first).min(left[1])];
+        *left = [left[0] - valid[0], left[1] - valid[1]];
+        let copied = random.unit() >= 1.0 / self.write_amplification;
+        let generation = if copied { self.generation(pool, random) } else { 0 };
+        Some(Begun { walked, valid, generation })
     }
 
     /// Valid units of that many full blocks, before their totals are made to fit.
@@ -375,6 +420,7 @@ mod tests {
                     program_units: 1,
                     units,
                     soft: 3,
+                    target: None,
                     generations: 1,
                 };
                 let total = f64::from(units[0] + units[1]);
@@ -401,6 +447,7 @@ mod tests {
             program_units: 1,
             units: [124, 0],
             soft: 3,
+            target: None,
             generations: 1,
         };
         let why = Recipe::new(&pool, Cleaning::Greedy, [1.0, 0.0], 1).unwrap_err();

@@ -193,6 +193,7 @@ fn cost_benefit_amplifies_writes_as_a_pool_without_timing() {
             program_units: 1,
             units: [0, units],
             soft: 2,
+            target: None,
             generations: 1,
         };
         let (mut pool, _) = settle(pool, Cleaning::CostBenefit, [0.0, 1.0], 5).unwrap();
@@ -275,7 +276,8 @@ fn jobs_that_are_not_preemptible_run_to_their_end() {
     let mut between = [0, 0];
     for (at, keys) in [&["gc.preemptible=true"], &["gc.preemptible=false"]].into_iter().enumerate()
     {
-        let settings = small(&[&keys[..], &["gc.soft_free_blocks=8"]].concat());
+        let rested = ["gc.soft_free_blocks=8", "state.rested=true"];
+        let settings = small(&[&keys[..], &rested[..]].concat());
         let (report, run) = record(&settings, &[], &bursts(&settings, 30_000));
         assert!(report.gc.jobs > 40);
         let mut commands = run.commands;

@@ -1,10 +1,10 @@
 //! Random small devices with every host policy, write buffer, map, link and queue together, under
 //! the checker: every request is answered, accounts add up, and no policy loops for ever.
 //!
-//! `RANDOM_HOSTS=1000..2000` runs other seeds than those that are always run.
+//! `SEEDS=1000..2000` runs other seeds than those that are always run.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, request};
+use crate::common::{Random, dirty_at_start, request, seeds};
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_core::host::ros::HoistOrder;
 use flashyard_core::host::{HostAnswer, HostPolicy, HostPolicyName, HostView, UnderWay};
@@ -18,7 +18,6 @@ use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::ops::Range;
 use std::panic::catch_unwind;
 
 flashyard_core::keys! {
@@ -129,6 +128,9 @@ const CARE: Draws = &[
     ("gc.start", &["early", "early", "needed"]),
     ("gc.search_us", &["0", "0", "3"]),
     ("gc.restore", &["false", "false", "true"]),
+    ("gc.pacing", &["none", "none", "spare", "tokens"]),
+    ("gc.reads_before_copy", &["0", "2"]),
+    ("state.rested", &["false", "true"]),
     ("gc.idle_us", &["0", "100"]),
     ("gc.erase_after_map", &["false", "false", "true"]),
     ("gc.map_reserve", &["half", "half", "as_data"]),
@@ -275,6 +277,10 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
     draws.insert("buffer.idle_ms", idle_ms.to_string());
     if draws["map.store"] != "resident" && draws["state.initial"] == "steady" {
         draws.insert("state.initial", "aged".to_string());
+    }
+    if draws["gc.pacing"] != "none" {
+        draws.insert("gc.preemptible", "true".to_string());
+        draws.insert("gc.start", "early".to_string());
     }
     let reserve = random.pick(&[6, 8]);
     draws.insert("gc.reserve_blocks", reserve.to_string());
@@ -431,8 +437,7 @@ fn assert_goes_on(settings: &Settings, workload: &Workload) {
 fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
     let buffer = &report.buffer;
     let preloaded = workload.units.iter().filter(|(_, _, dirty)| *dirty).count() as u64;
-    let full = settings.buffer_units > 0 && settings.keys.buffer.initial == InitialBuffer::Dirty;
-    let before = preloaded + if full { buffer.units } else { 0 };
+    let before = preloaded + dirty_at_start(settings);
     let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
     assert_eq!(buffer.dirtied_units + before, gone, "what becomes dirty: {buffer:?}");
     assert!(buffer.hidden_read_ns <= buffer.get_ns + buffer.flush_get_ns);
@@ -481,13 +486,6 @@ fn one_case(seed: u64, settings: &Settings, workload: &Workload) -> Option<Repor
         assert_goes_on(settings, workload);
     }
     Some(done.1)
-}
-
-/// The seeds to run.
-fn seeds(usual: Range<u64>) -> Range<u64> {
-    let Ok(asked) = std::env::var("RANDOM_HOSTS") else { return usual };
-    let (first, end) = asked.split_once("..").expect("RANDOM_HOSTS=first..end");
-    first.parse().expect("a seed")..end.parse().expect("a seed")
 }
 
 #[test]

@@ -18,6 +18,12 @@ impl Blocks {
         self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
     }
 
+    /// A block was filled and is the victim of a job that has begun; it holds this many valid units.
+    pub(crate) fn lay_begun(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
+        self.lay_valid(block, frontier, valid);
+        self.set_aside(block);
+    }
+
     fn lay_valid(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.tags[block.index()] = self.frontiers.slot(frontier).to_le_bytes()[0];
         self.valid[block.index()] = valid;

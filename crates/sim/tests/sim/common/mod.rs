@@ -11,13 +11,21 @@ pub mod statistics;
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, Settings, apply_setting};
 use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
 use flashyard_sim::report::Report;
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::ops::Range;
 use std::rc::Rc;
+
+/// The seeds to run: the usual ones, or those of `SEEDS=first..end`.
+pub fn seeds(usual: Range<u64>) -> Range<u64> {
+    let Ok(asked) = std::env::var("SEEDS") else { return usual };
+    let (first, end) = asked.split_once("..").expect("SEEDS=first..end");
+    first.parse().expect("a seed")..end.parse().expect("a seed")
+}
 
 /// Splitmix64.
 #[derive(Clone, Debug)]
@@ -66,6 +74,20 @@ pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
     try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Dirty units in the write buffer of a device at its start, unless it is given some.
+pub fn dirty_at_start(settings: &Settings) -> u64 {
+    let (keys, lines) = (&settings.keys, u64::from(settings.buffer_units));
+    let steady = keys.state.initial == InitialState::Steady;
+    match keys.buffer.initial {
+        InitialBuffer::Dirty => lines,
+        InitialBuffer::Auto if steady => {
+            let most = u64::from(settings.exported_units) * keys.state.fill_percent / 1_000_000 / 2;
+            (lines * keys.buffer.high_percent / 1_000_000).min(most)
+        }
+        InitialBuffer::Auto | InitialBuffer::Empty => 0,
+    }
+}
+
 /// A small full device of four dies that collects garbage, with map misses and transfers.
 pub fn collecting(keys: &[&str]) -> Settings {
     let base = [
@@ -78,6 +100,10 @@ pub fn collecting(keys: &[&str]) -> Settings {
         "channel.ps_per_byte=2500",
         "map.cache_bytes=256",
         "map.entries_per_page=64",
+        "gc.soft_free_blocks=16",
+        "gc.hard_free_blocks=8",
+        "gc.reserve_blocks=4",
+        "gc.background_free_blocks=32",
     ];
     settings(&[&base, keys].concat())
 }

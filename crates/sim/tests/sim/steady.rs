@@ -1,0 +1,191 @@
+//! A preset in its constructed steady state goes on as after ten fills of the drive, under a load
+//! that leaves its dies no idle time.
+
+use crate::common::Random;
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::{DeviceKeys, Settings, apply_setting, read_toml};
+use flashyard_sim::device::{Device, PhaseKeys};
+use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+/// A preset by its name and text, and what makes it small: one die of fewer and smaller blocks.
+/// Thresholds of garbage collection are shares of the spare space, so that small devices work as
+/// large ones do.
+struct Small(&'static str, &'static str, [&'static str; 3]);
+
+macro_rules! small {
+    ($name:literal, $($setting:literal),*) => {
+        Small(
+            $name,
+            include_str!(concat!("../../../../devices/", $name, ".toml")),
+            [$(concat!("geometry.", $setting)),*],
+        )
+    };
+}
+
+/// The small preset in steady state.
+fn settings_of(small: &Small) -> Settings {
+    let Small(name, text, shape) = small;
+    let mut keys = DeviceKeys::default();
+    let mut problems = Vec::new();
+    read_toml(name, text, &mut keys, &["title", "source", "notes"], &mut problems);
+    let one_die = ["geometry.channels=1", "geometry.ways=1", "geometry.dies_per_way=1"];
+    let steady = ["state.initial=steady", "buffer.bytes=524288"];
+    for setting in one_die.iter().chain(&steady).chain(shape) {
+        apply_setting("--set", setting, &mut keys, &mut problems);
+    }
+    assert!(problems.is_empty(), "{problems:?}");
+    Settings::new(keys).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Latencies of reads and of writes, in nanoseconds.
+#[derive(Default)]
+struct Latencies([Vec<u64>; 2]);
+
+struct Recorder(Rc<RefCell<Latencies>>);
+
+impl Observer for Recorder {
+    fn request_done(&mut self, done: &RequestDone) {
+        let latency = done.completion.since(done.request.arrival).as_ns();
+        self.0.borrow_mut().0[usize::from(done.request.op == RequestOp::Write)].push(latency);
+    }
+}
+
+/// What a fill of the drive brought: write amplification, and of reads and of writes the mean, the
+/// 99th and the 99.9th percentile of the latency in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    amplification: f64,
+    mean: [f64; 2],
+    p99: [f64; 2],
+    p999: [f64; 2],
+}
+
+impl Fill {
+    fn new(amplification: f64, latencies: &mut Latencies) -> Self {
+        let mut percentile = |class: usize, share: f64| {
+            let all = &mut latencies.0[class];
+            all.sort_unstable();
+            let rank = (all.len() as f64 * share).ceil() as usize;
+            all[rank.clamp(1, all.len()) - 1] as f64 / 1e3
+        };
+        let p99 = [percentile(0, 0.99), percentile(1, 0.99)];
+        let p999 = [percentile(0, 0.999), percentile(1, 0.999)];
+        let mean = [0, 1].map(|class| {
+            let all = &latencies.0[class];
+            all.iter().sum::<u64>() as f64 / all.len() as f64 / 1e3
+        });
+        Self { amplification, mean, p99, p999 }
+    }
+}
+
+/// Fills of a drive one after the other, by random requests of 4 KiB of which 70 % read, `depth` of
+/// them outstanding at any time.
+fn fills(settings: &Settings, count: u64, depth: u64) -> Vec<Fill> {
+    let sectors = settings.capacity_sectors();
+    let latencies = Rc::new(RefCell::new(Latencies::default()));
+    let mut device = Device::new(settings);
+    device.observe(Box::new(Recorder(Rc::clone(&latencies))));
+    let keys = StreamKeys { pacing: Pacing::Closed, depth, ..StreamKeys::default() };
+    let fill = |number: u64| {
+        let mut random = Random(number);
+        let mut left = sectors / 8;
+        let next = || -> Result<Option<Request>, Infallible> {
+            let op = if random.below(10) < 7 { RequestOp::Read } else { RequestOp::Write };
+            let first_sector = random.below(sectors / 8) * 8;
+            let request = Request {
+                arrival: Time::ZERO,
+                first_sector,
+                sectors: 8,
+                stream: 0,
+                op,
+                flags: Flags::NONE,
+            };
+            let due = left > 0;
+            left -= u64::from(due && op == RequestOp::Write);
+            Ok(due.then_some(request))
+        };
+        let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
+        let report = device.run_phase(&PhaseKeys::default(), vec![stream]).expect("it fits");
+        let amplification = report.write_amplification.expect("something was written");
+        Fill::new(amplification, &mut std::mem::take(&mut *latencies.borrow_mut()))
+    };
+    (1..=count).map(fill).collect()
+}
+
+/// The quantile of Student's t with 8 degrees of freedom that one value in 200 exceeds.
+const T: f64 = 3.355;
+
+/// What nine fills lead to expect of one more: the middle of the prediction interval at 99 %, and
+/// half its width. It must be narrow to mean something.
+fn expect(others: &[f64], most: f64) -> (f64, f64) {
+    let count = others.len() as f64;
+    let mean = others.iter().sum::<f64>() / count;
+    let variance = others.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let width = T * (variance * (1.0 + 1.0 / count)).sqrt();
+    assert!(width < most * mean, "{mean} +- {width} tells nothing");
+    (mean, width)
+}
+
+type Figure = (&'static str, fn(&Fill) -> f64);
+
+/// The first fill against the nine behind it.
+#[track_caller]
+fn check(small: &Small) {
+    let fills = fills(&settings_of(small), 10, 32);
+    let values = |figure: fn(&Fill) -> f64| fills.iter().map(figure).collect::<Vec<f64>>();
+    let means: [Figure; 3] = [
+        ("write amplification", |fill| fill.amplification),
+        ("mean of reads", |fill| fill.mean[0]),
+        ("mean of writes", |fill| fill.mean[1]),
+    ];
+    for ((what, figure), most) in means.into_iter().zip([0.03, 0.25, 0.1]) {
+        let values = values(figure);
+        let (mean, width) = expect(&values[1..], most);
+        assert!((values[0] - mean).abs() <= width, "{}: {what} {values:?}", small.0);
+    }
+    // A percentile is where the commands that it waited for end, and jumps from one such time to the
+    // next: no interval of Student's is right for it.
+    let tails: [Figure; 4] = [
+        ("p99 of reads", |fill| fill.p99[0]),
+        ("p99 of writes", |fill| fill.p99[1]),
+        ("p99.9 of reads", |fill| fill.p999[0]),
+        ("p99.9 of writes", |fill| fill.p999[1]),
+    ];
+    for (what, figure) in tails {
+        let values = values(figure);
+        let least = values[1..].iter().fold(f64::MAX, |a, &b| a.min(b));
+        let most = values[1..].iter().fold(0.0, |a: f64, &b| a.max(b));
+        let first = values[0];
+        assert!(0.9 * least <= first && first <= 1.1 * most, "{}: {what} {values:?}", small.0);
+    }
+}
+
+#[test]
+fn nvme_tlc_is_steady_from_the_first_fill() {
+    check(&small!("nvme-tlc", "planes=1", "blocks_per_plane=96", "pages_per_block=96"));
+}
+
+#[test]
+fn nvme_enterprise_is_steady_from_the_first_fill() {
+    check(&small!("nvme-enterprise", "planes=1", "blocks_per_plane=96", "pages_per_block=96"));
+}
+
+#[test]
+fn nvme_qlc_is_steady_from_the_first_fill() {
+    check(&small!("nvme-qlc", "planes=1", "blocks_per_plane=96", "pages_per_block=128"));
+}
+
+#[test]
+fn sata_mlc_is_steady_from_the_first_fill() {
+    check(&small!("sata-mlc", "planes=1", "blocks_per_plane=128", "pages_per_block=128"));
+}
+
+#[test]
+fn ufs_is_steady_from_the_first_fill() {
+    check(&small!("ufs-3.1", "planes=1", "blocks_per_plane=128", "pages_per_block=96"));
+}
