@@ -416,8 +416,19 @@ impl Device {
         }
     }
 
-    /// A set may go on: its command waits in a queue, or for another set, or there is none left.
+    /// A set may go on, and then whoever waited for what it does at once.
     pub(super) fn activate(&mut self, set: u32) {
+        self.go_on(set);
+        self.wake_due();
+    }
+
+    /// A set may go on: its command waits in a queue, or for another set, or there is none left.
+    ///
+    /// An access of the buffer or the link that takes no time is over before this returns. The
+    /// sets that waited for it are then due in the ready list: [`Self::wake_due`] must follow. They
+    /// are not woken in here, because each may in turn end at once what the next one waits for: a
+    /// row of writes of one unit would take a frame of the stack for each.
+    pub(super) fn go_on(&mut self, set: u32) {
         if self.graph.node(set).is_blocked() {
             self.enter(set, Mode::Waiting);
         } else if self.is_over(set) {
@@ -445,10 +456,19 @@ impl Device {
         node.stage == node.stages
     }
 
-    /// Wakes the sets that waited for barriers.
+    /// Wakes the sets of the ready list where an access has ended since the last time.
+    pub(super) fn wake_due(&mut self) {
+        if self.wakes_due {
+            self.wake_passed();
+        }
+    }
+
+    /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
+    /// over. Those that a woken set lets pass come next, before the others.
     pub(super) fn wake_passed(&mut self) {
         while let Some(set) = self.passed.pop() {
             self.wake(set);
         }
+        self.wakes_due = false;
     }
 }

@@ -192,6 +192,7 @@ impl Device {
     }
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
+    /// [`Self::wake_due`] must follow.
     pub(super) fn use_buffer(&mut self, set: u32) {
         let Set { slotted, changes, request, .. } = self.sets[set as usize];
         if !slotted && request != NIL {
@@ -208,6 +209,7 @@ impl Device {
     }
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
+    /// [`Self::wake_due`] must follow.
     fn access_buffer(&mut self, set: u32) {
         let Set { changes, request, .. } = self.sets[set as usize];
         let comes = self.host.carries_pages && changes && request != NIL;
@@ -216,7 +218,7 @@ impl Device {
         }
     }
 
-    /// A unit is put or got.
+    /// A unit is put or got. [`Self::wake_due`] must follow.
     pub(super) fn access(&mut self, set: u32) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
         let host = request != NIL;
@@ -284,7 +286,7 @@ impl Device {
         self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
     }
 
-    /// A unit has been put or got.
+    /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set as usize];
@@ -297,8 +299,8 @@ impl Device {
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.charge_passed();
-        self.activate(set);
-        self.wake_passed();
+        self.go_on(set);
+        self.wakes_due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
@@ -610,6 +612,7 @@ impl Device {
             self.staging_mut().waiting.pop_front();
             self.enter(set, Mode::Buffered);
             self.access_buffer(set);
+            self.wake_due();
             granted = true;
         }
         granted

@@ -74,6 +74,7 @@ impl Device {
         }
         for &other in &woken {
             self.wake(other);
+            self.wake_due();
         }
         woken.clear();
         self.woken = woken;
@@ -82,10 +83,10 @@ impl Device {
         }
     }
 
-    /// Something that a set waited for is over.
+    /// Something that a set waited for is over. [`Self::wake_due`] must follow.
     pub(super) fn wake(&mut self, set: u32) {
         if self.sets[set as usize].mode == Mode::Waiting {
-            self.activate(set);
+            self.go_on(set);
         }
     }
 

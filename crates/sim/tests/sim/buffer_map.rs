@@ -8,6 +8,7 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, SimError, Upkeep};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
+use std::convert::Infallible;
 
 /// Time of a unit of 4 KiB on the port and to its row: ceil(4096 x 78 ps) + 41 ns.
 const ACCESS_NS: u64 = 320 + 41;
@@ -377,5 +378,35 @@ fn saved_devices_go_on_and_maps_are_written_back() {
             Some((ends, format!("{:?} {:?}", report.map, report.buffer)))
         };
         assert!(go_on(bench) == go_on(again), "seed {seed}");
+    }
+}
+
+/// Writes of one unit wait for each other's puts, and a put that takes no time lets the next one
+/// pass within the same instant. However many there are, that takes no more of the stack than one.
+#[test]
+fn a_row_of_writes_of_one_unit_fits_a_small_stack() {
+    const WRITES: u64 = 5_000;
+    let row = |more: &[&str]| {
+        let base = [
+            "map.cache_bytes=4096",
+            "buffer.bytes=65536",
+            "buffer.access_ns=0",
+            "buffer.ps_per_byte=0",
+            "buffer.acknowledge=program",
+            "queue.depth=1000000",
+            "policy.command=fifo",
+        ];
+        let settings = settings(&[&base, more].concat());
+        let mut requests = (0..WRITES).map(|_| write(0, 0));
+        let report = Device::new(&settings).run(|| Ok::<_, Infallible>(requests.next()));
+        report.unwrap().workload.requests
+    };
+    for more in [&["interface.transfer=request"], &["interface.transfer=page"]] {
+        let on_a_small_stack = || row(more);
+        let done = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(192 * 1024);
+            thread.spawn_scoped(scope, on_a_small_stack).unwrap().join().unwrap()
+        });
+        assert_eq!(done, WRITES, "{more:?}");
     }
 }
