@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 fn params(policy: Policy) -> Params {
     Params {
         policy,
-        overlap_flushes: false,
+        overlap_flushes: policy == Policy::Ros,
+        overlap_reads: policy == Policy::Ros,
+        overlap_programs: policy == Policy::Ros,
         hoist: true,
         early_flush: true,
         newest_first: false,

@@ -15,8 +15,10 @@
 //!   then hoisted reads, then early flushes, then pairs.
 //! * A request has its place in the queue from its arrival, or from when a place gets free, to its
 //!   last page access. Its pages are started in the order of addresses.
-//! * A read miss goes to flash and leaves no line. In IS and RIS it starts when neither port is
-//!   busy, in ROS beside a put too; the base order starts nothing beside it.
+//! * A read miss goes to flash and leaves no line. It starts when neither port is busy, or with
+//!   `overlap_reads` beside a put too; the base order starts nothing beside it.
+//! * While a flush is under way, from its get to the end of its program, the base order starts
+//!   nothing, or with `overlap_programs` goes on.
 //! * A new page takes the line that has been empty for longest; none empty, the least recent clean
 //!   one that no port uses. A put waits where a get uses the bank of that line.
 //! * A flush has a flash channel from its get to the end of its program; only then is the line
@@ -36,14 +38,17 @@ pub enum Policy {
     Ros,
 }
 
-/// The device and the policy. `overlap_flushes` is of RIS: the flush of the oldest access begins
-/// beside a put. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
+/// The device and the policy. The overlaps are of RIS, where they are off by default, and of ROS,
+/// where they are on: the flush of the oldest access begins beside a put; the oldest access reads
+/// flash beside a put; the base order goes on beside a flush. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
 /// pages by address; `watermark`: empty and flushed lines to keep, 0 for as many as queued writes
 /// need. Then times, flash channels, places in the queue, and whether gets make a line recent.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub policy: Policy,
     pub overlap_flushes: bool,
+    pub overlap_reads: bool,
+    pub overlap_programs: bool,
     pub hoist: bool,
     pub early_flush: bool,
     pub newest_first: bool,
@@ -236,14 +241,15 @@ impl Machine<'_> {
     fn base_order(&mut self) -> bool {
         let Some((request, page)) = self.waiting(false).into_iter().next() else { return false };
         let serial = self.params.policy == Policy::Is && !self.running.is_empty();
-        if serial || self.runs(What::FlashRead) {
+        let flushing = self.flushes() > 0 && !self.params.overlap_programs;
+        if serial || flushing || self.runs(What::FlashRead) {
             return false;
         }
-        let ros = self.params.policy == Policy::Ros;
         match (self.requests[request].write, self.line_of(page)) {
             (false, Some(line)) => self.can_get(line) && self.start_get(request, page, line),
             (false, None) => {
-                let ports = self.getting().is_none() && (ros || self.putting().is_none());
+                let beside = self.params.overlap_reads;
+                let ports = self.getting().is_none() && (beside || self.putting().is_none());
                 let can = ports && self.channel_free();
                 can && self.start_access(What::FlashRead, request, page, None)
             }
@@ -256,8 +262,7 @@ impl Machine<'_> {
     }
 
     fn flush_for_oldest(&mut self) -> bool {
-        let beside = self.params.policy == Policy::Ros
-            || (self.params.policy == Policy::Ris && self.params.overlap_flushes);
+        let beside = self.params.overlap_flushes;
         let ports = self.getting().is_none() && (beside || self.putting().is_none());
         let can = ports && self.channel_free() && self.flushes() == 0;
         can && self.victim(false).is_some_and(|line| self.start_flush(line))
