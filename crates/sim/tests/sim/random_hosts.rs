@@ -186,6 +186,7 @@ const HOST: Draws = &[
     ("host.idle.window", &["1", "4", "32"]),
     ("host.idle.strict", &["false", "true"]),
     ("host.idle.ignores_buffer", &["false", "true"]),
+    ("host.idle.skip_conflicts", &["false", "true"]),
     ("host.ris.overlap_flushes", &["false", "true"]),
     ("host.ris.overlap_reads", &["false", "true"]),
     ("host.ris.overlap_programs", &["false", "true"]),
@@ -200,6 +201,8 @@ const HOST: Draws = &[
     ("host.ros.watermark_lines", &["0", "0", "1", "8"]),
     ("host.cache-read-aware.window", &["1", "4", "32"]),
     ("host.cache-read-aware.dependencies", Dependencies::WORDS),
+    ("host.cache-read-aware.hit_first", &["true", "true", "false"]),
+    ("host.cache-read-aware.read_first", &["true", "true", "false"]),
     ("host.cache-read-aware.age_us", &["0", "0", "500"]),
     ("interface.fetch_depth", &["0", "0", "1", "4", "32"]),
     ("interface.queue_depth", &["0", "0", "1", "8"]),
@@ -445,7 +448,8 @@ fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
     let ready = settings.keys.host_policies.cache_read_aware.dependencies == Dependencies::Ready;
     let careful = match settings.keys.host.policy {
         HostPolicyName::CacheReadAware => ready,
-        HostPolicyName::Idle | HostPolicyName::Own(_) => false,
+        HostPolicyName::Idle => settings.keys.host_policies.idle.skip_conflicts,
+        HostPolicyName::Own(_) => false,
         _ => true,
     };
     assert!(!careful || report.map.hazard_picks == 0, "{} hazards", report.map.hazard_picks);
