@@ -381,6 +381,20 @@ fn saved_devices_go_on_and_maps_are_written_back() {
     }
 }
 
+/// The trim still fetches its map entry when a write behind it is put and answered: a read behind
+/// both finds what was written, whatever order reads and changes of a unit keep.
+#[test]
+fn a_read_finds_what_was_written_behind_a_trim_that_is_not_over() {
+    for order in ["none", "lpn"] {
+        let settings = cached(&[&format!("queue.data_order={order}")]);
+        let trim = request(0, RequestOp::Trim, 5, 1);
+        let (report, run) = record(&settings, &[], &[trim, write(1, 5), read(2, 5)]);
+        assert_eq!(latency(&run.requests[1]), ACCESS_NS, "{order}");
+        assert_eq!(latency(&run.requests[2]), ACCESS_NS, "{order}");
+        assert_eq!(report.buffer.read_hits, 1);
+    }
+}
+
 /// Writes of one unit wait for each other's puts, and a put that takes no time lets the next one
 /// pass within the same instant. However many there are, that takes no more of the stack than one.
 #[test]
