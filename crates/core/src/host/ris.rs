@@ -8,8 +8,9 @@
 //! with flushes beside puts RIS gains more than the study reports for it.
 
 use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone, unit};
-use super::{HostAnswer, HostPolicy, HostView};
+use super::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
+use crate::request::RequestOp;
 
 crate::keys! {
     /// Keys of `[host.ris]`.
@@ -88,6 +89,9 @@ pub(super) struct Beside {
 /// The oldest request goes on beside what is under way. A flush that is under way keeps another
 /// one back, whatever may overlap.
 pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> HostAnswer {
+    if barrier_may_start(view, beside) {
+        return HostAnswer::Start(0);
+    }
     if view.flushes() > 0 && !beside.programs {
         return HostAnswer::Wait;
     }
@@ -107,6 +111,19 @@ pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> H
         Needs::Line | Needs::Time => false,
     };
     if start { HostAnswer::StartPage { place: 0, page } } else { HostAnswer::Wait }
+}
+
+/// Whether the oldest request is a flush, or has a preflush, and that waits for nothing: every
+/// access before it is over, and what the buffer holds need not be on flash. A flush has nothing of
+/// its own to do; a write with a preflush waits for the flush of a line as others do.
+fn barrier_may_start(view: &(impl HostView + ?Sized), beside: Beside) -> bool {
+    let waits = !view.keeps_writes() || view.waiting() == 0 || view.under_way() != UnderWay::default();
+    if waits {
+        return false;
+    }
+    let request = view.request(0);
+    let alone = view.flushes() == 0 || beside.programs;
+    request.op == RequestOp::Flush || (request.is_barrier() && alone)
 }
 
 /// Whether a get may start beside what is under way. A put that has not reached its port may come
@@ -248,6 +265,24 @@ mod tests {
             assert_eq!((start("F3"), start("W4")), (Some(0), Some(put)));
             assert_eq!(machine.now, total);
         }
+    }
+
+    /// While 3 is programmed, a flush waits for that. Where the buffer keeps what it holds, it waits
+    /// for accesses alone; so does a write with a preflush if others may overlap the program.
+    #[test]
+    fn a_flush_waits_for_programs_only_where_the_buffer_is_volatile() {
+        let mut view = Fake::default().line(3, 0, true).line(4, 1, true);
+        view.obey(HostAnswer::Flush(0));
+        let keeps = |view: Fake| Fake { keeps: true, ..view };
+        let starts = |view: &Fake| {
+            let picks = [RisKeys::default().pick(view), RosKeys::default().pick(view)];
+            picks.map(|pick| pick == HostAnswer::Start(0))
+        };
+        assert_eq!(starts(&view.clone().flush()), [false, false]);
+        assert_eq!(starts(&keeps(view.clone()).flush()), [true, true]);
+        assert_eq!(starts(&keeps(view.clone()).elsewhere(9).flush()), [false, false]);
+        assert_eq!(starts(&keeps(view.clone()).write(4, 1).preflush()), [false, true]);
+        assert_eq!(starts(&view.write(4, 1).preflush()), [false, false]);
     }
 
     /// While 3 is programmed, a read of 4 waits here, and does not in `ros`.

@@ -36,6 +36,7 @@ impl Device {
             self.drain_buffer();
         }
         self.grant_lines();
+        self.serve_fills();
         self.admit_requests();
         // A trim may have freed a line, and a write its slot.
         while self.grant_lines() {
@@ -227,19 +228,23 @@ impl Device {
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
         let request = &self.pending[handle as usize];
-        if request.flush_since.is_none() && request.request.is_barrier() {
+        let barrier = request.flush_since.is_none() && request.request.is_barrier();
+        if barrier && !self.keeps_writes() {
             if !self.flush_all() && self.pending[handle as usize].translated == 0 {
                 self.begin_stall(handle);
                 return false;
             }
             self.end_stall(handle);
         }
-        let request = &mut self.pending[handle as usize];
+        let request = &self.pending[handle as usize];
         if request.translated > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
-        if request.request.flags.has(Flags::PREFLUSH) {
-            if self.oldest_change != NIL {
+        let preflush = request.request.flags.has(Flags::PREFLUSH);
+        let waits = preflush && self.barrier_waits();
+        let request = &mut self.pending[handle as usize];
+        if preflush {
+            if waits {
                 request.flush_since.get_or_insert(now);
                 return false;
             }
@@ -294,16 +299,17 @@ impl Device {
             ..Set::VACANT
         };
         let flush = request.op == RequestOp::Flush;
-        if flush {
+        if flush && !self.keeps_writes() {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);
         let mut change = if flush { self.oldest_change } else { NIL };
         while change != NIL {
-            let stage = self.graph.node(change).stages - 1;
-            let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
-            self.connect(wait, barrier, 0);
+            if let Some(stage) = self.barrier_stage(change) {
+                let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
+                self.connect(wait, barrier, 0);
+            }
             change = self.sets[change as usize].later_change;
         }
         self.count_fot(handle, &[barrier]);

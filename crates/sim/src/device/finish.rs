@@ -2,7 +2,7 @@
 
 use super::Device;
 use super::state::{Mode, Operation, Set, Stage};
-use crate::config::Allocation;
+use crate::config::{Allocation, ReadAllocate};
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
@@ -179,7 +179,7 @@ impl Device {
             }
             Stage::Read => {
                 let (request, page) = (state.request, state.page);
-                if self.settings.keys.buffer.read_allocate {
+                if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 if let Some(checker) = &mut self.checker {

@@ -12,6 +12,7 @@
 
 mod admit;
 mod ahead;
+mod allocate;
 mod array;
 mod buffer;
 mod buffered_map;

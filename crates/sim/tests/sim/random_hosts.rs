@@ -160,6 +160,7 @@ const MAP: Draws = &[
 
 const BUFFER: Draws = &[
     ("buffer.bytes", &["0", "4096", "8192", "16384", "65536", "262144", "1000000000"]),
+    ("buffer.volatile", &["true", "true", "false"]),
     ("buffer.acknowledge", &["buffer", "buffer", "program"]),
     ("buffer.access_ns", &["0", "41", "30000"]),
     ("buffer.ps_per_byte", &["0", "78"]),
@@ -175,7 +176,7 @@ const BUFFER: Draws = &[
     ("buffer.flush_width", &["0", "0", "1", "3"]),
     ("buffer.flush_reads", &["false", "true"]),
     ("buffer.after_flush", &["clean", "free"]),
-    ("buffer.read_allocate", &["false", "true"]),
+    ("buffer.read_allocate", &["never", "clean", "displace"]),
     ("buffer.replacement", &["lru", "fifo", "clock"]),
     ("buffer.initial", &["empty", "dirty"]),
 ];

@@ -1,6 +1,6 @@
 //! Random cases for the naive machine, each worked out from its seed.
 
-use super::{Line, Params, Policy, Req};
+use super::{Allocate, Line, Params, Policy, Req};
 
 /// A case: what to run.
 #[derive(Clone, Debug)]
@@ -39,6 +39,9 @@ pub fn random_case(seed: u64) -> Case {
         }
     }
     let requests = random_requests(&mut random, footprint, &params);
+    if seed % 4 == 1 {
+        params.allocate = if seed % 8 == 1 { Allocate::Clean } else { Allocate::Displace };
+    }
     Case { params, banks: bank(banks - 1) + 1, lines, requests }
 }
 
@@ -76,6 +79,7 @@ fn random_params(random: &mut Random) -> Params {
         channels: 1,
         depth: random.pick(&[1, 2, 3, 4, 6, 8]),
         gets_refresh: random.below(2) == 0,
+        allocate: Allocate::Never,
     }
 }
 

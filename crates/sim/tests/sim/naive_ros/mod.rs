@@ -15,12 +15,17 @@
 //!   then hoisted reads, then early flushes, then pairs.
 //! * A request has its place in the queue from its arrival, or from when a place gets free, to its
 //!   last page access. Its pages are started in the order of addresses.
-//! * A read miss goes to flash and leaves no line. It starts when neither port is busy, or with
+//! * A read miss goes to flash. It starts when neither port is busy, or with
 //!   `overlap_reads` beside a put too; the base order starts nothing beside it.
 //! * While a flush is under way, from its get to the end of its program, the base order starts
 //!   nothing, or with `overlap_programs` goes on.
 //! * A new page takes the line that has been empty for longest; none empty, the least recent clean
-//!   one that no port uses. A put waits where a get uses the bank of that line.
+//!   one. A put waits where a get uses the bank of that line.
+//! * What a read miss finds is kept as `allocate` says: not at all; in the line that a new page
+//!   takes; or, if no line is empty and a dirty line is less recent than every clean one, once the
+//!   least recent dirty line that no port uses has been flushed for it. Nobody waits for that. The
+//!   page is not kept if it is written before, nor if a flush is under way already. Its put, which
+//!   is no access, and the get of that flush take their port and bank as soon as these are free.
 //! * A flush has a flash channel from its get to the end of its program; only then is the line
 //!   empty. Until then reads still hit it, and writes of its page wait. A victim is the least
 //!   recent dirty line that is neither used nor flushed, outside of the bank of a put.
@@ -36,6 +41,14 @@ pub enum Policy {
     Is,
     Ris,
     Ros,
+}
+
+/// Which lines read misses take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allocate {
+    Never,
+    Clean,
+    Displace,
 }
 
 /// The device and the policy. The overlaps are of RIS, where they are off by default, and of ROS,
@@ -61,6 +74,7 @@ pub struct Params {
     pub channels: usize,
     pub depth: usize,
     pub gets_refresh: bool,
+    pub allocate: Allocate,
 }
 
 /// A line before the first request: the bank that it is in for good, and the page in it. Lines are
@@ -90,13 +104,15 @@ pub enum What {
     Get,
     /// A page of a read comes from flash.
     FlashRead,
+    /// A page that a read has found on flash goes into a line.
+    Fill,
     /// A line is got to be flushed.
     FlushGet,
     /// That line is programmed.
     Program,
 }
 
-/// Something that took time: by which request (none for flushes), on which line (none for
+/// Something that took time: by which request (none for fills and flushes), on which line (none for
 /// [`What::FlashRead`]) and in which bank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event {
@@ -135,6 +151,14 @@ struct Cell {
     since: u64,
 }
 
+/// A page that a read has found and that waits for a line: the one of the page that it displaces,
+/// when that is flushed.
+#[derive(Clone, Copy)]
+struct Fill {
+    page: u64,
+    displaces: Option<u64>,
+}
+
 struct Machine<'a> {
     params: &'a Params,
     requests: &'a [Req],
@@ -145,6 +169,7 @@ struct Machine<'a> {
     /// Requests that have a place in the queue, oldest first.
     queue: Vec<usize>,
     running: Vec<Event>,
+    fills: Vec<Fill>,
     run: Run,
 }
 
@@ -161,6 +186,7 @@ pub fn run(params: &Params, lines: &[Line], requests: &[Req]) -> Run {
         states: requests.iter().map(states).collect(),
         queue: Vec::new(),
         running: Vec::new(),
+        fills: Vec::new(),
         run: Run { completion: vec![0; requests.len()], events: Vec::new(), got: 0, hidden: 0 },
     };
     let mut arrived = 0;
@@ -178,19 +204,36 @@ pub fn run(params: &Params, lines: &[Line], requests: &[Req]) -> Run {
             machine.queue.push(arrived);
             arrived += 1;
         }
+        machine.serve_fills();
         while machine.decide() {}
     }
+    assert!(machine.fills.is_empty(), "every page that waits for a line gets one or is dropped");
     assert_eq!(arrived, requests.len(), "every request is started");
     assert!(machine.queue.is_empty(), "every request is answered");
     machine.run
 }
 
+impl Event {
+    /// Whether it takes the port for gets, or else for puts.
+    fn is_access(&self, gets: bool) -> bool {
+        match self.what {
+            What::Get | What::FlushGet => gets,
+            What::Put | What::Fill => !gets,
+            What::FlashRead | What::Program => false,
+        }
+    }
+}
+
 impl Machine<'_> {
     /// Lets time pass, and counts how long ports are busy.
     fn pass(&mut self, next: u64) {
-        if self.getting().is_some() {
+        let (now, running) = (self.now, &self.running);
+        let busy = |gets: bool| {
+            running.iter().any(|event| event.start <= now && event.is_access(gets))
+        };
+        if busy(true) {
             self.run.got += next - self.now;
-            if self.putting().is_some() {
+            if busy(false) {
                 self.run.hidden += next - self.now;
             }
         }
@@ -213,7 +256,13 @@ impl Machine<'_> {
                     self.cells[line].flushing = false;
                     self.refresh(line);
                 }
-                (_, Some(request), _) => self.access_done(request, event.page),
+                (What::Fill, ..) => {}
+                (what, Some(request), _) => {
+                    if what == What::FlashRead {
+                        self.found(event.page);
+                    }
+                    self.access_done(request, event.page);
+                }
                 _ => unreachable!("every event has a request or a line"),
             }
         }
