@@ -444,6 +444,9 @@ impl Device {
             self.sets[leader as usize].leads_flush = true;
             self.staging_mut().flushes += 1;
         }
+        for &set in &together {
+            self.sets[set as usize].asked = asked;
+        }
         self.start_together(&together);
         if self.cache.is_some()
             && let Some((set, _)) = first

@@ -444,6 +444,11 @@ fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
     let before = preloaded + if full { buffer.units } else { 0 };
     let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
     assert_eq!(buffer.dirtied_units + before, gone, "what becomes dirty: {buffer:?}");
+    let flash = &report.flash;
+    let parts: f64 = flash.write_amplification_by.values().flatten().sum();
+    let whole = flash.write_amplification.unwrap_or(0.0);
+    assert!((parts - whole).abs() <= 1e-9 * whole, "{parts} of {whole}: {flash:?}");
+    assert_eq!(flash.padded_units_by.values().sum::<u64>(), flash.padded_units);
     assert!(buffer.hidden_read_ns <= buffer.get_ns + buffer.flush_get_ns);
     assert!(buffer.hidden_read_ns <= buffer.put_ns);
     let ready = settings.keys.host_policies.cache_read_aware.dependencies == Dependencies::Ready;
