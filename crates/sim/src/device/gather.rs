@@ -11,6 +11,7 @@ use super::state::{Mode, Stage};
 use crate::config::MultiPlane;
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::Owner;
+use crate::metrics::counters::Padding;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
@@ -150,7 +151,9 @@ impl Device {
             }
             at = next;
         }
-        self.totals.padded_units += u64::from(most - taken);
+        let state = &self.sets[head as usize];
+        let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
+        self.totals.padded[cause as usize] += u64::from(most - taken);
         self.map.blocks.pad(plane, frontier, taken);
     }
 

@@ -338,6 +338,7 @@ impl Device {
                 Timer::Sought(set) => self.sought(set),
                 Timer::Suspendable(die) => self.suspendable(die),
             }
+            self.wake_due();
         }
     }
 

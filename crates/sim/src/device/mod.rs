@@ -12,6 +12,7 @@
 
 mod admit;
 mod ahead;
+mod allocate;
 mod array;
 mod buffer;
 mod buffered_map;
@@ -72,7 +73,7 @@ use layered::Layered;
 pub(crate) use layered::shape as plane_shape;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
-use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
+use state::{Operation, Pending, Ready, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -193,7 +194,7 @@ pub struct Device {
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
-    passed: Vec<u32>,
+    ready: Ready,
     changed: Vec<u32>,
     new_sets: Vec<u32>,
     chain: Vec<u32>,
@@ -309,7 +310,7 @@ impl Device {
             next_insertion: 0,
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
-            passed: Vec::new(),
+            ready: Ready::default(),
             changed: Vec::new(),
             new_sets: Vec::new(),
             chain: Vec::new(),
@@ -543,9 +544,13 @@ impl Device {
         let (nodes, edges) = self.graph.storage_mut();
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
-        for list in
-            [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed, &mut self.done]
-        {
+        for list in [
+            &mut self.chain,
+            &mut self.ready.sets,
+            &mut self.woken,
+            &mut self.changed,
+            &mut self.done,
+        ] {
             list.reserve(count);
         }
         self.unslotted.reserve(count);

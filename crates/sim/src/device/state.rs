@@ -216,6 +216,15 @@ impl Operation {
     }
 }
 
+/// Sets that may have lost their last wait, until they are woken.
+#[derive(Debug, Default)]
+pub(super) struct Ready {
+    /// The next one to wake comes last.
+    pub(super) sets: Vec<u32>,
+    /// Whether an access has ended since it was drained; otherwise whoever added sets wakes them.
+    pub(super) due: bool,
+}
+
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Set {
@@ -252,6 +261,8 @@ pub(super) struct Set {
     pub(super) buffered: u32,
     /// Whether it is the first of the flushes that began together with it.
     pub(super) leads_flush: bool,
+    /// Whether a request asked for its program, so that it did not wait for others to fill it.
+    pub(super) asked: bool,
     /// Whether it copies a map page, and whether its job levels wear.
     pub(super) copies_map: bool,
     pub(super) levels: bool,
@@ -307,6 +318,7 @@ impl Set {
         stream: 0,
         buffered: NIL,
         leads_flush: false,
+        asked: false,
         copies_map: false,
         levels: false,
         listed: false,
