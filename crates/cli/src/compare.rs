@@ -3,9 +3,10 @@
 use crate::args::CompareArgs;
 use crate::experiment::StreamPlan;
 use crate::inputs::{Inputs, wrong};
-use crate::output::{json, print, table};
+use crate::output::{json, print, remark, table, verdict};
 use crate::simulate::{Outcome, simulate};
 use anyhow::Result;
+use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
 use rayon::prelude::*;
 
@@ -15,10 +16,13 @@ struct Axis {
     values: Vec<String>,
 }
 
+/// A run: the settings that vary, its inputs, its device.
+type Run = (Vec<(String, String)>, Inputs, Settings);
+
 /// Runs `flashyard compare`.
 pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
-    let mut runs = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for settings in combinations(&axes) {
         let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let inputs = Inputs::new(own, &args.input, &vary)?;
@@ -45,22 +49,43 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
             .collect();
         print(&serde_json::to_string_pretty(&objects)?)?;
     } else {
-        let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
-        let (_, inputs, _) = &runs[0];
-        let head =
-            format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
-        let mut text = head + &comparison(&axes, &names, &outcomes);
-        for ((settings, inputs, _), outcome) in runs.iter().zip(&outcomes) {
-            let skip = inputs.sections.device.metrics.skip_requests;
-            if let Some(why) = table::nothing_counted(skip, &outcome.report) {
-                let values: Vec<_> =
-                    settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                text += &format!("{}: {why}\n", values.join(" "));
-            }
-        }
-        print(&text)?;
+        print(&text(&axes, &runs, &outcomes))?;
+        remark_changes(&labels(&runs), &outcomes);
     }
     Ok(())
+}
+
+/// The tables: figures, verdicts, warnings.
+fn text(axes: &[Axis], runs: &[Run], outcomes: &[Outcome]) -> String {
+    let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
+    let (_, inputs, _) = &runs[0];
+    let (device, workload) = (&inputs.device_name, inputs.workload_name());
+    let figures = comparison(axes, &names, outcomes);
+    let reports = outcomes.iter().map(|outcome| &outcome.report);
+    let judged: Vec<_> = runs.iter().map(|(_, inputs, _)| inputs).zip(reports).collect();
+    let verdicts = verdict::of_several(&labels(runs), &judged);
+    format!("device {device}, workload {workload}\n\n{figures}\n{verdicts}")
+}
+
+/// What each run is called: its settings.
+fn labels(runs: &[Run]) -> Vec<String> {
+    let label = |(settings, ..): &Run| {
+        let settings = settings.iter().map(|(key, value)| format!("{key}={value}"));
+        settings.collect::<Vec<_>>().join(" ")
+    };
+    runs.iter().map(label).collect()
+}
+
+/// Says what was left out of or changed in the requests: once where it is the same in all runs.
+fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
+    let changes = |outcome: &Outcome| outcome.provenance.changes.clone();
+    let first = changes(&outcomes[0]);
+    if outcomes.iter().all(|outcome| changes(outcome) == first) {
+        return first.iter().for_each(|what| remark(&format!("workload: {what}")));
+    }
+    for (label, outcome) in labels.iter().zip(outcomes) {
+        changes(outcome).iter().for_each(|what| remark(&format!("workload of {label}: {what}")));
+    }
 }
 
 fn axis(vary: &str) -> Result<Axis> {

@@ -8,7 +8,6 @@ use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
-use flashyard_sim::ftl::log::SchemeName;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
@@ -64,10 +63,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.json {
         print(&text)?;
     } else {
-        let merges = inputs.sections.device.ftl.scheme != SchemeName::Page;
-        let names = [inputs.device_name.as_str(), inputs.workload_name()];
-        let skip = inputs.sections.device.metrics.skip_requests;
-        print(&table::summary(names, merges, skip, &outcome.report))?;
+        print(&table::summary(&inputs, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.

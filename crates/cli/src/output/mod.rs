@@ -6,6 +6,7 @@ pub(crate) mod parquet;
 pub(crate) mod series;
 pub(crate) mod state;
 pub(crate) mod table;
+pub(crate) mod verdict;
 
 use crate::inputs::wrong;
 use anyhow::{Context, Result};

@@ -329,7 +329,7 @@ fn a_run_whose_requests_are_all_skipped_says_so() {
     assert!(!run("2").contains("no latency counts"));
     let vary = ["compare", "t.txt", "--vary", "metrics.skip_requests=0,3"];
     let table = folder.run(&vary).text();
-    let said = format!("metrics.skip_requests=3: {}", clause("3"));
+    let said = format!("warning: metrics.skip_requests=3: {}", clause("3"));
     assert!(table.contains(&said) && !table.contains("read hits"), "{table}");
     let vary = ["compare", "ros", "t.txt", "--vary", "host.policy=is,ros"];
     let table = folder.run(&vary).text();
