@@ -21,6 +21,7 @@ use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLa
 use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::initial::planned;
+use crate::initial::progress::Building;
 use crate::metrics::parts::Parts;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
@@ -232,7 +233,12 @@ impl Layered {
 /// The initial state.
 impl Layered {
     /// Puts a fresh device into the initial state of its settings.
-    pub(super) fn make_initial(&mut self, settings: &Settings, map: &mut PageMap) {
+    pub(super) fn make_initial(
+        &mut self,
+        settings: &Settings,
+        map: &mut PageMap,
+        tell: &mut dyn FnMut(Building),
+    ) {
         let state = std::cell::RefCell::new((&mut *self, map));
         planned::writes(
             settings,
@@ -244,6 +250,7 @@ impl Layered {
                 let (layered, map) = &mut *state.borrow_mut();
                 layered.write_at_once(settings, lpn, map);
             },
+            tell,
         );
         self.unmeasured = self.counts();
     }
