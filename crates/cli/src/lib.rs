@@ -37,6 +37,7 @@ mod args;
 mod compare;
 mod experiment;
 mod inputs;
+mod interrupt;
 mod lanes;
 mod list;
 mod output;
@@ -85,7 +86,9 @@ pub fn main_with(parts: Parts) -> ExitCode {
 }
 
 fn run_with(own: OwnParts) -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    interrupt::watch();
+    let result = match command {
         Command::Run(args) => run::run(&args, own),
         Command::Compare(args) => compare::run(&args, own),
         Command::Reproduce(args) => reproduce::run(&args, own),

@@ -5,6 +5,7 @@ use crate::inputs::Inputs;
 use crate::output::commands::{CommandLog, CommandLogger};
 use crate::output::json;
 use crate::output::parquet::{RequestLog, RequestLogger};
+use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
@@ -19,7 +20,7 @@ use std::time::Instant;
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let inputs = Inputs::new(own, &args.input, &[])?;
     let settings = inputs.settings()?;
-    let folder = args.out.as_deref().map(Folder::create).transpose()?;
+    let folder = args.out.as_deref().map(folder).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     let mut command_log = None;
     let mut request_log = None;
@@ -73,6 +74,11 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     Ok(())
 }
 
+/// The folder for results.
+fn folder(path: &Path) -> Result<Folder> {
+    Folder::create(path).with_context(|| format!("{}", path.display()))
+}
+
 /// How long the simulation itself took. No result: it goes to standard error.
 fn pace(requests: u64, seconds: f64) -> String {
     let rate = requests as f64 / seconds.max(1e-9);
@@ -86,30 +92,4 @@ fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
-/// A folder for results that disappears again, where it was made here and nothing came of it.
-struct Folder<'a> {
-    made: Option<&'a Path>,
-}
-
-impl<'a> Folder<'a> {
-    fn create(path: &'a Path) -> Result<Self> {
-        let made = (!path.exists()).then_some(path);
-        std::fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
-        Ok(Self { made })
-    }
-
-    fn keep(mut self) {
-        self.made = None;
-    }
-}
-
-impl Drop for Folder<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.made {
-            // Refused where the folder is not empty, which is as well.
-            let _ = std::fs::remove_dir(path);
-        }
-    }
 }

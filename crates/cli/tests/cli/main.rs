@@ -9,6 +9,8 @@ mod determinism;
 mod energy;
 mod fit;
 mod ftls;
+#[cfg(target_os = "linux")]
+mod interrupt;
 mod keys;
 mod logs;
 mod presets;
