@@ -5,10 +5,13 @@ use crate::experiment::StreamPlan;
 use crate::inputs::{Inputs, wrong};
 use crate::output::{json, print, remark, table, verdict};
 use crate::simulate::{Outcome, simulate};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
+use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use std::io::IsTerminal;
+use std::time::Duration;
 
 /// One column of the comparison: a key and its values.
 struct Axis {
@@ -34,11 +37,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
         let checked = inputs.settings()?;
         runs.push((settings, inputs, checked));
     }
-    let check = args.input.check;
-    let outcomes: Vec<Outcome> = runs
-        .par_iter()
-        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false, None))
-        .collect::<Result<_>>()?;
+    let outcomes = simulate_all(&runs, args.input.check)?;
     if args.json {
         let objects: Vec<_> = runs
             .iter()
@@ -84,8 +83,48 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
         return first.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     for (label, outcome) in labels.iter().zip(outcomes) {
-        changes(outcome).iter().for_each(|what| remark(&format!("workload of {label}: {what}")));
+        for what in changes(outcome) {
+            remark(&format!("workload of {label}: {what}"));
+        }
     }
+}
+
+/// Runs all, as many at a time as there are processors and room in memory.
+fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
+    let mut most = usize::MAX;
+    for (_, inputs, settings) in runs {
+        let need = inputs.need(settings, check);
+        need.check()?;
+        most = most.min(need.side_by_side());
+    }
+    let progress = std::io::stderr().is_terminal().then(|| bar(runs.len()));
+    let run = |(_, inputs, settings): &Run| {
+        let outcome = simulate(inputs, settings, check, Vec::new(), false, None);
+        if let Some(progress) = &progress {
+            progress.inc(1);
+        }
+        outcome
+    };
+    let outcomes = if most == 1 {
+        runs.iter().map(run).collect()
+    } else {
+        let threads = rayon::current_num_threads().min(most);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.context("threads cannot be started")?;
+        pool.install(|| runs.par_iter().map(run).collect())
+    };
+    if let Some(progress) = &progress {
+        progress.finish_and_clear();
+    }
+    outcomes
+}
+
+fn bar(runs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {pos} of {len} runs, {elapsed}");
+    let style = style.expect("the template is valid");
+    let progress = ProgressBar::new(runs as u64).with_style(style);
+    progress.enable_steady_tick(Duration::from_millis(200));
+    progress
 }
 
 fn axis(vary: &str) -> Result<Axis> {

@@ -40,6 +40,7 @@ mod inputs;
 mod interrupt;
 mod lanes;
 mod list;
+mod memory;
 mod output;
 mod presets;
 mod profile;

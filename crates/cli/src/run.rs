@@ -20,6 +20,9 @@ use std::time::Instant;
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let inputs = Inputs::new(own, &args.input, &[])?;
     let settings = inputs.settings()?;
+    if let Some(what) = inputs.need(&settings, args.input.check).check()? {
+        remark(&format!("note: {what}"));
+    }
     let folder = args.out.as_deref().map(folder).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     let mut command_log = None;

@@ -54,12 +54,17 @@ pub(crate) fn remove_all<T>(then: impl FnOnce() -> T) -> T {
 
 fn remove(list: &mut Vec<PathBuf>) {
     let (folders, files): (Vec<_>, Vec<_>) = list.drain(..).partition(|path| path.is_dir());
-    files.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    for path in files {
+        // Gone already, which is as well.
+        let _ = std::fs::remove_file(path);
+    }
     // The innermost first; one that is not empty stays, which is as well.
     let depth = |path: &PathBuf| path.components().count();
     let mut folders = folders;
     folders.sort_by_key(|path| std::cmp::Reverse(depth(path)));
-    folders.iter().for_each(|path| drop(std::fs::remove_dir(path)));
+    for path in folders {
+        let _ = std::fs::remove_dir(path);
+    }
 }
 
 /// A folder for results that disappears again, as far as it was made here, where nothing comes of

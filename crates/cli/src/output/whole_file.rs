@@ -223,7 +223,7 @@ mod tests {
     fn what_is_dropped_leaves_nothing() {
         let folder = TempDir::new().unwrap();
         for mut file in both(&folder.path().join("result")) {
-            file.write_all(&[7; 100_000]).unwrap();
+            file.write_all(&vec![7; 100_000]).unwrap();
         }
         assert_eq!(names(&folder), [""; 0]);
     }

@@ -70,6 +70,9 @@ struct Past {
     number: u64,
 }
 
+/// Bytes of a handle to a set that may be over.
+pub(super) const PAST_BYTES: u64 = size_of::<Past>() as u64;
+
 impl Past {
     const NONE: Self = Self { set: NIL, number: 0 };
 }

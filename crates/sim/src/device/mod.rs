@@ -23,6 +23,7 @@ mod energy;
 mod error;
 mod explain;
 mod finish;
+pub mod footprint;
 mod gather;
 mod hits;
 mod host;

@@ -11,7 +11,7 @@ use super::device::Pools;
 use super::planned::aging_writes;
 use super::progress::Meter;
 use super::random::Random;
-use crate::config::GcStart;
+use crate::config::{GcStart, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::ByPlane;
 use flashyard_core::units::PlaneId;
@@ -26,6 +26,18 @@ const LEAST_BATCH: u64 = 1 << 20;
 /// The frontier that host data go to.
 const HOST: Frontier = Frontier::HostData(0);
 
+/// How many of these writes to a device with that many written units are a batch.
+fn batch(writes: u64, units: u32) -> u64 {
+    writes.min(LEAST_BATCH.max(u64::from(units) / UNITS_PER_WRITE))
+}
+
+/// Bytes of the lists of a batch.
+pub(super) fn scratch_bytes(settings: &Settings) -> u64 {
+    let units = settings.exported_units;
+    let batch = batch(aging_writes(settings, units), units);
+    4 * (batch + batch / 16)
+}
+
 impl Pools<'_> {
     /// Writes every unit in order.
     pub(super) fn fill(&self, map: &mut ByPlane<'_>, meter: &mut Meter<'_>) {
@@ -39,7 +51,7 @@ impl Pools<'_> {
         let mut random = Random::new(self.seed, 3);
         let [hot, _] = self.writes();
         let mut left = aging_writes(self.settings, self.filled);
-        let most = left.min(LEAST_BATCH.max(u64::from(self.filled) / UNITS_PER_WRITE));
+        let most = batch(left, self.filled);
         let share = usize::try_from(most / u64::from(self.count())).unwrap_or(0);
         // A few more than its share, or the lists grow to twice what they need.
         let list = || Vec::with_capacity(share + share / 16);
@@ -109,7 +121,7 @@ impl Pools<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DeviceKeys, Settings, apply_setting};
+    use crate::config::{DeviceKeys, apply_setting};
     use crate::ftl::page_map::PageMap;
     use crate::ftl::victim::VictimKeys;
     use crate::initial::device::put;

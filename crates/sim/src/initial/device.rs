@@ -5,7 +5,7 @@ use super::plan::{Plan, Recipe};
 use super::planned::aging_writes;
 use super::progress::{Building, Meter};
 use super::random::Random;
-use super::{Cleaning, Pool, Refusal, miniature};
+use super::{Cleaning, Pool, Refusal, age, miniature};
 use crate::config::{GcStart, InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
@@ -56,6 +56,20 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
         return fits.or_else(|Refusal(why)| refuse(why));
     }
     Ok(())
+}
+
+/// Bytes that making the initial state takes beside the device itself.
+pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
+    let planes = u64::from(settings.geometry.all_planes());
+    let units = u64::from(settings.exported_units);
+    let by_plane = if planes > 1 { 4 * units.div_ceil(planes) } else { 0 };
+    match settings.keys.state.initial {
+        InitialState::Fresh | InitialState::Random => 0,
+        InitialState::Full => by_plane,
+        InitialState::Aged => by_plane + age::scratch_bytes(settings),
+        // A block of a plan, and of its slots.
+        InitialState::Steady => u64::from(settings.geometry.blocks()) * 32,
+    }
 }
 
 /// Puts a fresh device into the initial state of its settings.

@@ -63,7 +63,9 @@ mod tests {
             told.push(building.done);
         };
         let mut meter = Meter::new(of, &mut tell);
-        counts.iter().for_each(|&units| meter.count(units));
+        for &units in counts {
+            meter.count(units);
+        }
         told
     }
 
