@@ -69,6 +69,7 @@ pub(crate) fn simulate(
         progress: is_shown(show).then(spinner),
         opened: 0,
         folded: 0,
+        spread: 0,
         hashes: Vec::new(),
         changes: Vec::new(),
     };
@@ -86,6 +87,7 @@ pub(crate) fn simulate(
         found.name.clone_from(&phase.name);
     }
     report.verdict.folded_requests = streams.folded;
+    report.verdict.spread_requests = streams.spread;
     let provenance = Provenance {
         command: std::env::args_os()
             .skip(1)
@@ -129,6 +131,7 @@ struct Streams<'a> {
     /// How many have been opened.
     opened: usize,
     folded: u64,
+    spread: u64,
     /// Of the streams of all phases that are over.
     hashes: Vec<Sha256>,
     /// What was left out of or changed in their requests, a sentence each.
@@ -191,7 +194,9 @@ impl Streams<'_> {
         }
         for mut lane in lanes {
             lane.source.hash_buffer();
-            self.folded += lane.source.source.stats().folded;
+            let stats = lane.source.source.stats();
+            self.folded += stats.folded;
+            self.spread += stats.spread;
             self.hashes.push(lane.source.hash);
         }
     }

@@ -32,6 +32,7 @@ const LOAD: &str = "load";
 const QUEUE: &str = "queue";
 const UNMAPPED: &str = "unmapped reads";
 const FOLDED: &str = "folded";
+const SPREAD: &str = "spread in ticks";
 
 /// The column whose figure the sentence of a run puts in brackets.
 const OUTSTANDING: &str = "most outstanding";
@@ -147,6 +148,7 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let most = verdict.most_outstanding;
     let requests = if most == 1 { "request" } else { "requests" };
     let folded = percent(verdict.folded_requests as f64, report.workload.requests as f64);
+    let spread = percent(verdict.spread_requests as f64, report.workload.requests as f64);
     vec![
         fact("starts", state_cell, format!("the device starts {state}")),
         fact("GC", ran.to_string(), format!("{collector} {ran}")),
@@ -163,6 +165,14 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
             fact(FOLDED, folded, sentence)
         } else {
             fact(FOLDED, "none".to_string(), String::new())
+        },
+        if verdict.spread_requests > 0 {
+            let sentence = format!(
+                "{spread} of the arrivals were spread inside the ticks of the trace's clock"
+            );
+            fact(SPREAD, spread, sentence)
+        } else {
+            fact(SPREAD, "none".to_string(), String::new())
         },
     ]
 }
@@ -232,6 +242,12 @@ fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
         let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };
         let what = format!("pages that were never written are read, and cost {cost} each");
         warn(Some(UNMAPPED), &what, format!("{} of them", verdict.unmapped_reads));
+    }
+    if verdict.spread_requests > 0 {
+        let share = percent(verdict.spread_requests as f64, report.workload.requests as f64);
+        let what = "arrivals were spread inside the ticks of the trace's clock, which does not say \
+                    when in a tick they came";
+        warn(Some(SPREAD), what, format!("{share} of them"));
     }
     if let Some(why) = nothing_measured(inputs, report) {
         warn(None, &why, String::new());

@@ -60,7 +60,7 @@ throughput.makespan_ns integer
 throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
 utilisation.{channels,dies}.{max,mean,min} number?
 verdict.offered_load number?
-verdict.{folded_requests,most_outstanding,unmapped_reads} integer
+verdict.{folded_requests,most_outstanding,spread_requests,unmapped_reads} integer
 verdict.{gc_ran,queue_grew} boolean
 verdict.{initial_error,initial_write_amplification} number?
 verdict.{initial_state,unmapped_read_cost} text
