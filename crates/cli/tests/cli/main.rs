@@ -13,6 +13,10 @@ mod ftls;
 mod interrupt;
 mod keys;
 mod logs;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod mutated;
 mod presets;
 mod right_input;
 mod saved;
