@@ -269,8 +269,8 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// As [`parse_value`], of the key at `path`: a word that has another name in the field leads to what
-/// it means, not to what is spelt alike.
+/// As [`parse_value`], of the key at `path`: a word that has another name in the field leads to
+/// what it means, not to what is spelt alike.
 fn value_of(path: &str, kind: &Kind, raw: &str) -> Result<Value, String> {
     parse_value(kind, raw).map_err(|what| match (kind, meaning::of(path, unquoted(raw))) {
         (Kind::Choice(_), Some(meant)) => {

@@ -1,9 +1,9 @@
 //! Traces: a file of requests through a pipeline of transforms, in bounded memory.
 //!
 //! The order of the stages: skip lines; parse a row; filter; join the epochs of the clock; sort by
-//! time; spread inside ticks; clip; put addresses on the device; scale; round; rebase to the first request. Some need to
-//! know the whole trace before its first request: `join_epochs` and `duration_ms` read the file
-//! twice, and refuse input that cannot be.
+//! time; spread inside ticks; clip; put addresses on the device; scale; round; rebase to the first
+//! request. Some need to know the whole trace before its first request: `join_epochs` and
+//! `duration_ms` read the file twice, and refuse input that cannot be.
 //!
 //! * `select`: filter and clip. `addresses`, `chunks`: where requests lie. `epochs`, `order`,
 //!   `ticks`, `clock`: when they come. `changes`: what was done to times, in sentences.
