@@ -51,6 +51,10 @@ pub(crate) struct InputArgs {
     /// this device's.
     #[arg(long, value_name = "FILE")]
     pub(crate) restore: Option<PathBuf>,
+    /// How much memory a device may take, in MiB; default: what is free. One that needs more is
+    /// refused.
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
     /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,

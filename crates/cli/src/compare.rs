@@ -3,11 +3,15 @@
 use crate::args::CompareArgs;
 use crate::experiment::StreamPlan;
 use crate::inputs::{Inputs, wrong};
-use crate::output::{json, print, table};
+use crate::output::{json, print, remark, table, verdict};
 use crate::simulate::{Outcome, simulate};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
+use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use std::io::IsTerminal;
+use std::time::Duration;
 
 /// One column of the comparison: a key and its values.
 struct Axis {
@@ -15,10 +19,13 @@ struct Axis {
     values: Vec<String>,
 }
 
+/// A run: the settings that vary, its inputs, its device.
+type Run = (Vec<(String, String)>, Inputs, Settings);
+
 /// Runs `flashyard compare`.
 pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
-    let mut runs = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for settings in combinations(&axes) {
         let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let inputs = Inputs::new(own, &args.input, &vary)?;
@@ -30,11 +37,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
         let checked = inputs.settings()?;
         runs.push((settings, inputs, checked));
     }
-    let check = args.input.check;
-    let outcomes: Vec<Outcome> = runs
-        .par_iter()
-        .map(|(_, inputs, settings)| simulate(inputs, settings, check, Vec::new(), false, None))
-        .collect::<Result<_>>()?;
+    let outcomes = simulate_all(&runs, args.input.check)?;
     if args.json {
         let objects: Vec<_> = runs
             .iter()
@@ -45,22 +48,83 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
             .collect();
         print(&serde_json::to_string_pretty(&objects)?)?;
     } else {
-        let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
-        let (_, inputs, _) = &runs[0];
-        let head =
-            format!("device {}, workload {}\n\n", inputs.device_name, inputs.workload_name());
-        let mut text = head + &comparison(&axes, &names, &outcomes);
-        for ((settings, inputs, _), outcome) in runs.iter().zip(&outcomes) {
-            let skip = inputs.sections.device.metrics.skip_requests;
-            if let Some(why) = table::nothing_counted(skip, &outcome.report) {
-                let values: Vec<_> =
-                    settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-                text += &format!("{}: {why}\n", values.join(" "));
-            }
-        }
-        print(&text)?;
+        print(&text(&axes, &runs, &outcomes))?;
+        remark_changes(&labels(&runs), &outcomes);
     }
     Ok(())
+}
+
+/// The tables: figures, verdicts, warnings.
+fn text(axes: &[Axis], runs: &[Run], outcomes: &[Outcome]) -> String {
+    let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
+    let (_, inputs, _) = &runs[0];
+    let (device, workload) = (&inputs.device_name, inputs.workload_name());
+    let figures = comparison(axes, &names, outcomes);
+    let reports = outcomes.iter().map(|outcome| &outcome.report);
+    let judged: Vec<_> = runs.iter().map(|(_, inputs, _)| inputs).zip(reports).collect();
+    let verdicts = verdict::of_several(&labels(runs), &judged);
+    format!("device {device}, workload {workload}\n\n{figures}\n{verdicts}")
+}
+
+/// What each run is called: its settings.
+fn labels(runs: &[Run]) -> Vec<String> {
+    let label = |(settings, ..): &Run| {
+        let settings = settings.iter().map(|(key, value)| format!("{key}={value}"));
+        settings.collect::<Vec<_>>().join(" ")
+    };
+    runs.iter().map(label).collect()
+}
+
+/// Says what was left out of or changed in the requests: once where it is the same in all runs.
+fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
+    let changes = |outcome: &Outcome| outcome.provenance.changes.clone();
+    let first = changes(&outcomes[0]);
+    if outcomes.iter().all(|outcome| changes(outcome) == first) {
+        return first.iter().for_each(|what| remark(&format!("workload: {what}")));
+    }
+    for (label, outcome) in labels.iter().zip(outcomes) {
+        for what in changes(outcome) {
+            remark(&format!("workload of {label}: {what}"));
+        }
+    }
+}
+
+/// Runs all, as many at a time as there are processors and room in memory.
+fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
+    let mut most = usize::MAX;
+    for (_, inputs, settings) in runs {
+        let need = inputs.need(settings, check);
+        need.check()?;
+        most = most.min(need.side_by_side());
+    }
+    let progress = std::io::stderr().is_terminal().then(|| bar(runs.len()));
+    let run = |(_, inputs, settings): &Run| {
+        let outcome = simulate(inputs, settings, check, Vec::new(), false, None);
+        if let Some(progress) = &progress {
+            progress.inc(1);
+        }
+        outcome
+    };
+    let outcomes = if most == 1 {
+        runs.iter().map(run).collect()
+    } else {
+        let threads = rayon::current_num_threads().min(most);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.context("threads cannot be started")?;
+        pool.install(|| runs.par_iter().map(run).collect())
+    };
+    if let Some(progress) = &progress {
+        progress.finish_and_clear();
+    }
+    outcomes
+}
+
+fn bar(runs: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {pos} of {len} runs, {elapsed}");
+    let style = style.expect("the template is valid");
+    let progress = ProgressBar::new(runs as u64).with_style(style);
+    progress.enable_steady_tick(Duration::from_millis(200));
+    progress
 }
 
 fn axis(vary: &str) -> Result<Axis> {

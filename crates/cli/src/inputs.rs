@@ -3,6 +3,7 @@
 use crate::InputError;
 use crate::args::InputArgs;
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
+use crate::memory::Need;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use crate::workload_file;
 use anyhow::Result;
@@ -64,6 +65,8 @@ pub(crate) struct Inputs {
     seed: u64,
     /// The saved device to start from.
     pub(crate) restore: Option<PathBuf>,
+    /// The memory that a device may take, in MiB, in place of what is free.
+    memory_mib: Option<u64>,
 }
 
 /// What an argument is.
@@ -91,6 +94,7 @@ impl Inputs {
         if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
         }
+        inputs.memory_mib = args.memory;
         inputs.restore.clone_from(&args.restore);
         if args.restore.is_some() {
             let has = match inputs.experiment() {
@@ -139,7 +143,8 @@ impl Inputs {
             return Err(config_error(problems));
         }
         let device_name = device.to_string();
-        let inputs = Self { device_name, sections, seed: DEFAULT_SEED, restore: None };
+        let inputs =
+            Self { device_name, sections, seed: DEFAULT_SEED, restore: None, memory_mib: None };
         if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
             return Err(wrong("-: standard input can be read only once: save it to a file"));
         }
@@ -157,6 +162,17 @@ impl Inputs {
             let place = format!("device {}", self.device_name);
             wrong(&error.0.iter().map(|p| format!("{place}: {p}")).collect::<Vec<_>>().join("\n"))
         })
+    }
+
+    /// What the device needs of memory; `checked` is whether it is checked while it runs.
+    pub(crate) fn need<'a>(&'a self, settings: &'a Settings, checked: bool) -> Need<'a> {
+        Need {
+            device: &self.device_name,
+            settings,
+            checked,
+            restored: self.restore.is_some(),
+            given_mib: self.memory_mib,
+        }
     }
 
     /// The name of the workload in reports.

@@ -37,8 +37,10 @@ mod args;
 mod compare;
 mod experiment;
 mod inputs;
+mod interrupt;
 mod lanes;
 mod list;
+mod memory;
 mod output;
 mod presets;
 mod profile;
@@ -85,7 +87,9 @@ pub fn main_with(parts: Parts) -> ExitCode {
 }
 
 fn run_with(own: OwnParts) -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    interrupt::watch();
+    let result = match command {
         Command::Run(args) => run::run(&args, own),
         Command::Compare(args) => compare::run(&args, own),
         Command::Reproduce(args) => reproduce::run(&args, own),

@@ -5,10 +5,10 @@ use crate::inputs::Inputs;
 use crate::output::commands::{CommandLog, CommandLogger};
 use crate::output::json;
 use crate::output::parquet::{RequestLog, RequestLogger};
+use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
-use flashyard_sim::ftl::log::SchemeName;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
@@ -20,7 +20,10 @@ use std::time::Instant;
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let inputs = Inputs::new(own, &args.input, &[])?;
     let settings = inputs.settings()?;
-    let folder = args.out.as_deref().map(Folder::create).transpose()?;
+    if let Some(what) = inputs.need(&settings, args.input.check).check()? {
+        remark(&format!("note: {what}"));
+    }
+    let folder = args.out.as_deref().map(folder).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     let mut command_log = None;
     let mut request_log = None;
@@ -64,10 +67,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.json {
         print(&text)?;
     } else {
-        let merges = inputs.sections.device.ftl.scheme != SchemeName::Page;
-        let names = [inputs.device_name.as_str(), inputs.workload_name()];
-        let skip = inputs.sections.device.metrics.skip_requests;
-        print(&table::summary(names, merges, skip, &outcome.report))?;
+        print(&table::summary(&inputs, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.
@@ -75,6 +75,11 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let requests = phases.map(|phase| phase.requests).sum();
     remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// The folder for results.
+fn folder(path: &Path) -> Result<Folder> {
+    Folder::create(path).with_context(|| format!("{}", path.display()))
 }
 
 /// How long the simulation itself took. No result: it goes to standard error.
@@ -90,30 +95,4 @@ fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
-/// A folder for results that disappears again, where it was made here and nothing came of it.
-struct Folder<'a> {
-    made: Option<&'a Path>,
-}
-
-impl<'a> Folder<'a> {
-    fn create(path: &'a Path) -> Result<Self> {
-        let made = (!path.exists()).then_some(path);
-        std::fs::create_dir_all(path).with_context(|| format!("{}", path.display()))?;
-        Ok(Self { made })
-    }
-
-    fn keep(mut self) {
-        self.made = None;
-    }
-}
-
-impl Drop for Folder<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.made {
-            // Refused where the folder is not empty, which is as well.
-            let _ = std::fs::remove_dir(path);
-        }
-    }
 }

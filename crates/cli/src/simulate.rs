@@ -9,11 +9,12 @@ use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::initial::progress::Building;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Stream;
 use flashyard_workload::{RequestSource, WorkloadError};
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(crate) fn simulate(
 ) -> Result<Outcome> {
     let experiment = inputs.experiment();
     let (mut device, state_sha256) = match &inputs.restore {
-        None => (Device::new(settings), None),
+        None => (build(settings, show), None),
         Some(path) => state::restore(path, settings).map(|(device, sha)| (device, Some(sha)))?,
     };
     if save.is_some() && !device.can_be_saved() {
@@ -65,9 +66,10 @@ pub(crate) fn simulate(
     let mut streams = Streams {
         inputs,
         capacity_sectors: settings.capacity_sectors(),
-        progress: (show && std::io::stderr().is_terminal()).then(spinner),
+        progress: is_shown(show).then(spinner),
         opened: 0,
         folded: 0,
+        spread: 0,
         hashes: Vec::new(),
         changes: Vec::new(),
     };
@@ -85,6 +87,7 @@ pub(crate) fn simulate(
         found.name.clone_from(&phase.name);
     }
     report.verdict.folded_requests = streams.folded;
+    report.verdict.spread_requests = streams.spread;
     let provenance = Provenance {
         command: std::env::args_os()
             .skip(1)
@@ -98,6 +101,28 @@ pub(crate) fn simulate(
     Ok(Outcome { report, provenance, saved })
 }
 
+/// Whether progress is shown: only on a terminal.
+fn is_shown(show: bool) -> bool {
+    show && std::io::stderr().is_terminal()
+}
+
+/// A device in its initial state. With `show`, a display of how far it has been built on a
+/// terminal.
+fn build(settings: &Settings, show: bool) -> Device {
+    if !is_shown(show) {
+        return Device::new(settings);
+    }
+    let template = "{spinner} building the device: {percent} % of {len} writes, {eta} left";
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let progress = ProgressBar::new(0).with_style(style);
+    let device = Device::new_telling(settings, &mut |Building { done, of }| {
+        progress.set_length(of);
+        progress.set_position(done);
+    });
+    progress.finish_and_clear();
+    device
+}
+
 /// The streams of a run: opened phase by phase, hashed and counted.
 struct Streams<'a> {
     inputs: &'a Inputs,
@@ -106,6 +131,7 @@ struct Streams<'a> {
     /// How many have been opened.
     opened: usize,
     folded: u64,
+    spread: u64,
     /// Of the streams of all phases that are over.
     hashes: Vec<Sha256>,
     /// What was left out of or changed in their requests, a sentence each.
@@ -168,7 +194,9 @@ impl Streams<'_> {
         }
         for mut lane in lanes {
             lane.source.hash_buffer();
-            self.folded += lane.source.source.stats().folded;
+            let stats = lane.source.source.stats();
+            self.folded += stats.folded;
+            self.spread += stats.spread;
             self.hashes.push(lane.source.hash);
         }
     }
@@ -264,7 +292,7 @@ impl Hashed {
 }
 
 fn spinner() -> ProgressBar {
-    let style = indicatif::ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
+    let style = ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
         .expect("the template is valid");
     ProgressBar::new_spinner().with_style(style)
 }

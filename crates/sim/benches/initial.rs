@@ -42,7 +42,7 @@ fn device(state: &str, hot_writes_percent: &str) -> Settings {
 }
 
 /// From nothing to a device whose every exported unit is mapped.
-#[divan::bench(args = ["full", "random", "steady"], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = ["full", "random", "steady", "aged"], sample_count = 5, sample_size = 1)]
 fn uniform(bencher: Bencher, state: &str) {
     let settings = device(state, "20");
     bencher.counter(BytesCount::new(8 * u64::from(settings.exported_units))).bench(|| {

@@ -387,4 +387,7 @@ pub struct Verdict {
     pub unmapped_read_cost: &'static str,
     /// Requests whose address was folded into the device; filled in by whoever read the workload.
     pub folded_requests: u64,
+    /// Requests that arrive at another time inside the tick of their trace's clock than at its
+    /// start; filled in by whoever read the workload.
+    pub spread_requests: u64,
 }

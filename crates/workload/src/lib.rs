@@ -76,6 +76,8 @@ pub struct SourceStats {
     pub added: u64,
     /// Requests moved to fit the device.
     pub folded: u64,
+    /// Requests whose arrival is not the recorded tick but a time inside it.
+    pub spread: u64,
     /// Rows that are earlier than the row before them in the file.
     pub steps_back: u64,
     /// The longest of these steps, in nanoseconds.

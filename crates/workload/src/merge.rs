@@ -74,6 +74,7 @@ impl<S: RequestSource> RequestSource for Merge<S> {
                 clipped: sum.clipped + more.clipped,
                 added: sum.added + more.added,
                 folded: sum.folded + more.folded,
+                spread: sum.spread + more.spread,
                 steps_back: sum.steps_back + more.steps_back,
                 max_back_ns: sum.max_back_ns.max(more.max_back_ns),
                 clock_epochs: sum.clock_epochs.max(more.clock_epochs),

@@ -1,6 +1,7 @@
 //! The `--json` contract. Documented in docs/JSON.md; a field is added with the same
 //! `schema_version`, changed or removed only with a new one.
 
+use super::verdict;
 use crate::experiment::{PhasePlan, StreamPlan};
 use crate::inputs::Inputs;
 use flashyard_core::key::{Key, Kind, Value as KeyValue};
@@ -43,15 +44,18 @@ pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) 
         },
         "device": device,
     });
-    let report = serde_json::to_value(report).expect("a report is plain data");
-    let Value::Object(report) = report else { unreachable!("a report is an object") };
+    let fields = serde_json::to_value(report).expect("a report is plain data");
+    let Value::Object(fields) = fields else { unreachable!("a report is an object") };
     let target = object.as_object_mut().expect("made as an object");
-    for (name, mut value) in report {
+    for (name, mut value) in fields {
         if name == "workload" {
             value["name"] = inputs.workload_name().into();
             value["settings"] = workload_settings(inputs);
             value["plan"] = plan(inputs);
             value["changes"] = provenance.changes.clone().into();
+        }
+        if name == "verdict" {
+            value["warnings"] = verdict::warnings(inputs, report).into();
         }
         target.insert(name, value);
     }

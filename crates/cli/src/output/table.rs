@@ -1,5 +1,7 @@
 //! Tables for people.
 
+use super::verdict;
+use crate::inputs::Inputs;
 use comfy_table::{CellAlignment, Table, presets};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::device::Share;
@@ -41,7 +43,7 @@ fn whole_us(ns: Option<u64>) -> String {
 }
 
 /// A share in percent with one digit.
-fn percent(part: f64, whole: f64) -> String {
+pub(crate) fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }
 }
 
@@ -55,14 +57,9 @@ fn share(share: &Share) -> String {
     if max == mean { mean } else { format!("{mean} ({min} to {max})") }
 }
 
-/// The summary of a run; `merges`: a scheme with merges in place of garbage collection; `skip`:
-/// `metrics.skip_requests`.
-pub(crate) fn summary(
-    [device, workload]: [&str; 2],
-    merges: bool,
-    skip: u64,
-    report: &Report,
-) -> String {
+/// The summary of a run.
+pub(crate) fn summary(inputs: &Inputs, report: &Report) -> String {
+    let (device, workload) = (&inputs.device_name, inputs.workload_name());
     let mut text = format!("device {device}, workload {workload}\n\n");
     let measured = report.phases.iter().any(|phase| phase.measured);
     if report.phases.len() > 1 || !measured {
@@ -78,11 +75,11 @@ pub(crate) fn summary(
         text += &streams(report);
         text += "\n";
     }
-    text += &figures(merges, report);
+    text += &figures(verdict::merges(inputs), report);
     text += "\n";
     text += &parts(report);
     text += "\n";
-    text += &verdict(merges, skip, report);
+    text += &verdict::sentence(inputs, report);
     text
 }
 
@@ -386,63 +383,6 @@ fn parts(report: &Report) -> String {
         table.add_row(row);
     }
     render(&table)
-}
-
-fn verdict(merges: bool, skip: u64, report: &Report) -> String {
-    let verdict = &report.verdict;
-    let load = match verdict.offered_load {
-        None => "all requests arrive at once".to_string(),
-        Some(load) if load > 1.0 => {
-            format!("the work offered is {:.0} % of what the dies can do: overloaded", load * 100.0)
-        }
-        Some(load) => format!("the dies are busy {:.1} % of the time", load * 100.0),
-    };
-    let queue = if verdict.queue_grew {
-        "the queue grew: latencies depend on the length of the run"
-    } else {
-        "the queue did not grow"
-    };
-    let ran = if verdict.gc_ran { "ran" } else { "did not run" };
-    let collection = format!("{} {ran}", if merges { "merges" } else { "garbage collection" });
-    let state = match (verdict.initial_write_amplification, verdict.initial_error) {
-        (Some(factor), Some(error)) => format!(
-            "{} (write amplification {factor:.2} of whole mapping units by a miniature, good to about \
-             {:.1} %)",
-            verdict.initial_state,
-            error * 100.0
-        ),
-        (Some(factor), None) => {
-            let of = "of whole mapping units by formula";
-            format!("{} (write amplification {factor:.2} {of})", verdict.initial_state)
-        }
-        (None, _) => verdict.initial_state.to_string(),
-    };
-    let spare = verdict.effective_over_provisioning.map_or_else(String::new, |effective| {
-        format!(
-            "; of {:.1} % over-provisioning {:.1} % are left beside free and open blocks",
-            verdict.over_provisioning * 100.0,
-            effective * 100.0
-        )
-    });
-    let mut text = format!(
-        "verdict: the device starts {state}; {collection}{spare}; {load}; {queue} (most outstanding: \
-         {})",
-        verdict.most_outstanding
-    );
-    if verdict.unmapped_reads > 0 {
-        let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };
-        let _ = write!(
-            text,
-            "; {} page reads were of never-written pages and cost {cost} each",
-            verdict.unmapped_reads
-        );
-    }
-    if verdict.folded_requests > 0 {
-        let share = percent(verdict.folded_requests as f64, report.workload.requests as f64);
-        let _ = write!(text, "; {share} of the requests were folded into the device");
-    }
-    text += &nothing_counted(skip, report).map_or_else(String::new, |why| format!("; {why}"));
-    text + "\n"
 }
 
 /// Why a run has no latencies, where all its requests are among those that do not count.

@@ -62,10 +62,11 @@ throughput.makespan_ns integer
 throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
 utilisation.{channels,dies}.{max,mean,min} number?
 verdict.offered_load number?
-verdict.{folded_requests,most_outstanding,unmapped_reads} integer
+verdict.{folded_requests,most_outstanding,spread_requests,unmapped_reads} integer
 verdict.{gc_ran,queue_grew} boolean
 verdict.{initial_error,initial_write_amplification} number?
 verdict.{initial_state,unmapped_read_cost} text
+verdict.warnings list
 waits_ns.{all,read,write}.{flash_queue_mean,own_commands_mean,request_queue_mean} number?
 wear.erases_mean number
 wear.{erases_max,erases_min,factory_bad_blocks,grown_bad_blocks} integer

@@ -40,7 +40,9 @@ fn a_generated_workload_survives_every_format() {
         let name = format.name;
         assert_eq!(ran.stdout, format!("{there}: 2000 requests as {name}, {bytes} bytes\n"));
         let set = format!("trace.format={name}");
-        let back = converted(&folder, &[&there, "--set", &set, "--to", "ssdsim"], "back");
+        let as_they_are = "trace.tick_us=0.001";
+        let args = [&there, "--set", &set, "--set", as_they_are, "--to", "ssdsim"];
+        let back = converted(&folder, &args, "back");
         // The unit of the times, from what is said to be lost.
         let unit: u64 = match ran.stderr.split_once("rounded down to ") {
             Some((_, rest)) => rest.split(' ').next().unwrap().parse().unwrap(),

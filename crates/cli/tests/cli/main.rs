@@ -2,14 +2,21 @@
 //! libraries are linked once.
 
 mod buffers;
+mod compare;
 mod contract;
 mod convert;
 mod determinism;
 mod energy;
 mod fit;
 mod ftls;
+#[cfg(target_os = "linux")]
+mod interrupt;
 mod keys;
 mod logs;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod mutated;
 mod presets;
 mod right_input;
 mod saved;

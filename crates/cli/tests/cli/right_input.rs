@@ -314,6 +314,48 @@ fn folded_requests_are_counted() {
     assert!(text.contains("66.7 % of the requests were folded into the device"), "{text}");
 }
 
+/// Four requests of one second and one of the next.
+const SECONDS: &str = "Timestamp,Offset,Size,IOType,VolumeID\n\
+    5,8,8,1,7\n5,64,8,0,7\n5,8,8,0,9\n5,8,8,0,9\n6,8,8,1,9\n";
+
+#[test]
+fn arrivals_are_spread_inside_the_ticks_of_a_slow_clock() {
+    let folder = Folder::with("t.csv", SECONDS);
+    let of = ["t.csv", "--set", "trace.format=tencent", "--check"];
+    let run = json(&folder, &of);
+    assert_eq!(int(&run, "verdict.spread_requests"), 3, "the first of a tick stays");
+    let warnings = run["verdict"]["warnings"].to_string();
+    assert!(warnings.contains("spread inside the ticks of the trace's clock"), "{warnings}");
+    let ran = folder.run(&[&["run"], &of[..]].concat());
+    let note = "workload: the clock of the trace ticks every 1 s: arrivals are spread evenly \
+                inside the ticks, 3 of them moved by up to 750 ms (trace.tick_us)";
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    assert!(ran.stderr.contains("workload: 1 line is a header"), "{ran:?}");
+    let clause = "60.0 % of the arrivals were spread inside the ticks of the trace's clock";
+    assert!(ran.text().contains(clause));
+    let off = json(&folder, &[&of[..], &["--set", "trace.tick_us=0.001"]].concat());
+    assert_eq!(int(&off, "verdict.spread_requests"), 0);
+    // Streams that are made of one trace count each arrival once.
+    let split = json(&folder, &[&of[..], &["--set", "trace.split=volume"]].concat());
+    assert_eq!(int(&split, "verdict.spread_requests"), 3);
+}
+
+#[test]
+fn a_slow_clock_that_no_format_tells_of_is_remarked() {
+    let rows = |n: u64| format!("{} 0 {} 8 1\n", n / 5 * 1_000_000_000, n * 8);
+    let folder = Folder::with("t.txt", (0..40).map(rows).collect::<String>());
+    let remark = "the clock of the trace is coarse: 32 of the first 40 requests come at the time \
+                  of the one before";
+    let plain = folder.run(&["run", "drs", "t.txt"]);
+    assert!(plain.stderr.contains(remark), "{plain:?}");
+    assert!(plain.stderr.contains("trace.tick_us = 1000000 spreads them"), "{plain:?}");
+    for tick in ["1000000", "0.001"] {
+        let set = format!("trace.tick_us={tick}");
+        let ran = folder.run(&["run", "drs", "t.txt", "--set", &set]);
+        assert!(!ran.stderr.contains("coarse"), "{ran:?}");
+    }
+}
+
 #[test]
 fn a_run_whose_requests_are_all_skipped_says_so() {
     let folder = Folder::with("t.txt", "0 0 0 8 1\n1 0 64 8 1\n2 0 128 8 1\n");
@@ -329,7 +371,7 @@ fn a_run_whose_requests_are_all_skipped_says_so() {
     assert!(!run("2").contains("no latency counts"));
     let vary = ["compare", "t.txt", "--vary", "metrics.skip_requests=0,3"];
     let table = folder.run(&vary).text();
-    let said = format!("metrics.skip_requests=3: {}", clause("3"));
+    let said = format!("warning: metrics.skip_requests=3: {}", clause("3"));
     assert!(table.contains(&said) && !table.contains("read hits"), "{table}");
     let vary = ["compare", "ros", "t.txt", "--vary", "host.policy=is,ros"];
     let table = folder.run(&vary).text();

@@ -442,3 +442,23 @@ fn results_that_cannot_be_written_are_an_error_that_names_the_path() {
     assert_eq!(folder.read("file"), b"not a folder");
     assert_eq!(folder.files().len(), 1);
 }
+
+#[test]
+fn messages_lead_to_what_helps() {
+    let folder = Folder::with("h.csv", "when,where,size,op,asu\n0,8,4096,R,0.1\n");
+    folder.write("t.txt", "0 0 0 8 1\n");
+    let lines = "[trace]\npath = \"t.txt\"\n[[initial.buffer_lines]]\npage = 1\n";
+    folder.write("lines.toml", lines);
+    let check = |args: &[&str], fix: &str| {
+        let ran = folder.run(args);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.trim_end().ends_with(fix), "{ran:?}");
+    };
+    let header = "if the line is a header, set trace.skip_lines = 1";
+    check(&["run", "drs", "h.csv", "--set", "trace.format=spc"], header);
+    check(&["run", "ros", "lines.toml"], "set buffer.initial = \"empty\"");
+    let empty = ["run", "ros", "lines.toml", "--set", "buffer.initial=empty"];
+    assert_eq!(folder.run(&empty).status, Some(0));
+    let set = "policy.command=reads_first";
+    check(&["run", "drs", "t.txt", "--set", set], "; did you mean rcf?");
+}

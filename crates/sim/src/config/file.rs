@@ -3,6 +3,7 @@
 //! Every problem of a file is found before any is reported, each with its line and, for a
 //! misspelt key, the nearest known one.
 
+use super::meaning;
 use super::sections::Sections;
 use flashyard_core::key::{Key, Kind, Value};
 use std::collections::BTreeMap;
@@ -137,7 +138,7 @@ pub fn apply_setting(
     };
     match find_key(sections, path.trim()) {
         Err(what) => fail(what),
-        Ok((section, key)) => match parse_value(&key.kind, raw.trim()) {
+        Ok((section, key)) => match value_of(path.trim(), &key.kind, raw.trim()) {
             Err(what) => fail(format!("{}: {what}", path.trim())),
             Ok(value) => assert!(sections.set(&section, key.name, value), "a listed key is set"),
         },
@@ -203,7 +204,7 @@ impl Reader<'_> {
             Err(what) => return self.problem(line, what),
         };
         let raw = item.span().map_or("", |span: Range<usize>| &self.text[span]);
-        match parse_value(&key.kind, raw) {
+        match value_of(path, &key.kind, raw) {
             Ok(value) => {
                 assert!(self.sections.set(&section, key.name, value), "a listed key is set");
             }
@@ -268,9 +269,26 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// As [`parse_value`], of the key at `path`: a word that has another name in the field leads to
+/// what it means, not to what is spelt alike.
+fn value_of(path: &str, kind: &Kind, raw: &str) -> Result<Value, String> {
+    parse_value(kind, raw).map_err(|what| match (kind, meaning::of(path, unquoted(raw))) {
+        (Kind::Choice(_), Some(meant)) => {
+            let what = what.split("; did you mean").next().unwrap_or(&what);
+            format!("{what}; did you mean {meant}?")
+        }
+        _ => what,
+    })
+}
+
+/// A value without the quotes that a word may have.
+fn unquoted(raw: &str) -> &str {
+    raw.trim().trim_matches(['"', '\''])
+}
+
 /// Checks a value as written (quotes around words are optional) against what a key accepts.
 pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
-    let word = raw.trim().trim_matches(['"', '\'']);
+    let word = unquoted(raw);
     match *kind {
         Kind::Bool => match word {
             "true" => Ok(Value::Bool(true)),

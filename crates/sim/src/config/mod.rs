@@ -10,6 +10,7 @@ mod ftl;
 mod gc;
 mod interface;
 mod map;
+mod meaning;
 mod memory;
 mod metrics;
 mod nand;
@@ -325,7 +326,7 @@ fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     {
         fail(
             "gc.reserve_blocks: 1 leaves map pages every free block and garbage collection none; \
-             set it to 2 or more, or gc.start = \"needed\" and gc.map_reserve = \"as_data\""
+             set it to 4"
                 .to_string(),
         );
     }

@@ -379,7 +379,14 @@ impl Device {
         let (room, banks) = (untouched(&buffer.lines), buffer.lines.banks());
         if units.len() > room as usize {
             let count = units.len();
-            return wrong(format!("{count} initial units are more than the {room} free lines"));
+            let fix = if self.settings.keys.buffer.initial == InitialBuffer::Dirty {
+                "set buffer.initial = \"empty\""
+            } else {
+                "raise buffer.bytes or give fewer"
+            };
+            return wrong(format!(
+                "{count} initial units are more than the {room} free lines; {fix}"
+            ));
         }
         let exported = u64::from(self.settings.exported_units);
         for &(number, bank, dirty) in units {

@@ -107,11 +107,11 @@ impl fmt::Display for SimError {
             ),
             Self::NoRoom { die } => write!(
                 f,
-                "die {die}: garbage collection frees no space for waiting writes; raise ftl.over_provisioning_percent or geometry.blocks_per_plane"
+                "die {die}: garbage collection frees no space for waiting writes; raise gc.reserve_blocks (4 is enough for most devices), ftl.over_provisioning_percent or geometry.blocks_per_plane"
             ),
             Self::NoReserve { plane } => write!(
                 f,
-                "plane {plane}: garbage collection has no free block left for what it copies and rewrites; raise gc.reserve_blocks, or set gc.map_reserve = \"half\" and gc.erase_after_map = false"
+                "plane {plane}: garbage collection has no free block left for what it copies and rewrites; raise gc.reserve_blocks (4 is enough for most devices), or set those of gc.map_reserve = \"half\" and gc.erase_after_map = false that are not set"
             ),
             Self::WornOut { plane, worn, blocks } => write!(
                 f,

@@ -21,6 +21,7 @@ use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLa
 use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
 use crate::initial::planned;
+use crate::initial::progress::Building;
 use crate::metrics::parts::Parts;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
@@ -68,6 +69,9 @@ struct Past {
     set: u32,
     number: u64,
 }
+
+/// Bytes of a handle to a set that may be over.
+pub(super) const PAST_BYTES: u64 = size_of::<Past>() as u64;
 
 impl Past {
     const NONE: Self = Self { set: NIL, number: 0 };
@@ -232,7 +236,12 @@ impl Layered {
 /// The initial state.
 impl Layered {
     /// Puts a fresh device into the initial state of its settings.
-    pub(super) fn make_initial(&mut self, settings: &Settings, map: &mut PageMap) {
+    pub(super) fn make_initial(
+        &mut self,
+        settings: &Settings,
+        map: &mut PageMap,
+        tell: &mut dyn FnMut(Building),
+    ) {
         let state = std::cell::RefCell::new((&mut *self, map));
         planned::writes(
             settings,
@@ -244,6 +253,7 @@ impl Layered {
                 let (layered, map) = &mut *state.borrow_mut();
                 layered.write_at_once(settings, lpn, map);
             },
+            tell,
         );
         self.unmeasured = self.counts();
     }

@@ -24,6 +24,7 @@ mod energy;
 mod error;
 mod explain;
 mod finish;
+pub mod footprint;
 mod gather;
 mod hits;
 mod host;
@@ -53,6 +54,7 @@ use crate::ftl::log::AnyLayer;
 use crate::ftl::map_cache::MapCache;
 use crate::ftl::page_map::PageMap;
 use crate::initial;
+use crate::initial::progress::Building;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::Series;
 use crate::observe::Observer;
@@ -234,22 +236,33 @@ impl Device {
         Self::with_policy(settings, Policy::of(settings))
     }
 
+    /// A device in its initial state, which takes seconds for a large one; `tell` hears now and
+    /// then how far that is.
+    pub fn new_telling(settings: &Settings, tell: &mut dyn FnMut(Building)) -> Self {
+        let make = &mut |shape: &Shape| settings.keys.layer(shape);
+        Self::with_parts(settings, Policy::of(settings), make, tell)
+    }
+
     /// A device in its initial state, with this command policy.
     pub fn with_policy(settings: &Settings, policy: Policy) -> Self {
-        Self::with_parts(settings, policy, &mut |shape| settings.keys.layer(shape))
+        let make = &mut |shape: &Shape| settings.keys.layer(shape);
+        Self::with_parts(settings, policy, make, &mut |_| ())
     }
 
     /// A device in its initial state, with this command policy; `make` makes the translation layer
-    /// of a plane, where there are any.
+    /// of a plane, where there are any, and `tell` hears how far it is.
     fn with_parts(
         settings: &Settings,
         policy: Policy,
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+        tell: &mut dyn FnMut(Building),
     ) -> Self {
         let mut device = Self::fresh(settings, policy, Layered::new(settings, make));
         match &mut device.layered {
-            Some(layered) => layered.make_initial(settings, &mut device.map),
-            None => device.made = initial::device::make(settings, &mut device.map),
+            Some(layered) => layered.make_initial(settings, &mut device.map, tell),
+            None => {
+                device.made = initial::device::make_telling(settings, &mut device.map, tell);
+            }
         }
         device.fill_buffer();
         device

@@ -615,6 +615,7 @@ impl Device {
             unmapped_reads: self.totals.unmapped_reads,
             unmapped_read_cost: keys.nand.unmapped_read.word(),
             folded_requests: 0,
+            spread_requests: 0,
         }
     }
 }

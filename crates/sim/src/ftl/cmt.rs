@@ -36,6 +36,9 @@ struct Entry {
     protected: bool,
 }
 
+/// Bytes of an entry in the simulator's memory.
+pub(crate) const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+
 impl Entry {
     const VACANT: Self = Self {
         lpn: NONE,

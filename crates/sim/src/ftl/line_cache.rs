@@ -27,6 +27,9 @@ struct Line {
     used: u64,
 }
 
+/// Bytes of a line in the simulator's memory.
+pub(crate) const LINE_BYTES: u64 = size_of::<Line>() as u64;
+
 /// What a translation finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {

@@ -3,12 +3,18 @@
 //! Four bytes a unit each way and a bit. The map is committed when a program completes; what the
 //! flash copy of the map holds is a matter of time only, so it is not stored.
 
+mod by_plane;
 mod lay;
+
+pub(crate) use by_plane::ByPlane;
 
 use super::blocks::{Blocks, Care};
 use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+
+/// Why a unit that is laid finds a free place.
+pub(crate) const ROOM: &str = "the settings leave room for every unit";
 
 /// What a physical page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +83,9 @@ impl PageMap {
     /// device are ignored.
     pub fn prefetch(&self, lpn: u64) {
         let index = usize::try_from(lpn).unwrap_or(usize::MAX);
-        #[cfg(target_arch = "x86_64")]
         if let Some(entry) = self.l2p.get(index) {
-            safe_arch::prefetch_t0(entry);
+            prefetch(entry);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
     }
 
     /// Where a map page is.
@@ -208,6 +211,15 @@ impl PageMap {
             assert_eq!(self.blocks.valid_of_plane(plane), count, "valid units of {plane:?}");
         }
     }
+}
+
+/// Asks the processor to bring something into its cache.
+#[inline]
+fn prefetch<T>(what: &T) {
+    #[cfg(target_arch = "x86_64")]
+    safe_arch::prefetch_t0(what);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = what;
 }
 
 fn bit_of(sector: u64) -> (usize, u64) {

@@ -2,14 +2,15 @@
 
 use super::place::{Cursor, Orders, Slots, walk};
 use super::plan::{Plan, Recipe};
+use super::planned::aging_writes;
+use super::progress::{Building, Meter};
 use super::random::Random;
-use super::{Cleaning, Pool, Refusal, miniature};
-use crate::config::{GcPacing, GcStart, InitialState, MapStore, Settings};
+use super::{Cleaning, Pool, Refusal, age, miniature};
+use crate::config::{GcPacing, InitialState, MapStore, Settings};
 use crate::ftl::blocks::Frontier;
-use crate::ftl::page_map::{Owner, PageMap};
+use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::ftl::victim::Rule;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
-use std::ops::Range;
 
 /// What is known of a state that was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,36 +61,73 @@ pub fn check(settings: &Settings) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Bytes that making the initial state takes beside the device itself.
+pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
+    let planes = u64::from(settings.geometry.all_planes());
+    let units = u64::from(settings.exported_units);
+    let by_plane = if planes > 1 { 4 * units.div_ceil(planes) } else { 0 };
+    match settings.keys.state.initial {
+        InitialState::Fresh | InitialState::Random => 0,
+        InitialState::Full => by_plane,
+        InitialState::Aged => by_plane + age::scratch_bytes(settings),
+        // A block of a plan, and of its slots.
+        InitialState::Steady => u64::from(settings.geometry.blocks()) * 32,
+    }
+}
+
 /// Puts a fresh device into the initial state of its settings.
 pub fn make(settings: &Settings, map: &mut PageMap) -> Made {
+    make_telling(settings, map, &mut |_| ())
+}
+
+/// The same; `tell` hears now and then how far that is.
+pub fn make_telling(
+    settings: &Settings,
+    map: &mut PageMap,
+    tell: &mut dyn FnMut(Building),
+) -> Made {
     let pools = Pools::new(settings);
     let mut made = Made::default();
     let state = settings.keys.state.initial;
+    let aging = if state == InitialState::Aged { aging_writes(settings, pools.filled) } else { 0 };
+    let meter = &mut Meter::new(u64::from(pools.filled) + aging, tell);
     match state {
         InitialState::Fresh => return made,
         InitialState::Full | InitialState::Aged => {
-            (0..pools.filled).for_each(|lpn| pools.put(map, Lpn::new(lpn)));
+            let mut map = ByPlane::new(map, pools.filled);
+            pools.fill(&mut map, meter);
+            pools.put_map_pages(map.map());
+            if state == InitialState::Aged {
+                pools.age(&mut map, meter);
+            }
+            map.finish();
         }
-        InitialState::Random => walk(0..pools.filled, pools.window(), pools.seed, |lpn| {
-            pools.put(map, Lpn::new(lpn));
-        }),
-        InitialState::Steady => made = pools.construct(map),
-    }
-    for page in (0..settings.map_pages).map(MapPage::new) {
-        let plane = settings.geometry.plane_of_stripe(page.get());
-        put(settings, map, plane, Frontier::HostMap, Owner::Map(page));
-    }
-    if state == InitialState::Aged {
-        pools.age(map);
+        InitialState::Random => {
+            walk(0..pools.filled, pools.window(), pools.seed, |lpn| {
+                pools.put(map, Lpn::new(lpn));
+                meter.count(1);
+            });
+            pools.put_map_pages(map);
+        }
+        InitialState::Steady => {
+            made = pools.construct(map, meter);
+            pools.put_map_pages(map);
+        }
     }
     map.blocks.end_programs();
     made
 }
 
 /// Programs the next unit of a frontier.
-fn put(settings: &Settings, map: &mut PageMap, plane: PlaneId, frontier: Frontier, owner: Owner) {
+pub(super) fn put(
+    settings: &Settings,
+    map: &mut PageMap,
+    plane: PlaneId,
+    frontier: Frontier,
+    owner: Owner,
+) {
     let taken = map.blocks.take_unit(plane, frontier);
-    let (ppn, _) = taken.expect("the settings leave room for every unit");
+    let (ppn, _) = taken.expect(ROOM);
     if settings.geometry.unit_in_block(ppn) + 1 == settings.geometry.units_per_block() {
         map.blocks.programmed(ppn);
     }
@@ -97,20 +135,20 @@ fn put(settings: &Settings, map: &mut PageMap, plane: PlaneId, frontier: Frontie
 }
 
 /// The pools of a device, and how they are written.
-struct Pools<'a> {
-    settings: &'a Settings,
+pub(super) struct Pools<'a> {
+    pub(super) settings: &'a Settings,
     cleaning: Cleaning,
     /// Units that are written, and how many of them are in the first class.
-    filled: u32,
-    hot: u32,
-    seed: u64,
+    pub(super) filled: u32,
+    pub(super) hot: u32,
+    pub(super) seed: u64,
     /// The plane of each stripe of a round of static striping, and the stripe of each plane.
     planes: Vec<u32>,
     stripes: Vec<u32>,
 }
 
 impl<'a> Pools<'a> {
-    fn new(settings: &'a Settings) -> Self {
+    pub(super) fn new(settings: &'a Settings) -> Self {
         let state = &settings.keys.state;
         let filled = share(settings.exported_units, state.fill_percent);
         let uniform = state.hot_units_percent == state.hot_writes_percent;
@@ -127,12 +165,12 @@ impl<'a> Pools<'a> {
         Self { settings, cleaning, filled, hot, seed: state.seed, planes, stripes }
     }
 
-    const fn count(&self) -> u32 {
+    pub(super) const fn count(&self) -> u32 {
         self.settings.geometry.all_planes()
     }
 
     #[inline]
-    fn of_lpn(&self, lpn: u32) -> u32 {
+    pub(super) fn of_lpn(&self, lpn: u32) -> u32 {
         let stripe = lpn / self.settings.geometry.units_per_page;
         self.planes[(stripe % self.settings.geometry.all_planes()) as usize]
     }
@@ -151,7 +189,7 @@ impl<'a> Pools<'a> {
     }
 
     /// Shares of host writes that go to the first and to the second class.
-    fn writes(&self) -> [f64; 2] {
+    pub(super) fn writes(&self) -> [f64; 2] {
         let hot = self.settings.keys.state.hot_writes_percent as f64 / 1e6;
         if self.hot == 0 {
             [0.0, 1.0]
@@ -193,96 +231,22 @@ impl<'a> Pools<'a> {
         }
     }
 
-    fn put(&self, map: &mut PageMap, lpn: Lpn) {
+    pub(super) fn put(&self, map: &mut PageMap, lpn: Lpn) {
         let plane = PlaneId::new(self.of_lpn(lpn.get()));
         put(self.settings, map, plane, Frontier::HostData(0), Owner::Data(lpn));
         map.lay_sectors(lpn);
     }
 
-    /// Writes random units, without timing, and collects as the device does.
-    fn age(&self, map: &mut PageMap) {
-        let writes = u128::from(self.filled) * u128::from(self.settings.keys.state.aged_percent);
-        let mut random = Random::new(self.seed, 3);
-        let [hot, _] = self.writes();
-        let Pool { soft, target, .. } = Pool::of_plane(self.settings);
-        let mut begun = vec![None; self.count() as usize];
-        for _ in 0..writes / 1_000_000 {
-            let is_hot = self.hot > 0 && random.unit() < hot;
-            let unit = if is_hot {
-                random.below(self.hot)
-            } else {
-                self.hot + random.below(self.filled - self.hot)
-            };
-            let plane = PlaneId::new(self.of_lpn(unit));
-            let gc = &self.settings.keys.gc;
-            let is_open = |map: &PageMap| map.blocks.has_open_block(plane, Frontier::HostData(0));
-            let opens = !is_open(map);
-            if gc.start == GcStart::Needed {
-                self.collect(map, plane, gc.reserve_blocks, is_open);
-            }
-            self.put(map, Lpn::new(unit));
-            if let Some(target) = target {
-                self.keep(map, plane, target, &mut begun[plane.index()]);
-            } else if opens && gc.start == GcStart::Early {
-                self.collect(map, plane, u64::from(soft), |_| false);
-            }
-        }
-        begun.into_iter().flatten().for_each(|(victim, _)| map.blocks.set_aside(victim));
-    }
-
-    /// Paced collection: copies until a plane has `target` spare units, those of the victim that
-    /// have been dealt with included, or no full block has an invalid unit.
-    fn keep(
-        &self,
-        map: &mut PageMap,
-        plane: PlaneId,
-        target: u32,
-        begun: &mut Option<(BlockId, u32)>,
-    ) {
-        loop {
-            let walked = begun.map_or(0, |(_, next)| next);
-            if map.blocks.spare_units(plane) + u64::from(walked) >= u64::from(target) {
-                return;
-            }
-            let Some((victim, next)) = *begun else {
-                let Some(victim) = map.blocks.victim(plane) else { return };
-                map.blocks.claim(victim);
-                *begun = Some((victim, 0));
-                continue;
-            };
-            *begun = map.next_valid(victim, next).map(|(unit, _, owner)| {
-                put(self.settings, map, plane, map.blocks.copy_frontier(victim), owner);
-                (victim, unit + 1)
-            });
-            if begun.is_none() {
-                map.blocks.lay_erased(victim);
-            }
-        }
-    }
-
-    /// Collects garbage until more than `short` blocks are free, there is enough room all the same,
-    /// or no full block has an invalid unit.
-    fn collect(
-        &self,
-        map: &mut PageMap,
-        plane: PlaneId,
-        short: u64,
-        enough: impl Fn(&PageMap) -> bool,
-    ) {
-        while u64::from(map.blocks.free_blocks(plane)) <= short && !enough(map) {
-            let Some(victim) = map.blocks.victim(plane) else { return };
-            map.blocks.claim(victim);
-            let mut from = 0;
-            while let Some((unit, _, owner)) = map.next_valid(victim, from) {
-                put(self.settings, map, plane, map.blocks.copy_frontier(victim), owner);
-                from = unit + 1;
-            }
-            map.blocks.lay_erased(victim);
+    /// Every map page has been written.
+    pub(super) fn put_map_pages(&self, map: &mut PageMap) {
+        for page in (0..self.settings.map_pages).map(MapPage::new) {
+            let plane = self.settings.geometry.plane_of_stripe(page.get());
+            put(self.settings, map, plane, Frontier::HostMap, Owner::Map(page));
         }
     }
 
     /// Puts every pool into steady state.
-    fn construct(&self, map: &mut PageMap) -> Made {
+    fn construct(&self, map: &mut PageMap, meter: &mut Meter<'_>) -> Made {
         let checked = "the settings were checked for it";
         let (first, recipe) = self.steady().expect(checked);
         let slots: Vec<Slots> = (0..self.count())
@@ -296,8 +260,8 @@ impl<'a> Pools<'a> {
             })
             .collect();
         let orders = Orders::new(self.pool(0).block_units, self.seed);
-        self.lay_units(map, 0, 0..self.hot, &slots, &orders);
-        self.lay_units(map, 1, self.hot..self.filled, &slots, &orders);
+        self.lay_units(map, 0, &slots, &orders, meter);
+        self.lay_units(map, 1, &slots, &orders, meter);
         Made { write_amplification: Some(recipe.write_amplification), error: recipe.error }
     }
 
@@ -339,10 +303,11 @@ impl<'a> Pools<'a> {
         &self,
         map: &mut PageMap,
         class: usize,
-        range: Range<u32>,
         slots: &[Slots],
         orders: &Orders,
+        meter: &mut Meter<'_>,
     ) {
+        let range = if class == 0 { 0..self.hot } else { self.hot..self.filled };
         let mut cursors = vec![Cursor::default(); slots.len()];
         let units =
             self.settings.geometry.blocks_per_plane * self.settings.geometry.units_per_block();
@@ -358,6 +323,7 @@ impl<'a> Pools<'a> {
                 place = block * block_units + place % block_units;
             }
             map.lay(Lpn::new(lpn), Ppn::new(pool * units + place));
+            meter.count(1);
         });
     }
 }

@@ -5,12 +5,14 @@
 //! gives every logical unit a place, all in time proportional to the capacity. Where no formula is
 //! known, a `miniature` of the pool is run without timing and its blocks are repeated.
 
+mod age;
 pub mod analytic;
 pub mod device;
 pub mod miniature;
 pub mod place;
 pub mod plan;
 pub(crate) mod planned;
+pub mod progress;
 pub mod random;
 pub mod rules;
 

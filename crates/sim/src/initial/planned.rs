@@ -3,15 +3,30 @@
 
 use super::device::share;
 use super::place::walk;
+use super::progress::{Building, Meter};
 use super::random::Random;
 use crate::config::{InitialState, Settings};
 use flashyard_core::units::Lpn;
 
 /// Calls `fill` with how many logical pages are written in order, then `write` with each logical
-/// page that is written behind them.
-pub(crate) fn writes(settings: &Settings, fill: &mut dyn FnMut(u32), write: &mut dyn FnMut(Lpn)) {
+/// page that is written behind them; `tell` hears now and then how far that is.
+pub(crate) fn writes(
+    settings: &Settings,
+    fill: &mut dyn FnMut(u32),
+    write: &mut dyn FnMut(Lpn),
+    tell: &mut dyn FnMut(Building),
+) {
     let state = &settings.keys.state;
     let filled = share(settings.exported_units, state.fill_percent);
+    let of = match state.initial {
+        InitialState::Aged => aging_writes(settings, filled),
+        _ => u64::from(filled),
+    };
+    let meter = &mut Meter::new(of, tell);
+    let mut write = |lpn| {
+        write(lpn);
+        meter.count(1);
+    };
     match state.initial {
         InitialState::Fresh => {}
         InitialState::Full => fill(filled),
@@ -21,21 +36,26 @@ pub(crate) fn writes(settings: &Settings, fill: &mut dyn FnMut(u32), write: &mut
         }
         InitialState::Aged => {
             fill(filled);
-            age(settings, filled, write);
+            age(settings, filled, &mut write);
         }
         InitialState::Steady => unreachable!("the settings refuse it"),
     }
 }
 
+/// How many writes age a device of which this many pages are written.
+pub(super) fn aging_writes(settings: &Settings, filled: u32) -> u64 {
+    let count = u128::from(filled) * u128::from(settings.keys.state.aged_percent) / 1_000_000;
+    u64::try_from(count).expect("at most 1,000 times 32 bits")
+}
+
 /// Random writes, of hot and of other pages.
 fn age(settings: &Settings, filled: u32, write: &mut dyn FnMut(Lpn)) {
     let state = &settings.keys.state;
-    let count = u128::from(filled) * u128::from(state.aged_percent) / 1_000_000;
     let uniform = state.hot_units_percent == state.hot_writes_percent;
     let hot = if uniform { 0 } else { share(filled, state.hot_units_percent) };
     let hot_writes = state.hot_writes_percent as f64 / 1e6;
     let mut random = Random::new(state.seed, 3);
-    for _ in 0..count {
+    for _ in 0..aging_writes(settings, filled) {
         let is_hot = hot > 0 && (hot == filled || random.unit() < hot_writes);
         let lpn = if is_hot { random.below(hot) } else { hot + random.below(filled - hot) };
         write(Lpn::new(lpn));

@@ -325,7 +325,7 @@ fn a_restored_device_knows_how_its_state_was_made() {
 fn a_steady_state_that_is_accepted_is_made() {
     let (mut made, mut random) = (0, Random(77));
     for seed in 0..60 {
-        let mut pick = |words: &[&'static str]| words[random.below(words.len() as u64) as usize];
+        let mut pick = |words: &[&'static str]| random.pick(words);
         let mut keys = vec![
             "state.initial=steady",
             "map.store=resident",

@@ -67,14 +67,13 @@ struct Fill {
 
 impl Fill {
     fn new(amplification: f64, latencies: &mut Latencies) -> Self {
-        let mut percentile = |class: usize, share: f64| {
-            let all = &mut latencies.0[class];
-            all.sort_unstable();
-            let rank = (all.len() as f64 * share).ceil() as usize;
-            all[rank.clamp(1, all.len()) - 1] as f64 / 1e3
+        latencies.0.iter_mut().for_each(|all| all.sort_unstable());
+        let percentile = |class: usize, per_mille: usize| {
+            let all = &latencies.0[class];
+            all[(all.len() * per_mille).div_ceil(1_000) - 1] as f64 / 1e3
         };
-        let p99 = [percentile(0, 0.99), percentile(1, 0.99)];
-        let p999 = [percentile(0, 0.999), percentile(1, 0.999)];
+        let p99 = [percentile(0, 990), percentile(1, 990)];
+        let p999 = [percentile(0, 999), percentile(1, 999)];
         let mean = [0, 1].map(|class| {
             let all = &latencies.0[class];
             all.iter().sum::<u64>() as f64 / all.len() as f64 / 1e3

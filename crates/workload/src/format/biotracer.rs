@@ -32,6 +32,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     recognises,
     events: Event::ALL,
     splits: &[],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };

@@ -48,6 +48,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     recognises,
     events: &[Event::Queue, Event::Issue, Event::Complete],
     splits: &["device", "cpu", "pid", "process"],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };
@@ -346,7 +347,7 @@ mod tests {
         parsed
             .filter_map(|parsed| match parsed {
                 Parsed::Request(record) => Some(record),
-                Parsed::Other => None,
+                Parsed::Header | Parsed::Other => None,
             })
             .collect()
     }

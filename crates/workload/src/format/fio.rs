@@ -44,6 +44,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     recognises,
     events: &[Event::Queue],
     splits: &["file"],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };
@@ -328,7 +329,7 @@ mod tests {
             .iter()
             .filter_map(|row| match reader.parse(row.as_bytes()).unwrap() {
                 Parsed::Request(record) => Some(record.stream),
-                Parsed::Other => None,
+                Parsed::Header | Parsed::Other => None,
             })
             .collect();
         assert_eq!(streams, [0, 1, 0]);

@@ -75,8 +75,10 @@ pub trait Format: fmt::Debug + Send {
 pub enum Parsed {
     /// A request.
     Request(Record),
-    /// Something that the format allows and that is no request: a header, a note, an event of a
-    /// request that is not its arrival. Counted, never an error.
+    /// A line that says what the columns are. Counted, never an error.
+    Header,
+    /// Something else that the format allows and that is no request: a note, an event of a request
+    /// that is not its arrival. Counted, never an error.
     Other,
 }
 
@@ -148,6 +150,8 @@ pub struct FormatInfo {
     /// The columns that can make streams; the first one does where none is named. Empty where rows
     /// have no such column.
     pub splits: &'static [&'static str],
+    /// The tick of the clock that all its times come from, in nanoseconds; 0 where it is not known.
+    pub tick_ns: u64,
     /// A reader; the options hold an event and a column of the format.
     pub reader: fn(&ReaderOptions<'_>) -> Box<dyn Format>,
     /// A writer, where there is one.
@@ -228,6 +232,14 @@ impl Chosen {
         match self {
             Self::Known(info) => info.name,
             Self::Own(layout) => &layout.name,
+        }
+    }
+
+    /// The tick of its clock, in nanoseconds; 0 where it is not known.
+    pub(crate) fn tick_ns(&self) -> u64 {
+        match self {
+            Self::Known(info) => info.tick_ns,
+            Self::Own(layout) => layout.tick_ns,
         }
     }
 

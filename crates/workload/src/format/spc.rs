@@ -24,6 +24,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     recognises,
     events: &[Event::Queue],
     splits: &["asu"],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };

@@ -23,6 +23,7 @@ pub(super) const INFO: FormatInfo = FormatInfo {
     recognises,
     events: &[Event::Queue],
     splits: &["device"],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };

@@ -7,7 +7,7 @@ use crate::random::SplitMix64;
 pub(super) fn parse(info: &FormatInfo, row: &str) -> Result<Record, RowError> {
     match (info.reader)(&ReaderOptions::default()).parse(row.as_bytes())? {
         Parsed::Request(record) => Ok(record),
-        Parsed::Other => panic!("the row holds no request: {row}"),
+        Parsed::Header | Parsed::Other => panic!("the row holds no request: {row}"),
     }
 }
 

@@ -71,9 +71,8 @@ impl EpochFinder {
             placed.push(Placed { low: span.low_ns, high: span.high_ns, base: base_ns });
             base_ns = base_ns.checked_add(span.high_ns - span.low_ns)?.checked_add(gap_ns)?;
         }
-        let end_ns = base_ns.saturating_sub(gap_ns);
         placed.sort_by_key(|span| span.low);
-        Some(Epochs { placed, end_ns })
+        Some(Epochs { placed })
     }
 }
 
@@ -90,7 +89,6 @@ struct Placed {
 pub(super) struct Epochs {
     /// By time on the clock as it was recorded.
     placed: Vec<Placed>,
-    end_ns: u64,
 }
 
 impl Epochs {
@@ -104,16 +102,6 @@ impl Epochs {
         let mut moves: Vec<_> = self.placed.iter().map(|span| (span.low, span.base)).collect();
         moves.sort_by_key(|&(_, base)| base);
         moves
-    }
-
-    /// The first time on the joined clock.
-    pub(super) fn start_ns(&self) -> u64 {
-        self.placed.iter().map(|span| span.base).min().expect("an epoch holds a row")
-    }
-
-    /// The last time on the joined clock.
-    pub(super) const fn end_ns(&self) -> u64 {
-        self.end_ns
     }
 
     /// A recorded time on the joined clock; `None` if the first pass did not see it.

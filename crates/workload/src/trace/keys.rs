@@ -214,6 +214,17 @@ keys! {
             flip: "7",
             with: JOINED,
         },
+        /// The tick of the clock that recorded the times: the requests of one tick are spread
+        /// evenly over it, in their order, the first at its start. 0 takes the tick that the format
+        /// is known to have (`tencent`: a second) and leaves the times of others alone; 0.001, a
+        /// nanosecond, leaves all times alone.
+        tick_us: u64 = 0 => {
+            kind: Kind::micros(0, 3_600_000_000_000),
+            source: "assumed: evenly spread, since nothing is known of the time inside a tick; all \
+                     at its start would be a burst that was not there",
+            flip: "1000000",
+            with: SORTED,
+        },
         /// Requests of the first so many ms after the first request are left out.
         start_ms: u64 = 0 => {
             kind: Kind::millis(0, CENTURY_NS),

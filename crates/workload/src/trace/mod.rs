@@ -1,12 +1,12 @@
 //! Traces: a file of requests through a pipeline of transforms, in bounded memory.
 //!
 //! The order of the stages: skip lines; parse a row; filter; join the epochs of the clock; sort by
-//! time; clip; put addresses on the device; scale; round; rebase to the first request. Some need to
-//! know the whole trace before its first request: `join_epochs` and `duration_ms` read the file
-//! twice, and refuse input that cannot be.
+//! time; spread inside ticks; clip; put addresses on the device; scale; round; rebase to the first
+//! request. Some need to know the whole trace before its first request: `join_epochs` and
+//! `duration_ms` read the file twice, and refuse input that cannot be.
 //!
 //! * `select`: filter and clip. `addresses`, `chunks`: where requests lie. `epochs`, `order`,
-//!   `clock`: when they come. `changes`: what was done to times, in sentences.
+//!   `ticks`, `clock`: when they come. `changes`: what was done to times, in sentences.
 //! * `survey`: what the first pass finds. `streams`: the streams of a trace that is split by a
 //!   column.
 
@@ -22,6 +22,7 @@ mod select;
 mod source;
 mod streams;
 mod survey;
+mod ticks;
 
 use std::io::Read;
 
@@ -41,6 +42,7 @@ use self::order::{TooLate, Window};
 use self::rows::{Row, Rows};
 use self::select::{Clip, Clipped};
 use self::survey::Survey;
+use self::ticks::{Coarse, Ticks};
 use crate::error::{WorkloadError, readable_ns};
 use crate::input::Input;
 use crate::{RequestSource, SourceStats};
@@ -84,6 +86,9 @@ pub struct Trace {
     rows: Rows,
     survey: Survey,
     window: Window,
+    /// Where requests are spread inside the ticks of their clock.
+    ticks: Option<Ticks>,
+    coarse: Coarse,
     clip: Clip,
     addresses: Addresses,
     clock: Option<Clock>,
@@ -139,13 +144,17 @@ impl Trace {
         let rows = Rows::open(input, keys, options)?;
         let clip = Clip::new(keys);
         let plain = !clip.is_active() && keys.fold != Fold::Renumber && keys.time_quantum_us == 0;
-        let in_order = window == 0 && survey.epochs.is_none();
+        let tick_ns = if keys.tick_us == 0 { rows.tick_ns() } else { keys.tick_us };
+        let ticks = (tick_ns > 1).then(|| Ticks::new(tick_ns));
+        let in_order = window == 0 && survey.epochs.is_none() && ticks.is_none();
         Ok(Self {
             keys: *keys,
             quick: plain && in_order && rows.are_plain_records(),
             rows,
             survey,
             window: Window::new(window),
+            ticks,
+            coarse: Coarse::new(tick_ns == 0),
             clip,
             addresses: Addresses::new(keys, options.capacity_sectors),
             clock: None,
@@ -181,6 +190,46 @@ impl Trace {
         self.rows.may_have_more_names()
     }
 
+    /// The next row in order of time, inside its tick.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
+    fn next_timed(&mut self) -> Result<Option<Row>, WorkloadError> {
+        if self.ticks.is_some() { self.next_of_tick() } else { self.next_sorted() }
+    }
+
+    /// The next row, spread inside its tick: all rows of a tick are read first.
+    #[inline(never)]
+    fn next_of_tick(&mut self) -> Result<Option<Row>, WorkloadError> {
+        let Some(mut ticks) = self.ticks.take() else { return self.next_sorted() };
+        let mut read = Ok(());
+        while ticks.needs_more() {
+            match self.next_sorted() {
+                Ok(Some(row)) => {
+                    if let Err(too_many) = ticks.push(row) {
+                        read = Err(self.rows.error_at(row.line, too_many.what, too_many.fix));
+                        break;
+                    }
+                }
+                Ok(None) => ticks.end(),
+                Err(error) => {
+                    read = Err(error);
+                    break;
+                }
+            }
+        }
+        let row = ticks.pop();
+        self.ticks = Some(ticks);
+        read.map(|()| row)
+    }
+
+    /// Counts the row that was read last, if it was moved inside its tick.
+    #[inline]
+    fn count_spread(&mut self) {
+        if let Some(ticks) = &mut self.ticks {
+            ticks.used();
+        }
+    }
+
     /// The next row in order of time.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
@@ -205,14 +254,14 @@ impl Trace {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     fn next_clipped(&mut self) -> Result<Option<Row>, WorkloadError> {
         while !self.clip.is_over() {
-            let Some(row) = self.next_sorted()? else { break };
+            let Some(row) = self.next_timed()? else { break };
             match self.clip.decide(row.record.time_ns) {
                 Clipped::Keep => return Ok(Some(row)),
                 Clipped::Before => {}
                 Clipped::Behind => break,
             }
         }
-        self.clip.end(self.window.held());
+        self.clip.end(self.window.held() + self.ticks.as_ref().map_or(0, Ticks::held));
         self.clip.nothing(self.rows.name()).map_or(Ok(None), Err)
     }
 
@@ -246,6 +295,7 @@ impl Trace {
             None => self.start_clock(record.time_ns, row.line)?,
         };
         self.log.last_ns = record.time_ns;
+        self.coarse.look(record.time_ns);
         let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL.as_ns());
         let Some(arrival_ns) = arrival_ns else {
             return Err(self.too_late(record.time_ns, row.line));
@@ -276,6 +326,7 @@ impl Trace {
         self.rows.take_record(record.time_ns);
         self.window.pass(record.time_ns);
         self.log.last_ns = record.time_ns;
+        self.coarse.look(record.time_ns);
         Some(record.arriving(Time::from_ns(arrival_ns)))
     }
 
@@ -311,6 +362,7 @@ impl Trace {
                 self.addresses.forget_parts();
                 continue;
             }
+            self.count_spread();
             self.split = self.addresses.has_parts().then_some(request);
             return Ok(Some(request));
         }
@@ -387,7 +439,8 @@ impl RequestSource for Trace {
         if !self.plain {
             return self.next_of_changed();
         }
-        let Some(row) = self.next_sorted()? else { return Ok(None) };
+        let Some(row) = self.next_timed()? else { return Ok(None) };
+        self.count_spread();
         if !self.addresses.keeps(&row.record) {
             return self.moved(row);
         }
@@ -400,6 +453,7 @@ impl RequestSource for Trace {
             clipped: self.clip.dropped(),
             added: self.addresses.added(),
             folded: self.addresses.moves.folded - self.folded_elsewhere,
+            spread: self.ticks.as_ref().map_or(0, Ticks::spread),
             ..self.rows.stats()
         }
     }
@@ -408,6 +462,8 @@ impl RequestSource for Trace {
         let mut notes = self.rows.notes();
         let epochs = self.survey.epochs.as_ref();
         notes.extend(order_notes(&self.keys, &self.rows.stats(), epochs));
+        notes.extend(self.ticks.as_ref().and_then(Ticks::note));
+        notes.extend(self.coarse.note());
         notes.extend(self.clip.note());
         notes.extend(self.addresses.notes());
         if let Some(clock) = &self.clock {

@@ -23,6 +23,8 @@ pub(super) struct Rows {
     skip_bad: bool,
     filter: Filter,
     last_time_ns: u64,
+    /// Header lines, which are among the other rows.
+    headers: u64,
     /// The first row that could not be read, if such rows are left out.
     first_bad: Option<WorkloadError>,
     stats: SourceStats,
@@ -40,6 +42,7 @@ impl Rows {
             skip_bad: keys.bad_rows == BadRows::Skip,
             filter: Filter::new(keys),
             last_time_ns: 0,
+            headers: 0,
             first_bad: None,
             stats: SourceStats::default(),
         })
@@ -53,6 +56,11 @@ impl Rows {
     /// The name of the format.
     pub(super) fn format_name(&self) -> &str {
         self.source.format_name()
+    }
+
+    /// The tick of the clock that the times come from, in nanoseconds; 0 where it is not known.
+    pub(super) const fn tick_ns(&self) -> u64 {
+        self.source.tick_ns()
     }
 
     /// What has been read so far.
@@ -77,6 +85,10 @@ impl Rows {
                 }
                 Ok(Parsed::Request(record)) if self.filter.keeps(&record) => break record,
                 Ok(Parsed::Request(_)) => {}
+                Ok(Parsed::Header) => {
+                    self.headers += 1;
+                    self.stats.other_rows += 1;
+                }
                 Ok(Parsed::Other) => self.stats.other_rows += 1,
                 Err(error) => self.bad(error)?,
             }
@@ -129,8 +141,15 @@ impl Rows {
     pub(super) fn notes(&self) -> Vec<String> {
         let SourceStats { other_rows, bad_rows, .. } = self.stats;
         let mut notes = Vec::new();
-        if other_rows > 0 {
-            notes.push(format!("{other_rows} lines hold no request of the chosen event"));
+        match self.headers {
+            0 => {}
+            1 => notes.push("1 line is a header".to_owned()),
+            headers => notes.push(format!("{headers} lines are headers")),
+        }
+        match other_rows - self.headers {
+            0 => {}
+            1 => notes.push("1 line holds no request of the chosen event".to_owned()),
+            others => notes.push(format!("{others} lines hold no request of the chosen event")),
         }
         if let Some(first) = &self.first_bad {
             notes.push(format!("{bad_rows} rows cannot be read and were left out, first {first}"));
@@ -149,6 +168,11 @@ impl Rows {
         }
         if other_rows + bad_rows == 0 {
             return format::no_requests(file);
+        }
+        if other_rows == self.headers && bad_rows == 0 {
+            let what = "there are no requests in it, only a header".to_owned();
+            let fix = "give a trace with one request a line".to_owned();
+            return WorkloadError::File { file, what, fix };
         }
         WorkloadError::File {
             file,

@@ -11,7 +11,8 @@ use crate::lines::Lines;
 #[derive(Debug)]
 pub(super) enum Source {
     /// One row a line.
-    Text { lines: Lines, format: Box<dyn Format>, name: String },
+    /// `at_start` until a line has been read.
+    Text { lines: Lines, format: Box<dyn Format>, name: String, tick_ns: u64, at_start: bool },
     /// One row a record.
     Binary(Box<Records>),
 }
@@ -50,7 +51,9 @@ impl Source {
             }
         }
         let info = format::resolve(&mut lines, wanted)?;
-        Ok(Self::Text { format: info.open(&reading)?, lines, name: info.name().to_owned() })
+        let (format, name) = (info.open(&reading)?, info.name().to_owned());
+        let tick_ns = info.tick_ns();
+        Ok(Self::Text { format, lines, name, tick_ns, at_start: true })
     }
 
     /// The name of the format.
@@ -58,6 +61,14 @@ impl Source {
         match self {
             Self::Text { name, .. } => name,
             Self::Binary(_) => binary::INFO.name,
+        }
+    }
+
+    /// The tick of the clock that its times come from, in nanoseconds; 0 where it is not known.
+    pub(super) const fn tick_ns(&self) -> u64 {
+        match self {
+            Self::Text { tick_ns, .. } => *tick_ns,
+            Self::Binary(_) => 0,
         }
     }
 
@@ -83,8 +94,12 @@ impl Source {
     #[expect(clippy::inline_always, reason = "passed on in registers, rows are read twice as fast")]
     pub(super) fn next_row(&mut self) -> Result<Option<Step>, WorkloadError> {
         match self {
-            Self::Text { lines, format, .. } => {
-                Ok(lines.next_filled()?.map(|line| format.parse(line)))
+            Self::Text { lines, format, at_start, .. } => {
+                let at_start = std::mem::take(at_start);
+                Ok(lines.next_filled()?.map(|line| {
+                    let step = format.parse(line);
+                    step.map_err(|error| if at_start { of_first(error, line) } else { error })
+                }))
             }
             Self::Binary(records) => {
                 Ok(records.next_record()?.map(|record| record.map(Parsed::Request)))
@@ -121,4 +136,16 @@ impl Source {
             Self::Binary(_) => WorkloadError::Record { file, record: line, what, fix },
         }
     }
+}
+
+/// The error of the first line: names of columns are a header that the format does not know.
+#[cold]
+fn of_first(mut error: RowError, line: &[u8]) -> RowError {
+    let words = line.split(|byte| b",;|".contains(byte) || byte.is_ascii_whitespace());
+    let mut words = words.filter(|word| !word.is_empty()).peekable();
+    let names = |word: &[u8]| word.iter().any(u8::is_ascii_alphabetic);
+    if words.peek().is_some() && words.all(|word| names(word) && !word[0].is_ascii_digit()) {
+        "if the line is a header, set trace.skip_lines = 1".clone_into(&mut error.fix);
+    }
+    error
 }

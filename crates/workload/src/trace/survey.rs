@@ -3,7 +3,6 @@
 
 use super::epochs::{EpochFinder, Epochs, TooMany};
 use super::rows::{Row, Rows};
-use super::select::Clip;
 use super::{TimeOrder, Trace, TraceKeys, TraceOptions};
 use crate::error::WorkloadError;
 use crate::input::Input;
@@ -25,42 +24,36 @@ impl Survey {
     ) -> Result<Self, WorkloadError> {
         let join = keys.time_order == TimeOrder::JoinEpochs;
         let stretch = keys.duration_ms > 0;
-        let clips = Clip::new(keys).is_active();
         if !join && !stretch {
             return Ok(Self::default());
         }
         if !input.is_rereadable() {
             return Err(read_once(input.name(), join));
         }
-        if clips && !join {
-            return Self::default().with_span(input, keys, options);
-        }
+        let survey = if join { Self::join(input, keys, options)? } else { Self::default() };
+        if stretch { survey.with_span(input, keys, options) } else { Ok(survey) }
+    }
+
+    /// Finds the runs of the clock.
+    fn join(
+        input: &mut Input,
+        keys: &TraceKeys,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
         let mut rows = Rows::open(input, keys, options)?;
         let mut finder = EpochFinder::new(keys.epoch_jump_s);
-        let (mut first_ns, mut last_ns) = (u64::MAX, 0);
         while let Some(row) = rows.next_row()? {
-            let time_ns = row.record.time_ns;
-            (first_ns, last_ns) = (time_ns.min(first_ns), time_ns.max(last_ns));
-            if join && let Err(TooMany(most)) = finder.add(time_ns) {
+            if let Err(TooMany(most)) = finder.add(row.record.time_ns) {
                 let what = format!("more than {most} runs of the clock");
                 let fix = "raise trace.epoch_jump_s above the pauses of the trace".to_owned();
                 return Err(rows.error_at(row.line, what, fix));
             }
         }
-        let epochs = if join {
-            let epochs = finder.finish(keys.epoch_gap_ms).ok_or_else(|| too_long(input.name()))?;
-            (first_ns, last_ns) = (epochs.start_ns(), epochs.end_ns());
-            Some(epochs)
-        } else {
-            None
-        };
-        if clips && stretch {
-            return Self { epochs, span_ns: None }.with_span(input, keys, options);
-        }
-        Ok(Self { epochs, span_ns: stretch.then_some(last_ns - first_ns) })
+        let epochs = finder.finish(keys.epoch_gap_ms).ok_or_else(|| too_long(input.name()))?;
+        Ok(Self { epochs: Some(epochs), span_ns: None })
     }
 
-    /// Adds the span of a trace that is clipped, which takes a pass over what is left of it.
+    /// Adds the span of a trace, which takes a pass over what is left of it.
     fn with_span(
         self,
         input: &mut Input,

@@ -52,6 +52,15 @@ impl Index {
         Self { looks, planes, blocks, units, lists, stale: false }
     }
 
+    /// Bytes of the lists, by block; and of what has an entry for each number of valid units.
+    pub(super) fn bytes(looks: Looks, planes: u64, blocks: u64, units: u32) -> (u64, u64) {
+        match looks {
+            Looks::AtBuckets => (0, 0),
+            Looks::AtOrder | Looks::AtRandom | Looks::AtAge => (8 * blocks, 0),
+            Looks::AtNumbers => (4 * blocks, Numbers::bytes(planes, blocks, units)),
+        }
+    }
+
     pub(super) fn link_order(&mut self, plane: PlaneId, block: BlockId) {
         let Lists::Order { ends, links } = &mut self.lists else { return };
         let newest = std::mem::replace(&mut ends[plane.index()][1], block.get() + 1);

@@ -1,7 +1,7 @@
 //! Blocks put straight into a state, for devices that start with a history. Pools must be fresh.
 
 use super::{Blocks, Frontier, OpenBlock};
-use flashyard_core::units::{BlockId, PlaneId};
+use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
 impl Blocks {
     /// A block has been filled, later than all others so far, and holds this many valid units.
@@ -38,5 +38,50 @@ impl Blocks {
         let pool = &mut self.pools[plane.index()];
         pool.next_fresh = last.get() - first + 1;
         pool.free_blocks = good - used;
+    }
+
+    /// The next unit of the open block of a frontier, and how many units it takes before its last
+    /// one; `None` where no block is open.
+    pub(crate) fn open_units(&self, plane: PlaneId, frontier: Frontier) -> Option<(Ppn, u32)> {
+        let open = self.open[self.slot(plane, frontier)];
+        let block = open.block.checked_sub(1).map(BlockId::new)?;
+        let room = self.geometry.units_per_block() - 1 - open.next;
+        Some((self.geometry.unit_of(block, open.next), room))
+    }
+
+    /// So many units of the open block of a frontier have been written.
+    pub(crate) fn lay_taken(&mut self, plane: PlaneId, frontier: Frontier, count: usize) {
+        let slot = self.slot(plane, frontier);
+        self.open[slot].next += u32::try_from(count).expect("units of a block have 32 bits");
+    }
+
+    /// So many units of the open block of a frontier have been written, all of them valid and none
+    /// of a logical unit that was written before.
+    pub(crate) fn lay_first(&mut self, plane: PlaneId, frontier: Frontier, count: u32) {
+        let slot = self.slot(plane, frontier);
+        let open = &mut self.open[slot];
+        if let Some(block) = open.block.checked_sub(1) {
+            open.next += count;
+            self.valid[block as usize] += count;
+            let pool = &mut self.pools[plane.index()];
+            pool.valid += count;
+            pool.clock += u64::from(count);
+        }
+    }
+
+    /// So many valid units of a claimed block have been copied to the open block of a frontier.
+    pub(crate) fn lay_copies(
+        &mut self,
+        plane: PlaneId,
+        victim: BlockId,
+        frontier: Frontier,
+        count: u32,
+    ) {
+        let slot = self.slot(plane, frontier);
+        let open = &mut self.open[slot];
+        open.next += count;
+        self.valid[open.block as usize - 1] += count;
+        self.valid[victim.index()] -= count;
+        self.pools[plane.index()].clock += u64::from(count);
     }
 }

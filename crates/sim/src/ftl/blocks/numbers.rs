@@ -45,6 +45,13 @@ impl Numbers {
         }
     }
 
+    /// Bytes of the bitmaps of that many planes and blocks.
+    pub(super) fn bytes(planes: u64, blocks: u64, units: u32) -> u64 {
+        let per_plane = u32::try_from(blocks / planes).expect("blocks have 32 bits");
+        let (words, tops) = size(per_plane);
+        planes * (u64::from(units) + 1) * (words + tops) as u64 * 8
+    }
+
     /// How many candidates a plane has.
     pub(super) fn count(&self, plane: PlaneId) -> u32 {
         self.counts[plane.index()]

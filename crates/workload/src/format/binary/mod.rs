@@ -24,6 +24,7 @@ pub const INFO: FormatInfo = FormatInfo {
     recognises: |_| false,
     events: &[Event::Queue],
     splits: &["stream"],
+    tick_ns: 0,
     reader,
     writer: Some(writer),
 };

@@ -2,13 +2,13 @@
 
 use toml_edit::{Array, Document, Item};
 
-use super::grammar::Draft;
+use super::grammar::{Draft, TICK_FIX};
 use super::{Fault, Layout};
 use crate::error::WorkloadError;
 
 /// The keys of a descriptor file.
 const KEYS: &str =
-    "name, title, source, notes, delimiter, header, base, detect, columns and example";
+    "name, title, source, notes, delimiter, header, base, tick_us, detect, columns and example";
 
 /// The largest descriptor file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -98,6 +98,10 @@ fn take(draft: &mut Draft, key: &str, item: &Item) -> Result<(), Fault> {
             let fix = "give the address of the first byte in units of the offset";
             let base = number().ok_or_else(|| Fault::new("base: a whole number is needed", fix));
             draft.base(base?);
+        }
+        "tick_us" => {
+            let fault = || Fault::new("tick_us: a whole number is needed", TICK_FIX);
+            draft.tick_us(number().ok_or_else(fault)?)?;
         }
         "detect" => {
             let fault = || Fault::new("detect: true or false is needed", "set one of them");

@@ -24,6 +24,7 @@ pub(super) struct Draft {
     delimiter: Option<(String, Delimiter)>,
     header: Header,
     base: u64,
+    tick_ns: u64,
     columns: Vec<Column>,
     more: bool,
     shown: Vec<String>,
@@ -51,11 +52,17 @@ pub(super) fn inline(text: &str) -> Result<Layout, Fault> {
                 Ok(base) => draft.base(base),
                 Err(_) => return Err(Fault::new(format!("base is no number, {value}"), BASE_FIX)),
             },
+            Some(("tick_us", value)) => match value.parse() {
+                Ok(tick_us) => draft.tick_us(tick_us)?,
+                Err(_) => {
+                    return Err(Fault::new(format!("tick_us is no number, {value}"), TICK_FIX));
+                }
+            },
             Some(_) => {
                 let what = format!("unknown word, {}", quoted(word.as_bytes()));
                 return Err(Fault::new(
                     what,
-                    "before the \";\" stand a delimiter, header and base",
+                    "before the \";\" stand a delimiter, header, base and tick_us",
                 ));
             }
         }
@@ -65,6 +72,11 @@ pub(super) fn inline(text: &str) -> Result<Layout, Fault> {
     }
     draft.finish()
 }
+
+/// How the tick of a clock is given.
+pub(super) const TICK_FIX: &str = "give a whole number of us, up to an hour";
+
+const TICK_NS_MAX: u64 = 3_600_000_000_000;
 
 const BASE_FIX: &str = "give a whole number in units of the offset";
 
@@ -79,6 +91,7 @@ impl Draft {
             delimiter: None,
             header: Header::None,
             base: 0,
+            tick_ns: 0,
             columns: Vec::new(),
             more: false,
             shown: Vec::new(),
@@ -137,6 +150,14 @@ impl Draft {
         self.base = base;
     }
 
+    /// Takes the tick of the clock of its times, in microseconds.
+    pub(super) fn tick_us(&mut self, tick_us: u64) -> Result<(), Fault> {
+        let tick_ns = tick_us.checked_mul(1_000).filter(|&tick_ns| tick_ns <= TICK_NS_MAX);
+        let fault = || Fault::new(format!("the tick is too long, {tick_us} us"), TICK_FIX);
+        self.tick_ns = tick_ns.ok_or_else(fault)?;
+        Ok(())
+    }
+
     /// Takes the next column.
     pub(super) fn column(&mut self, text: &str) -> Result<(), Fault> {
         let text = text.trim();
@@ -183,6 +204,7 @@ impl Draft {
             delimiter,
             header: self.header,
             base: self.base,
+            tick_ns: self.tick_ns,
             detect: self.detect,
             columns: self.columns,
             more: self.more,

@@ -46,6 +46,7 @@ macro_rules! described {
                     recognises: |line| LAYOUT.detect && LAYOUT.recognises(line),
                     events: &LAYOUT.events,
                     splits: &SPLITS,
+                    tick_ns: LAYOUT.tick_ns,
                     reader: |options| LAYOUT.reader(options),
                     writer: Some(|| Box::new(Rows::new(Cow::Borrowed(&LAYOUT)))),
                 }
@@ -170,6 +171,8 @@ pub(crate) struct Layout {
     header: Header,
     /// The address of the first byte, in units of the address column.
     base: u64,
+    /// The tick of the clock of its times, in nanoseconds; 0 where it is not known.
+    pub(super) tick_ns: u64,
     /// Whether a file's rows are compared with it; otherwise it has to be named.
     detect: bool,
     columns: Vec<Column>,

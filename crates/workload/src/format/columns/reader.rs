@@ -258,7 +258,7 @@ impl Reader {
 impl Format for Reader {
     fn parse(&mut self, line: &[u8]) -> Result<Parsed, RowError> {
         if self.is_header(line) {
-            return Ok(Parsed::Other);
+            return Ok(Parsed::Header);
         }
         split(line, self.delimiter, &mut self.bounds);
         if self.bounds.len() < self.columns_min || self.bounds.len() > self.columns_max {

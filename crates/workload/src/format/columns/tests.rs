@@ -38,7 +38,7 @@ fn row(layout: &Layout, row: &str) -> Result<Record, RowError> {
     let mut reader = layout.reader(&options(layout.events[0], None));
     match reader.parse(row.as_bytes())? {
         Parsed::Request(record) => Ok(record),
-        Parsed::Other => panic!("the row holds no request: {row}"),
+        Parsed::Header | Parsed::Other => panic!("the row holds no request: {row}"),
     }
 }
 
@@ -186,7 +186,7 @@ fn headers_are_no_requests_wherever_they_stand() {
     assert_eq!(rows(&counted, &ReaderOptions::default(), &text).len(), 1);
     let one = layout("comma header; time:s op:R/W offset:B size:B");
     let mut reader = one.reader(&ReaderOptions::default());
-    assert_eq!(reader.parse(b"time,op,offset,size"), Ok(Parsed::Other));
+    assert_eq!(reader.parse(b"time,op,offset,size"), Ok(Parsed::Header));
     assert_eq!(
         reader.parse(b"time,op,offset,size").unwrap_err().what,
         "time is not a number, \"time\""

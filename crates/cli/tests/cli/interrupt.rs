@@ -1,0 +1,143 @@
+//! A run that is stopped leaves nothing behind, whatever it was doing; results of earlier runs stay.
+
+use crate::support::Folder;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than any start of a run takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Numbers of signals.
+const SIGINT: u32 = 2;
+const SIGTERM: u32 = 15;
+
+/// Work that does not end while anybody waits for it.
+const ENDLESS: [&str; 3] = ["random-write", "--set", "pattern.requests=1000000000000"];
+
+/// Sends a signal by its name.
+fn send(child: &Child, signal: &str) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &id]).status().expect("kill runs");
+    assert!(sent.success(), "{signal} to {id}");
+}
+
+/// Waits until `is_so`; the child must not have ended before.
+#[track_caller]
+fn wait_until(child: &mut Child, what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before {what}");
+        assert!(start.elapsed() < PATIENCE, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn start(folder: &Folder, args: &[&str]) -> Child {
+    let mut command = folder.command(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the command starts")
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(id: u32, signal: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+/// The status and what it said on standard error.
+fn end(child: Child) -> (std::process::ExitStatus, String) {
+    let output = child.wait_with_output().expect("it ends");
+    (output.status, String::from_utf8(output.stderr).unwrap())
+}
+
+/// Stops this command by a signal once it has written something, or watches for signals at least:
+/// it must end with this status and leave the folder as it was.
+#[track_caller]
+fn leaves_nothing(folder: &Folder, args: &[&str], signal: &str, status: i32) {
+    let before = folder.files();
+    let mut child = start(folder, args);
+    let id = child.id();
+    wait_until(&mut child, "signals are watched", || catches(id, SIGINT));
+    std::thread::sleep(Duration::from_millis(300));
+    send(&child, signal);
+    let (ended, said) = end(child);
+    assert_eq!(ended.code(), Some(status), "{args:?}: {said}");
+    let expected = format!("error: stopped by SIG{signal}; unfinished results were removed\n");
+    assert_eq!(said, expected, "{args:?}");
+    assert!(folder.files() == before, "{args:?} left or changed a file");
+    assert!(!folder.path("results").exists(), "{args:?} left a folder");
+}
+
+#[test]
+fn signals_end_a_run_and_remove_what_it_has_written() {
+    let folder = Folder::with("log.csv", "an earlier result\n");
+    let outputs = ["--out", "results/deep", "--commands", "log.csv", "--save", "state.bin"];
+    let args = [&["run", "drs"], &ENDLESS[..], &outputs].concat();
+    for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        leaves_nothing(&folder, &args, signal, status);
+    }
+}
+
+#[test]
+fn signals_end_the_building_of_a_device_a_study_and_a_conversion() {
+    let folder = Folder::new();
+    let aged = ["--set", "state.initial=aged", "--set", "state.aged_percent=100000"];
+    let out = ["--out", "results"];
+    leaves_nothing(
+        &folder,
+        &[&["run", "embedded-2x2", "movie"], &aged[..], &out].concat(),
+        "INT",
+        130,
+    );
+    leaves_nothing(&folder, &["reproduce", "drs"], "TERM", 143);
+    let convert = [&["trace", "convert"], &ENDLESS[..], &["out.spc.gz"]].concat();
+    leaves_nothing(&folder, &convert, "INT", 130);
+}
+
+/// `nohup` and jobs in the background start a program with signals that it is not to mind.
+#[test]
+fn signals_that_are_ignored_stay_so() {
+    let folder = Folder::new();
+    let script = "trap '' INT HUP; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_flashyard"), "run", "drs"]);
+    command.args(ENDLESS).current_dir(folder.path(""));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let id = child.id();
+    wait_until(&mut child, "SIGTERM is watched for", || catches(id, SIGTERM));
+    send(&child, "INT");
+    send(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    send(&child, "TERM");
+    assert_eq!(end(child).0.code(), Some(143));
+}
+
+/// Nobody can catch SIGKILL: files without names leave nothing all the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_run_leaves_nothing_either() {
+    let folder = Folder::new();
+    let args = [&["run", "drs", "--commands", "log.csv"], &ENDLESS[..]].concat();
+    let mut child = start(&folder, &args);
+    let id = child.id();
+    let written = || {
+        let files = std::fs::read_dir(format!("/proc/{id}/fd"));
+        files.is_ok_and(|mut files| {
+            files.any(|file| {
+                let path = file.map(|file| file.path()).unwrap_or_default();
+                let name = std::fs::read_link(&path).unwrap_or_default();
+                let size = std::fs::metadata(&path).map_or(0, |data| data.len());
+                name.to_string_lossy().contains("(deleted)") && size > 100_000
+            })
+        })
+    };
+    wait_until(&mut child, "100 kB of the log are written to a file without a name", written);
+    child.kill().unwrap();
+    assert_eq!(end(child).0.signal(), Some(9));
+    assert!(folder.files().is_empty(), "{:?}", folder.files().keys());
+}
