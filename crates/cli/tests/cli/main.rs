@@ -13,6 +13,7 @@ mod logs;
 mod presets;
 mod right_input;
 mod saved;
+mod studies;
 mod study;
 mod support;
 mod trace_info;
