@@ -93,7 +93,7 @@ fn under(policy: &str, eviction: &str) -> Settings {
         &format!("buffer.eviction={eviction}"),
         "buffer.flush_reads=true",
         "buffer.after_flush=free",
-        "buffer.read_allocate=true",
+        "buffer.read_allocate=displace",
         "buffer.replacement=clock",
     ] {
         apply_setting("--set", setting, keys, &mut problems);

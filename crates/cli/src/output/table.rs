@@ -182,6 +182,7 @@ fn figures(merges: bool, report: &Report) -> String {
             sum("erases"),
         ),
     ];
+    lines.extend(amplification_parts(report));
     lines.extend(map_cache(report));
     lines.push(if merges { merged(report) } else { collected(report) });
     lines.extend(memory(report));
@@ -205,6 +206,47 @@ fn figures(merges: bool, report: &Report) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// What write amplification is made of, where the host wrote anything.
+fn amplification_parts(report: &Report) -> Option<String> {
+    let flash = &report.flash;
+    let parts = |name: &str| flash.write_amplification_by[name];
+    let mut line = format!("amplified by host data {:.3}", parts("host")?);
+    let named = [
+        ("padding", "padding"),
+        ("gc", "garbage collection"),
+        ("wear", "wear levelling"),
+        ("map", "map pages"),
+        ("merge", "merges"),
+    ];
+    for (part, name) in named {
+        let factor = parts(part).filter(|factor| *factor > 0.0);
+        let Some(factor) = factor else { continue };
+        let _ = write!(line, ", {name} {factor:.3}");
+        let causes = flash.padded_units_by.iter().filter(|(_, units)| **units > 0);
+        if part == "padding" {
+            let all = flash.padded_units as f64;
+            let of = |(cause, units): (&&str, &u64)| {
+                let share = factor * *units as f64 / all;
+                format!("{} {share:.3}", padding_cause(cause))
+            };
+            let _ = write!(line, " ({})", causes.map(of).collect::<Vec<_>>().join(", "));
+        }
+    }
+    Some(line)
+}
+
+/// Programs that were not filled, by their cause.
+fn padding_cause(cause: &str) -> &str {
+    match cause {
+        "asked" => "of flushes and FUA",
+        "host" => "of other host data",
+        "gc" => "of garbage collection",
+        "wear" => "of wear levelling",
+        "merge" => "of merges",
+        _ => "of map pages",
+    }
 }
 
 /// What the map cache did, if there is one.

@@ -28,8 +28,10 @@ energy_pj.{attributed,total,unattributed} integer
 flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
 flash.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
+flash.padded_units_by.{asked,gc,host,map,merge,wear} integer
 flash.{padded_units,partial_writes_read,suspensions} integer
 flash.{programs_per_host_page,write_amplification} number?
+flash.write_amplification_by.{gc,host,map,merge,padding,wear} number?
 flashyard text
 gc.{cached_entries_updated,copies_superseded,jobs} integer
 gc.merges.{dead,full,partial,switch} integer

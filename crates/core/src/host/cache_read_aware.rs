@@ -9,6 +9,13 @@
 //! Trims, flushes and requests with a preflush are of class 5 (assumed). Classes are found anew at
 //! each pick, for the first `window` requests: O(window^2).
 //!
+//! The source argues for its two halves apart, so each can be switched off. Without `hit_first` a
+//! page that the buffer holds is one that needs no die, and otherwise a miss: reads are of class 2
+//! or 3, writes of 5. Without `read_first` a write is of the class that a read would be in; a write
+//! that the buffer takes needs no die, so it is of class 1 or 2. Without both what is left is the
+//! rule of [`idle`](super::idle) with `skip_conflicts`: the oldest whose dies are idle, then the
+//! oldest, of those that wait for no other.
+//!
 //! Source: Bang et al., request scheduling aware of the cache buffer and of reads. Published is
 //! the rule of `one_pass`: one pass in which a request that overlaps an earlier one, where one of
 //! the two is not a read, gets the earlier one's value plus one. Over requests in the order of
@@ -51,6 +58,23 @@ crate::keys! {
                 "host.policy=cache-read-aware", "host.dispatch_width=4", "queue.depth=2",
                 "interface.fetch_depth=32",
             ],
+        },
+        /// Whether requests that the buffer holds go before those that it does not hold.
+        hit_first: bool = true => {
+            kind: Kind::Bool,
+            source: "Bang et al.",
+            flip: "false",
+            with: &[
+                "map.store=resident", "buffer.bytes=262144", "host.policy=cache-read-aware",
+                "host.dispatch_width=1",
+            ],
+        },
+        /// Whether reads go before writes.
+        read_first: bool = true => {
+            kind: Kind::Bool,
+            source: "Bang et al.",
+            flip: "false",
+            with: &["host.policy=cache-read-aware", "host.dispatch_width=4", "queue.depth=2"],
         },
         /// Requests queued for so long go before all others, the oldest first; 0 for never.
         age_us: u64 = 0 => {
@@ -119,20 +143,20 @@ pub const fn class_of(reads: bool, hit: bool, idle: bool) -> u16 {
     }
 }
 
-/// The class of a request.
-fn class(view: &(impl HostView + ?Sized), place: usize) -> u16 {
-    let request = view.request(place);
-    let reads = match request.op {
-        _ if request.flags.has(Flags::PREFLUSH) => return 5,
-        RequestOp::Read => true,
-        RequestOp::Write => false,
-        RequestOp::Trim | RequestOp::Flush => return 5,
-    };
-    let hit = view.is_buffered(place);
-    class_of(reads, hit, reads && !hit && view.dies_idle(place))
-}
-
 impl CacheReadAwareKeys {
+    /// The class of a request.
+    fn class(&self, view: &(impl HostView + ?Sized), place: usize) -> u16 {
+        let request = view.request(place);
+        let reads = match request.op {
+            _ if request.flags.has(Flags::PREFLUSH) => return 5,
+            RequestOp::Read => true,
+            RequestOp::Write => !self.read_first,
+            RequestOp::Trim | RequestOp::Flush => return 5,
+        };
+        let hit = self.hit_first && view.is_buffered(place);
+        class_of(reads, hit, reads && !hit && view.dies_idle(place))
+    }
+
     /// Whether a request has waited for too long.
     fn is_aged(&self, view: &(impl HostView + ?Sized), place: usize) -> bool {
         self.age_us > 0 && view.now().since(view.entered(place)).as_ns() >= self.age_us
@@ -143,7 +167,7 @@ impl CacheReadAwareKeys {
         let ready = |place: &usize| !view.conflicts(*place);
         let aged = (0..window).take_while(|&place| self.is_aged(view, place)).find(ready);
         // The first of equals is the least.
-        aged.or_else(|| (0..window).filter(ready).min_by_key(|&place| class(view, place)))
+        aged.or_else(|| (0..window).filter(ready).min_by_key(|&place| self.class(view, place)))
     }
 
     /// The request to start by the published pass.
@@ -166,7 +190,7 @@ impl CacheReadAwareKeys {
                 first: view.first_page(place).get(),
                 pages: view.pages(place),
                 reads: view.request(place).op == RequestOp::Read,
-                value: class(view, place),
+                value: self.class(view, place),
             };
         }
         if self.dependencies == Dependencies::OnePassBySlot {
@@ -191,6 +215,7 @@ impl HostPolicy for CacheReadAwareKeys {
 
 #[cfg(test)]
 mod tests {
+    use super::super::idle::IdleKeys;
     use super::super::tests::Random;
     use super::super::tests::fake::Fake;
     use super::*;
@@ -419,27 +444,38 @@ mod tests {
 
     #[test]
     fn classes_are_those_of_the_published_table() {
+        let keys = CacheReadAwareKeys::default();
+        let without_hits = CacheReadAwareKeys { hit_first: false, ..keys };
+        let without_reads = CacheReadAwareKeys { read_first: false, ..keys };
+        let without_both = CacheReadAwareKeys { read_first: false, ..without_hits };
+        // The class, and those without hits, without reads, without both first. This device takes
+        // writes to dies that are idle or not; one with a buffer takes them at once.
         let rows = [
-            (R, true, false, 1),
-            (R, true, true, 1),
-            (R, false, false, 2),
-            (R, false, true, 3),
-            (W, true, false, 4),
-            (W, true, true, 4),
-            (W, false, false, 5),
-            (W, false, true, 5),
+            (R, true, false, 1, [2, 1, 2]),
+            (R, true, true, 1, [2, 1, 2]),
+            (R, false, false, 2, [2, 2, 2]),
+            (R, false, true, 3, [3, 3, 3]),
+            (W, true, false, 4, [5, 1, 2]),
+            (W, true, true, 4, [5, 1, 2]),
+            (W, false, false, 5, [5, 2, 2]),
+            (W, false, true, 5, [5, 3, 3]),
         ];
-        for (reads, held, busy, expected) in rows {
+        for (reads, held, busy, expected, others) in rows {
             let mut view =
                 if reads { Fake::default().read(8, 2) } else { Fake::default().write(8, 2) };
             // Of two pages, one held is a miss, and one whose die is busy makes it busy.
             view = view.line(8, 0, true);
             view = if held { view.line(9, 0, true) } else { view };
             view = if busy { view.busy_dies(&[9]) } else { view };
-            assert_eq!(class(&view, 0), expected);
+            assert_eq!(keys.class(&view, 0), expected);
+            let without = [without_hits, without_reads, without_both].map(|k| k.class(&view, 0));
+            assert_eq!(without, others);
         }
-        assert_eq!(class(&Fake::default().flush(), 0), 5);
-        assert_eq!(class(&Fake::default().write(8, 1).preflush().line(8, 0, true), 0), 5);
+        for keys in [keys, without_hits, without_reads, without_both] {
+            assert_eq!(keys.class(&Fake::default().flush(), 0), 5);
+            let preflush = Fake::default().write(8, 1).preflush().line(8, 0, true);
+            assert_eq!(keys.class(&preflush, 0), 5);
+        }
     }
 
     #[test]
@@ -459,6 +495,35 @@ mod tests {
         let keys = CacheReadAwareKeys::default();
         assert_eq!(keys.pick(&view), HostAnswer::Start(2));
         assert_eq!(CacheReadAwareKeys { window: 2, ..keys }.pick(&view), HostAnswer::Start(0));
+    }
+
+    /// What is left of it, pick by pick, on queues of the small device as they come.
+    #[test]
+    fn without_both_halves_it_is_idle_that_skips_conflicts() {
+        let keys = CacheReadAwareKeys { hit_first: false, read_first: false, ..Default::default() };
+        let idle = IdleKeys { skip_conflicts: true, ..IdleKeys::default() };
+        let mut random = Random(5);
+        let (mut starts, mut waits) = (0, 0);
+        for _ in 0..20_000 {
+            let mut view = Fake::default();
+            for lpn in 0..12 {
+                view = if random.below(4) == 0 { view.line(lpn, 0, true) } else { view };
+                view = if random.below(3) == 0 { view.busy_dies(&[lpn]) } else { view };
+                view = if random.below(8) == 0 { view.elsewhere(lpn) } else { view };
+            }
+            for _ in 0..random.below(6) {
+                let (first, pages) = (random.below(10), 1 + random.below(3));
+                let reads = random.below(2) == 0;
+                view = if reads { view.read(first, pages) } else { view.write(first, pages) };
+            }
+            let pick = keys.pick(&view);
+            assert_eq!(pick, idle.pick(&view));
+            (starts, waits) = match pick {
+                HostAnswer::Start(place) => (starts + usize::from(place > 0), waits),
+                _ => (starts, waits + 1),
+            };
+        }
+        assert!(starts > 1_000 && waits > 1_000, "{starts} {waits}");
     }
 
     /// Writes of which each overlaps the one before, and reads without end: without aging no write

@@ -4,6 +4,8 @@
 //!
 //! Source: the idle-chip baseline that Bang et al. compare their cache- and read-aware scheduler
 //! with. Whether it waits where no die is idle, they do not say; theirs does not know the buffer.
+//! Nor do they say whether it passes over a request that has to wait for an earlier one to one that
+//! has not, as the rule of their own scheduler does: `skip_conflicts`, O(window^2).
 
 use super::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
@@ -25,6 +27,15 @@ crate::keys! {
             flip: "true",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2"],
         },
+        /// Whether requests are passed over that overlap an earlier one, queued or under way, where
+        /// one of the two is not a read. Otherwise the device starts the earlier one instead, or,
+        /// with `host.hold_conflicts`, nothing while that is under way.
+        skip_conflicts: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: Bang et al. have a rule of dependencies for their own scheduler alone",
+            flip: "true",
+            with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
+        },
         /// Whether the dies of pages count that the buffer serves.
         ignores_buffer: bool = false => {
             kind: Kind::Bool,
@@ -44,15 +55,13 @@ impl HostPolicy for IdleKeys {
         let is_idle = |&place: &usize| {
             if self.ignores_buffer { view.all_dies_idle(place) } else { view.dies_idle(place) }
         };
-        let idle = (0..window).find(is_idle);
+        let free = |place: &usize| !self.skip_conflicts || !view.conflicts(*place);
+        let idle = (0..window).find(|place| is_idle(place) && free(place));
         // Where nothing is under way, nothing need come: a unit may count as one of a busy die
         // because it has no die yet.
         let waits = self.strict && view.under_way() != UnderWay::default();
-        match idle {
-            Some(place) => HostAnswer::Start(place),
-            None if window == 0 || waits => HostAnswer::Wait,
-            None => HostAnswer::Start(0),
-        }
+        let oldest = || if waits { None } else { (0..window).find(free) };
+        idle.or_else(oldest).map_or(HostAnswer::Wait, HostAnswer::Start)
     }
 }
 
@@ -80,6 +89,23 @@ mod tests {
         assert_eq!(keys.pick(&view), HostAnswer::Wait);
         assert_eq!(IdleKeys::default().pick(&view), HostAnswer::Start(0));
         assert_eq!(keys.pick(&view.read(2, 1)), HostAnswer::Start(1));
+    }
+
+    /// 1 is read; a write of it and a read behind that wait, a write of 2 does not.
+    #[test]
+    fn requests_that_conflict_are_passed_over_only_where_it_is_said() {
+        let keys = IdleKeys::default();
+        let skips = IdleKeys { skip_conflicts: true, ..keys };
+        let view = Fake::default().elsewhere(1).write(1, 1).read(1, 1);
+        assert_eq!(keys.pick(&view), HostAnswer::Start(0));
+        assert_eq!(skips.pick(&view), HostAnswer::Wait, "both wait for the read of 1");
+        let view = view.write(2, 1);
+        assert_eq!(keys.pick(&view), HostAnswer::Start(0));
+        assert_eq!(skips.pick(&view), HostAnswer::Start(2));
+        let busy = view.busy_dies(&[2]);
+        assert_eq!(skips.pick(&busy), HostAnswer::Start(2), "the oldest that waits for no other");
+        let strict = IdleKeys { strict: true, ..skips };
+        assert_eq!(strict.pick(&busy), HostAnswer::Wait);
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //! their banks differ. Nothing else overlaps: a flush belongs to the write that needs its line.
 //!
 //! Source: the second baseline of the study of read-while-write scheduling (ROS) for a PRAM
-//! buffer. Whether the get of a flush may overlap a put, it does not say; with it RIS gains more
-//! than the study reports.
+//! buffer. What flash may do beside the ports, the study does not say. Three keys say it, which `ros`
+//! has too: there they are on by default, here they are off. The default is a reading of the study:
+//! with flushes beside puts RIS gains more than the study reports for it.
 
 use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone, unit};
-use super::{HostAnswer, HostPolicy, HostView};
+use super::{HostAnswer, HostPolicy, HostView, UnderWay};
 use crate::key::Kind;
+use crate::request::RequestOp;
 
 crate::keys! {
     /// Keys of `[host.ris]`.
@@ -25,6 +27,33 @@ crate::keys! {
                 "host.policy=ris", "interface.fetch_depth=32",
             ],
         },
+        /// Whether the oldest request may read flash beside a put.
+        overlap_reads: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: the study of ROS is silent; nothing of flash overlaps under RIS",
+            flip: "true",
+            with: &[
+                "map.store=resident", "buffer.bytes=262144", "buffer.ports=read_and_write",
+                "buffer.banks=4", "buffer.write_ns=100000", "buffer.read_ns=15000",
+                "buffer.eviction=full", "buffer.flush_reads=true", "buffer.after_flush=free",
+                "host.policy=ris", "interface.fetch_depth=32",
+            ],
+        },
+        /// Whether the order goes on while a flush is under way. The oldest write that needs the
+        /// line waits for it in any case, so that this changes something only where others begin
+        /// flushes, as reads do with `buffer.read_allocate` "displace".
+        overlap_programs: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: the study of ROS is silent; nothing of flash overlaps under RIS",
+            flip: "true",
+            with: &[
+                "map.store=resident", "state.initial=full", "geometry.blocks_per_plane=2300",
+                "buffer.bytes=262144", "buffer.ports=read_and_write", "buffer.banks=4",
+                "buffer.write_ns=100000", "buffer.read_ns=15000", "buffer.eviction=full",
+                "buffer.flush_reads=true", "buffer.after_flush=free",
+                "buffer.read_allocate=displace", "host.policy=ris", "interface.fetch_depth=32",
+            ],
+        },
     }
 }
 
@@ -33,8 +62,12 @@ impl HostPolicy for RisKeys {
         if is_quiet(view) {
             return serve_alone(view);
         }
-        let beside = Beside { flushes: self.overlap_flushes, misses: false };
-        if view.flushes() > 0 { HostAnswer::Wait } else { serve_beside(view, beside) }
+        let beside = Beside {
+            flushes: self.overlap_flushes,
+            reads: self.overlap_reads,
+            programs: self.overlap_programs,
+        };
+        serve_beside(view, beside)
     }
 
     fn by_pages(&self) -> bool {
@@ -42,32 +75,55 @@ impl HostPolicy for RisKeys {
     }
 }
 
-/// What may begin beside a put, besides gets.
+/// What may overlap, besides a get and a put.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
-    /// The flush that the oldest write needs.
+    /// The flush that the oldest write needs may begin beside a put.
     pub(super) flushes: bool,
-    /// A read of the oldest request that the buffer does not serve.
-    pub(super) misses: bool,
+    /// The oldest request may read flash beside a put.
+    pub(super) reads: bool,
+    /// The order goes on while a flush is under way.
+    pub(super) programs: bool,
 }
 
-/// The oldest request goes on beside what is under way. Flushes are not looked at, but that one is
-/// under way already keeps another one back.
+/// The oldest request goes on beside what is under way. A flush that is under way keeps another
+/// one back, whatever may overlap.
 pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> HostAnswer {
+    if barrier_may_start(view, beside) {
+        return HostAnswer::Start(0);
+    }
+    if view.flushes() > 0 && !beside.programs {
+        return HostAnswer::Wait;
+    }
     let Some(page) = first_page(view) else { return HostAnswer::Wait };
     let under_way = view.under_way();
     let start = match needs(view, 0, page) {
         Needs::Get(bank) => may_get(view, bank),
         Needs::Put(bank) => may_put(view, bank),
         Needs::Flash => {
-            let puts = if beside.misses { 0 } else { under_way.puts };
-            let all = under_way.gets + puts + under_way.others;
-            all == 0 && if view.has_buffer() { may_read(view, page) } else { view.flushes() == 0 }
+            // Also of units that reads leave in the buffer, which are no accesses.
+            let puts = under_way.puts > 0 || view.putting().is_some();
+            let others = under_way.gets + under_way.others > 0;
+            let may = !others && (beside.reads || !puts);
+            may && if view.has_buffer() { may_read(view, page) } else { view.flushes() == 0 }
         }
         Needs::Line if beside.flushes && view.flushes() == 0 => return flush_beside(view),
         Needs::Line | Needs::Time => false,
     };
     if start { HostAnswer::StartPage { place: 0, page } } else { HostAnswer::Wait }
+}
+
+/// Whether the oldest request is a flush, or has a preflush, and that waits for nothing: every
+/// access before it is over, and what the buffer holds need not be on flash. A flush has nothing of
+/// its own to do; a write with a preflush waits for the flush of a line as others do.
+fn barrier_may_start(view: &(impl HostView + ?Sized), beside: Beside) -> bool {
+    let waits = !view.keeps_writes() || view.waiting() == 0 || view.under_way() != UnderWay::default();
+    if waits {
+        return false;
+    }
+    let request = view.request(0);
+    let alone = view.flushes() == 0 || beside.programs;
+    request.op == RequestOp::Flush || (request.is_barrier() && alone)
 }
 
 /// Whether a get may start beside what is under way. A put that has not reached its port may come
@@ -131,7 +187,7 @@ mod tests {
             let mut with_flushes = machine.clone();
             machine.run(&RisKeys::default());
             assert!(machine.now <= serial);
-            with_flushes.run(&RisKeys { overlap_flushes: true });
+            with_flushes.run(&RisKeys { overlap_flushes: true, ..RisKeys::default() });
         }
     }
 
@@ -142,7 +198,7 @@ mod tests {
         let machine = lines.line(1, 0, true).write(1, 1).write(6, 1);
         for (overlap_flushes, victim, total) in [(false, "F4", 12), (true, "F3", 9)] {
             let mut machine = machine.clone();
-            machine.run(&RisKeys { overlap_flushes });
+            machine.run(&RisKeys { overlap_flushes, ..RisKeys::default() });
             assert_eq!((machine.now, machine.names()[1]), (total, victim));
         }
     }
@@ -150,12 +206,83 @@ mod tests {
     #[test]
     fn nothing_overlaps_an_access_of_flash() {
         let view = Fake::default().line(3, 0, true).elsewhere(9);
-        let ris = RisKeys { overlap_flushes: true };
+        let ris = RisKeys { overlap_flushes: true, ..RisKeys::default() };
         let ros = RosKeys { pairing: true, ..RosKeys::default() };
         for busy in [view.clone().read(3, 1), view.clone().write(3, 1), view.write(6, 1)] {
             assert_eq!(ris.pick(&busy), HostAnswer::Wait);
             assert_eq!(ros.pick(&busy), HostAnswer::Wait);
         }
+    }
+
+    /// What is published of the two differs in hoisted reads and early flushes alone. The rest is
+    /// three keys: with the same ones both do the same, event by event.
+    #[test]
+    fn without_hoisting_and_early_flushes_ros_is_ris_with_the_same_keys() {
+        for choice in 0..8_u32 {
+            let has = |bit: u32| choice >> bit & 1 == 1;
+            let (overlap_flushes, overlap_reads, overlap_programs) = (has(0), has(1), has(2));
+            let ris = RisKeys { overlap_flushes, overlap_reads, overlap_programs };
+            let ros = RosKeys {
+                hoist: false,
+                early_flush: false,
+                overlap_flushes,
+                overlap_reads,
+                overlap_programs,
+                ..RosKeys::default()
+            };
+            for mut machine in random_machines(100) {
+                let mut other = machine.clone();
+                machine.run(&ris);
+                other.run(&ros);
+                assert_eq!(machine.events, other.events);
+            }
+        }
+    }
+
+    /// By hand: W1 is put from 0 to 3. The read of 9 takes flash from 0 to 7 beside it, or from 3.
+    #[test]
+    fn a_read_of_flash_begins_beside_a_put_only_where_it_is_said() {
+        let machine = Fake::default().line(1, 0, true).write(1, 1).read(9, 1);
+        for (overlap_reads, total) in [(false, 10), (true, 7)] {
+            let mut ris = machine.clone();
+            ris.run(&RisKeys { overlap_reads, ..RisKeys::default() });
+            let mut ros = machine.clone();
+            ros.run(&RosKeys { overlap_reads, ..RosKeys::default() });
+            assert_eq!((ris.now, ros.now), (total, total));
+        }
+    }
+
+    /// By hand: while W1 is put, from 0 to 3, line 3 is got for W6 from 0 to 1 and programmed from
+    /// 1 to 6. W4 is put from 3 to 6 beside that, or behind it from 6 to 9; then W6.
+    #[test]
+    fn the_order_goes_on_beside_an_early_flush_only_where_it_is_said() {
+        let lines = Fake { dies: 1, ..Fake::default() }.line(3, 1, true).line(4, 2, true);
+        let machine = lines.line(1, 0, true).write(1, 1).write(4, 1).write(6, 1);
+        for (overlap_programs, put, total) in [(true, 3, 9), (false, 6, 12)] {
+            let mut machine = machine.clone();
+            machine.run(&RosKeys { overlap_programs, ..RosKeys::default() });
+            let start = |name: &str| machine.events.iter().find(|e| e.0 == name).map(|e| e.1);
+            assert_eq!((start("F3"), start("W4")), (Some(0), Some(put)));
+            assert_eq!(machine.now, total);
+        }
+    }
+
+    /// While 3 is programmed, a flush waits for that. Where the buffer keeps what it holds, it waits
+    /// for accesses alone; so does a write with a preflush if others may overlap the program.
+    #[test]
+    fn a_flush_waits_for_programs_only_where_the_buffer_is_volatile() {
+        let mut view = Fake::default().line(3, 0, true).line(4, 1, true);
+        view.obey(HostAnswer::Flush(0));
+        let keeps = |view: Fake| Fake { keeps: true, ..view };
+        let starts = |view: &Fake| {
+            let picks = [RisKeys::default().pick(view), RosKeys::default().pick(view)];
+            picks.map(|pick| pick == HostAnswer::Start(0))
+        };
+        assert_eq!(starts(&view.clone().flush()), [false, false]);
+        assert_eq!(starts(&keeps(view.clone()).flush()), [true, true]);
+        assert_eq!(starts(&keeps(view.clone()).elsewhere(9).flush()), [false, false]);
+        assert_eq!(starts(&keeps(view.clone()).write(4, 1).preflush()), [false, true]);
+        assert_eq!(starts(&view.write(4, 1).preflush()), [false, false]);
     }
 
     /// While 3 is programmed, a read of 4 waits here, and does not in `ros`.
@@ -166,7 +293,7 @@ mod tests {
         view.now = view.get;
         view.complete();
         let view = view.read(4, 1);
-        assert_eq!(RisKeys { overlap_flushes: true }.pick(&view), HostAnswer::Wait);
+        assert_eq!(RisKeys { overlap_flushes: true, ..RisKeys::default() }.pick(&view), HostAnswer::Wait);
         let start = HostAnswer::StartPage { place: 0, page: 0 };
         assert_eq!(RosKeys::default().pick(&view), start);
     }

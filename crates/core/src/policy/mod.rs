@@ -72,7 +72,7 @@ pub trait CommandPolicy {
     fn queue_names(&self) -> &'static [&'static str];
 
     /// Where a command of a host request, or one that such a request waits for, shall wait; `now`
-    /// is the instant of insertion.
+    /// is the instant at which it was first inserted, also where it is placed again.
     fn place(&self, command: &CommandView, now: Time) -> Placement;
 
     /// Whether placements follow [`RequestView::fot`]: without observers it is only counted then.

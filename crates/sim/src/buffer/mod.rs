@@ -68,6 +68,8 @@ pub struct Line {
     /// Whether it only waits for its programs to end.
     dropped: bool,
     group: u32,
+    /// When it became dirty or clean or, where that counts, was used last: later ones have more.
+    since: u64,
     links: [Link; 2],
     next_of_bucket: u32,
 }
@@ -88,6 +90,7 @@ impl Line {
         bank: 0,
         dropped: false,
         group: 0,
+        since: 0,
         links: [Link { prev: NIL, next: NIL }; 2],
         next_of_bucket: 0,
     };
@@ -131,6 +134,7 @@ impl Saved for Line {
         let marks = (0..).zip(marks).map(|(bit, mark)| u8::from(mark) << bit).sum::<u8>();
         [self.stream, marks].save(to);
         self.bank.save(to);
+        self.since.save(to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let (mut lpn, mut range, mut marks) = (0u32, [0u32; 2], [0u8; 2]);
@@ -144,7 +148,8 @@ impl Saved for Line {
         let has = |bit: u8| marks[1] & (1 << bit) != 0;
         (self.stream, self.dirty) = (marks[0], has(0));
         (self.used, self.of_flash) = (has(1), has(2));
-        self.bank.load(from)
+        self.bank.load(from)?;
+        self.since.load(from)
     }
 }
 
@@ -167,6 +172,8 @@ pub struct Lines {
     groups: Vec<List>,
     /// Units under way, by group and in all.
     under_way: Vec<u32>,
+    /// How often a line became the last of the dirty or the clean ones.
+    moments: u64,
     /// Lines that the end of one program frees.
     freeing: u32,
     /// Units that a group can program at once, and may have under way.
@@ -205,6 +212,7 @@ impl Lines {
             clean: List::EMPTY,
             groups: vec![List::EMPTY; groups],
             under_way: vec![0; groups],
+            moments: 0,
             freeing: 0,
             whole,
             window,
@@ -284,6 +292,17 @@ impl Lines {
     /// Whether another unit fits: a line holds nothing, or nothing that flash lacks.
     pub fn has_room(&self) -> bool {
         self.free.count > 0 || self.slab.len() < self.units as usize || self.clean.count > 0
+    }
+
+    /// Whether another unit fits without a flush if it may take the place of the line that goes
+    /// first of all, dirty or clean: a line holds nothing, or that one is clean.
+    pub fn first_is_not_dirty(&self) -> bool {
+        if self.free.count > 0 || self.slab.len() < self.units as usize {
+            return true;
+        }
+        let since = |line: u32| self.slab[line as usize].since;
+        let dirty = self.first_by_order(self.dirty).map_or(u64::MAX, since);
+        self.first_by_order(self.clean).is_some_and(|clean| since(clean) < dirty)
     }
 
     /// Lines that hold nothing, or nothing that flash lacks.
@@ -630,6 +649,8 @@ impl Lines {
         }
         let state = &mut self.slab[new as usize];
         (state.used, state.of_flash) = (line.used, line.of_flash);
+        state.since = line.since;
+        self.moments = self.moments.max(line.since);
     }
 
     fn walk(&self, first: u32) -> impl Iterator<Item = &Line> {
@@ -694,6 +715,7 @@ impl Lines {
     }
 
     fn push(&mut self, line: u32, which: usize) {
+        self.moments += 1;
         let list = self.list(line, which);
         list.count += 1;
         let prev = std::mem::replace(&mut list.last, line);
@@ -702,7 +724,9 @@ impl Lines {
         } else {
             self.slab[prev as usize].links[which].next = line;
         }
-        self.slab[line as usize].links[which] = Link { prev, next: NIL };
+        let state = &mut self.slab[line as usize];
+        state.since = self.moments;
+        state.links[which] = Link { prev, next: NIL };
     }
 
     fn unlink(&mut self, line: u32, which: usize) {

@@ -1,18 +1,32 @@
-//! The checker's account of the write buffer: what it holds, and what must be on flash when.
+//! The checker's account of the write buffer: what it holds, and what must be kept, on flash or in a
+//! buffer that is not volatile, when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
 use crate::buffer::Line;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Lpn;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the write buffer.
 #[derive(Debug, Default)]
 pub(super) struct BufferAccount {
     /// The version of each unit in the buffer.
     held: BTreeMap<Lpn, u64>,
+    /// Versions that reads have found and that wait for a line.
+    fills: BTreeMap<Lpn, u64>,
+    /// Versions that are being put.
+    putting: BTreeSet<(Lpn, u64)>,
     /// What reads on their way got from it, by request and page.
     pub(super) reading: BTreeMap<(u64, u32), u64>,
+    /// Whether it outlives a loss of power.
+    is_kept: bool,
+}
+
+impl BufferAccount {
+    /// The account of an empty buffer that outlives a loss of power, or not.
+    pub(super) fn new(is_kept: bool) -> Self {
+        Self { is_kept, ..Self::default() }
+    }
 }
 
 impl Checker {
@@ -32,8 +46,8 @@ impl Checker {
         }
     }
 
-    /// What a request that has arrived asks of the buffer; `durable` is whether its changes are on
-    /// flash when it is answered.
+    /// What a request that has arrived asks of the buffer; `durable` is whether its changes are
+    /// kept, whatever happens, when it is answered.
     pub fn asks(&mut self, order: u64, request: &Request, durable: bool) {
         let barrier = request.is_barrier();
         let known = |lpn: &Lpn| self.acknowledged[lpn.index()];
@@ -49,41 +63,72 @@ impl Checker {
     pub(super) fn starts(&mut self, order: u64) {
         let asked = self.asked.get_mut(&order).expect("it has arrived");
         let volatile = std::mem::take(&mut asked.volatile);
-        self.are_on_flash(order, &volatile);
+        self.are_kept(order, &volatile);
     }
 
-    /// A request is answered.
-    pub(super) fn is_on_flash(&self, order: u64, asked: &Asked) {
-        self.are_on_flash(order, &asked.volatile);
+    /// A request is answered: what that promises outlives a loss of power.
+    pub(super) fn keeps_promises(&self, order: u64, asked: &Asked) {
+        self.are_kept(order, &asked.volatile);
         if asked.durable {
-            self.are_on_flash(order, &asked.changed);
+            self.are_kept(order, &asked.changed);
         }
     }
 
-    fn are_on_flash(&self, order: u64, changes: &[(Lpn, u64)]) {
+    fn are_kept(&self, order: u64, changes: &[(Lpn, u64)]) {
         for &(lpn, version) in changes {
-            let newest = self.newest[lpn.index()];
-            assert!(newest >= version, "request {order}: {version} of {lpn:?} is not on flash");
+            let (newest, buffer) = (self.newest[lpn.index()], &self.buffer);
+            let in_buffer = buffer.is_kept
+                && buffer.held.get(&lpn).is_some_and(|&held| held >= version)
+                && !buffer.putting.contains(&(lpn, version));
+            let kept = newest >= version || in_buffer;
+            assert!(kept, "request {order}: {version} of {lpn:?} would be lost without power");
         }
     }
 
-    /// A write has put its unit into the buffer, in place of `evicted` if that is one.
+    /// A write has put its unit into the buffer.
+    pub fn put_over(&mut self, lpn: Lpn, number: u64) {
+        self.buffer.putting.remove(&(lpn, number + 1));
+    }
+
+    /// A write puts its unit into the buffer, in place of `evicted` if that is one.
     pub fn buffered(&mut self, order: u64, lpn: Lpn, number: u64, evicted: Option<Lpn>) {
         if let Some(evicted) = evicted {
             self.unbuffered(evicted);
         }
         let old = self.buffer.held.insert(lpn, number + 1);
         assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
+        self.buffer.putting.insert((lpn, number + 1));
         self.note(order, lpn, number + 1);
     }
 
     /// What a read has found on flash stays in the buffer, in place of `evicted` if that is one: it
     /// must still be what flash holds.
     pub fn allocated(&mut self, access: (u64, u32), lpn: Lpn, evicted: Option<Lpn>) {
+        let version = self.reading[&access].version;
+        self.stays(lpn, version, evicted);
+    }
+
+    /// What a read has found on flash is to stay in the buffer, and waits for a line.
+    pub fn fill_waits(&mut self, access: (u64, u32), lpn: Lpn) {
+        let before = self.buffer.fills.insert(lpn, self.reading[&access].version);
+        assert_eq!(before, None, "{lpn:?} waits for a line already");
+    }
+
+    /// It has one, in place of `evicted` if that is one.
+    pub fn filled(&mut self, lpn: Lpn, evicted: Option<Lpn>) {
+        let version = self.buffer.fills.remove(&lpn).expect("it waits for a line");
+        self.stays(lpn, version, evicted);
+    }
+
+    /// It waits no longer.
+    pub fn fill_dropped(&mut self, lpn: Lpn) {
+        self.buffer.fills.remove(&lpn).expect("it waits for a line");
+    }
+
+    fn stays(&mut self, lpn: Lpn, version: u64, evicted: Option<Lpn>) {
         if let Some(evicted) = evicted {
             self.unbuffered(evicted);
         }
-        let version = self.reading[&access].version;
         let newest = self.newest[lpn.index()];
         assert_eq!(newest, version, "{lpn:?} is in the buffer as it was, not as it is");
         let old = self.buffer.held.insert(lpn, newest);
@@ -122,6 +167,68 @@ impl Checker {
                 let held = self.buffer.held.get(&Lpn::from_index(index)).copied().unwrap_or(0);
                 assert!(self.newest[index].max(held) >= known, "unit {index} lost version {known}");
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{DeviceKeys, Settings};
+    use flashyard_core::request::Flags;
+    use flashyard_core::units::Time;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn request(op: RequestOp) -> Request {
+        let sectors = if op == RequestOp::Flush { 0 } else { 8 };
+        let (arrival, flags) = (Time::ZERO, Flags::NONE);
+        Request { arrival, first_sector: 0, sectors, stream: 0, op, flags }
+    }
+
+    /// A checker that has seen a write of unit 0 begin, with change 4, which asks to be kept or not.
+    fn putting(volatile: bool, durable: bool) -> Checker {
+        let mut keys = DeviceKeys::default();
+        (keys.buffer.volatile, keys.buffer.bytes) = (volatile, 1 << 20);
+        let mut checker = Checker::new(&Settings::new(keys).expect("a device"));
+        arrive(&mut checker, 1, RequestOp::Write, durable);
+        checker.translated(1, Lpn::new(0), true);
+        checker.buffered(1, Lpn::new(0), 4, None);
+        checker
+    }
+
+    fn arrive(checker: &mut Checker, order: u64, op: RequestOp, durable: bool) {
+        checker.arrived(order, Lpn::new(0), u32::from(op != RequestOp::Flush));
+        checker.asks(order, &request(op), durable);
+        checker.entered(order);
+    }
+
+    fn answers(checker: &mut Checker, order: u64) -> bool {
+        catch_unwind(AssertUnwindSafe(|| checker.answered(order))).is_ok()
+    }
+
+    /// An answer that promises what a loss of power would take is found out.
+    #[test]
+    fn a_promise_holds_on_flash_or_in_a_buffer_that_is_kept() {
+        for (volatile, put_over, kept) in
+            [(true, true, false), (false, true, true), (false, false, false)]
+        {
+            let mut checker = putting(volatile, true);
+            if put_over {
+                checker.put_over(Lpn::new(0), 4);
+            }
+            assert_eq!(answers(&mut checker, 1), kept, "{volatile} {put_over}");
+        }
+        assert!(answers(&mut putting(true, false), 1), "it promises nothing");
+    }
+
+    #[test]
+    fn a_flush_promises_what_was_acknowledged_before_it() {
+        for (volatile, kept) in [(true, false), (false, true)] {
+            let mut checker = putting(volatile, false);
+            checker.put_over(Lpn::new(0), 4);
+            assert!(answers(&mut checker, 1));
+            arrive(&mut checker, 2, RequestOp::Flush, false);
+            assert_eq!(answers(&mut checker, 2), kept);
         }
     }
 }

@@ -33,9 +33,9 @@ struct Asked {
     acknowledged: Vec<u64>,
     /// What it has changed, with versions.
     changed: Vec<(Lpn, u64)>,
-    /// Whether it is answered only when its changes are on flash.
+    /// Whether it is answered only when its changes are kept, whatever happens.
     durable: bool,
-    /// What must be on flash before it starts, or is answered.
+    /// What must be kept so before it starts, or is answered.
     volatile: Vec<(Lpn, u64)>,
     /// Its place in the order in which requests came to the device, from 1; 0 until it has.
     entry: u64,
@@ -111,7 +111,7 @@ impl Checker {
             channel_end: vec![Time::ZERO; geometry.channels as usize],
             reading: BTreeMap::new(),
             asked: BTreeMap::new(),
-            buffer: buffer::BufferAccount::default(),
+            buffer: buffer::BufferAccount::new(!settings.keys.buffer.volatile),
             map: map::MapAccount::new(
                 if settings.map_pages > 0 { units } else { 0 },
                 settings.keys.map.hazards == MapHazards::Order,
@@ -417,7 +417,7 @@ impl Checker {
     pub fn answered(&mut self, order: u64) {
         let asked = self.asked.remove(&order);
         let asked = asked.unwrap_or_else(|| panic!("request {order} was answered twice"));
-        self.is_on_flash(order, &asked);
+        self.keeps_promises(order, &asked);
         for (lpn, version) in asked.changed {
             let known = &mut self.acknowledged[lpn.index()];
             *known = (*known).max(version);

@@ -6,7 +6,8 @@ use flashyard_core::{choice, keys};
 choice! {
     /// When a write is answered.
     pub enum Acknowledge {
-        /// When it is in the buffer; a write with FUA when its program is over.
+        /// When it is in the buffer; where that is volatile, a write with FUA when its program is
+        /// over.
         Buffer = "buffer",
         /// When its program, which begins at once, is over.
         Program = "program",
@@ -62,6 +63,18 @@ choice! {
 }
 
 choice! {
+    /// Which lines a unit takes that was read from flash.
+    pub enum ReadAllocate {
+        /// None: it is not kept.
+        Never = "never",
+        /// A free or clean one.
+        Clean = "clean",
+        /// A free one, or the one that goes first of all; a dirty one is flushed before.
+        Displace = "displace",
+    }
+}
+
+choice! {
     /// What becomes of a line whose contents are on flash.
     pub enum AfterFlush {
         /// It stays, clean, until its line is needed.
@@ -95,6 +108,14 @@ keys! {
             kind: Kind::Choice(Acknowledge::WORDS),
             source: "assumed: what a write-back buffer is for",
             flip: "program", with: &["map.store=resident", "buffer.bytes=262144"],
+        },
+        /// Whether a loss of power loses what the buffer holds. A flush, a preflush and FUA then wait
+        /// for flash; otherwise they are answered when what came before, or the write itself, has
+        /// been put, as in PRAM or in DRAM with a battery.
+        volatile: bool = true => {
+            kind: Kind::Bool,
+            source: "assumed: DRAM; the ROS study's PRAM keeps what it holds",
+            flip: "false", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// Time to put or get a unit, besides its bytes; accesses overlap in it.
         access_ns: u64 = 41 => {
@@ -176,12 +197,14 @@ keys! {
             source: "assumed: it may be read again; the ROS study and Bang et al.: free",
             flip: "free", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Whether a unit that was read whole from flash stays in the buffer, clean, where no dirty
-        /// one has to make way.
-        read_allocate: bool = false => {
-            kind: Kind::Bool,
+        /// Whether a unit that was read whole from flash stays in the buffer, clean, and which line
+        /// it takes: a free or clean one, or also a dirty one, which is flushed first as for a
+        /// write. Nobody waits for that; where writes wait for lines, or no flush may begin, it is not
+        /// kept. Nothing is kept of what was never written: see `state.initial`.
+        read_allocate: ReadAllocate = ReadAllocate::Never => {
+            kind: Kind::Choice(ReadAllocate::WORDS),
             source: "assumed: a buffer of writes",
-            flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
+            flip: "clean", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// Which lines are flushed, and which clean ones give way, first.
         replacement: Replacement = Replacement::Lru => {

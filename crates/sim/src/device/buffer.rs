@@ -8,6 +8,7 @@
 //! together, so that their programs fill a program unit.
 
 use super::Device;
+use super::allocate::Fill;
 use super::buffered_map::Found;
 use super::drain::{Begun, Wanted};
 use super::explain::Track;
@@ -42,6 +43,8 @@ pub(super) struct Staging {
     pub(super) spans: [Span; 2],
     /// Writes that wait for a line.
     pub(super) waiting: VecDeque<u32>,
+    /// Units that reads leave and that wait for one.
+    pub(super) fills: VecDeque<Fill>,
     /// Dirty lines at which flushing begins, and at which it ends.
     pub(super) high: u32,
     pub(super) low: u32,
@@ -94,6 +97,7 @@ impl Staging {
             ports: Ports::new(keys.ports == PortKind::Shared, banks),
             spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
             waiting: VecDeque::new(),
+            fills: VecDeque::new(),
             flushes: 0,
             quiet: (u64::MAX, Time::ZERO),
             looks: false,
@@ -138,7 +142,33 @@ impl Device {
 
     /// Whether a write with these flags is answered only when its program is over.
     pub(super) fn is_durable(&self, flags: Flags) -> bool {
-        self.settings.keys.buffer.acknowledge == Acknowledge::Program || flags.has(Flags::FUA)
+        let keys = &self.settings.keys.buffer;
+        keys.acknowledge == Acknowledge::Program || (keys.volatile && flags.has(Flags::FUA))
+    }
+
+    /// Whether what the buffer holds outlives a loss of power, as what is on flash does.
+    pub(super) fn keeps_writes(&self) -> bool {
+        self.buffer.is_some() && !self.settings.keys.buffer.volatile
+    }
+
+    /// The command of a live change after which a barrier need not wait for it; none where it need
+    /// not wait at all. That is the put of a write where the buffer keeps what it holds, the last
+    /// command otherwise.
+    pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
+        let state = &self.sets[change as usize];
+        if state.trims || !self.keeps_writes() {
+            return Some(self.graph.node(change).stages - 1);
+        }
+        self.is_unput(change).then(|| self.stage_index(change, Stage::Buffer))
+    }
+
+    /// Whether a live change must be over, or put, before a write with a preflush begins.
+    pub(super) fn barrier_waits(&self) -> bool {
+        let mut change = self.oldest_change;
+        while change != NIL && self.barrier_stage(change).is_none() {
+            change = self.sets[change as usize].later_change;
+        }
+        change != NIL
     }
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
@@ -192,6 +222,7 @@ impl Device {
     }
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
+    /// [`Self::wake_due`] must follow.
     pub(super) fn use_buffer(&mut self, set: u32) {
         let Set { slotted, changes, request, .. } = self.sets[set as usize];
         if !slotted && request != NIL {
@@ -208,6 +239,7 @@ impl Device {
     }
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
+    /// [`Self::wake_due`] must follow.
     fn access_buffer(&mut self, set: u32) {
         let Set { changes, request, .. } = self.sets[set as usize];
         let comes = self.host.carries_pages && changes && request != NIL;
@@ -216,7 +248,7 @@ impl Device {
         }
     }
 
-    /// A unit is put or got.
+    /// A unit is put or got. [`Self::wake_due`] must follow.
     pub(super) fn access(&mut self, set: u32) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
         let host = request != NIL;
@@ -284,7 +316,7 @@ impl Device {
         self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
     }
 
-    /// A unit has been put or got.
+    /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set as usize];
@@ -292,13 +324,16 @@ impl Device {
             checker.read_over(self.pending[request as usize].order, page);
         }
         if changes && request != NIL {
+            if let Some(checker) = &mut self.checker {
+                checker.put_over(lpn, self.graph.node(set).number);
+            }
             self.flush_at_once(lpn);
         }
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.charge_passed();
-        self.activate(set);
-        self.wake_passed();
+        self.go_on(set);
+        self.wakes_due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
@@ -324,6 +359,7 @@ impl Device {
         if !room {
             return false;
         }
+        self.drop_fill(lpn);
         let buffer = self.staging_mut();
         let (line, evicted) = held.map_or_else(|| buffer.lines.insert(lpn), |line| (line, None));
         let state = buffer.lines.line_mut(line);
@@ -407,6 +443,9 @@ impl Device {
         if !asked && let Some(&leader) = together.first() {
             self.sets[leader as usize].leads_flush = true;
             self.staging_mut().flushes += 1;
+        }
+        for &set in &together {
+            self.sets[set as usize].asked = asked;
         }
         self.start_together(&together);
         if self.cache.is_some()
@@ -575,6 +614,10 @@ impl Device {
 
     /// A unit was trimmed by the change `number`.
     pub(super) fn drop_buffered(&mut self, lpn: Lpn, number: u64) {
+        if self.buffer.is_none() {
+            return;
+        }
+        self.drop_fill(lpn);
         let Some(buffer) = &mut self.buffer else { return };
         let Some(line) = buffer.lines.find(lpn) else { return };
         if buffer.lines.line(line).version > number {
@@ -610,6 +653,7 @@ impl Device {
             self.staging_mut().waiting.pop_front();
             self.enter(set, Mode::Buffered);
             self.access_buffer(set);
+            self.wake_due();
             granted = true;
         }
         granted

@@ -61,7 +61,10 @@ impl Device {
             if self.is_unput(change) && !self.sets[change as usize].superseded {
                 return Found::Write(change);
             }
-            if self.sets[change as usize].trims {
+            // What was written behind a trim that is not over is there already.
+            let number = self.graph.node(change).number;
+            let newer = |line| self.staging().lines.line(line).version > number;
+            if self.sets[change as usize].trims && !held.is_some_and(newer) {
                 return Found::Nothing;
             }
         }

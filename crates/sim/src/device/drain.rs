@@ -1,5 +1,5 @@
-//! When the write buffer is flushed although no request asks for it, what reads leave in it, and
-//! what it holds before the run.
+//! When the write buffer is flushed although no request asks for it, and what it holds before the
+//! run.
 
 use super::timers::Timer;
 use super::{Device, SimError};
@@ -10,7 +10,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Span, Time};
 
 /// Lines of a group that are looked at for one to flush (assumed): bounds the work.
-const LOOK: usize = 256;
+pub(super) const LOOK: usize = 256;
 /// Queued requests that are looked at for one that needs a line (the study of ROS: a queue of 32).
 const QUEUE_LOOK: usize = 32;
 
@@ -68,7 +68,7 @@ impl Wanted {
 
 impl Device {
     /// Whether the buffer flushes by itself, not as a host policy says.
-    fn drains_by_itself(&self) -> bool {
+    pub(super) fn drains_by_itself(&self) -> bool {
         !self.host_policy.by_pages()
     }
 
@@ -219,7 +219,7 @@ impl Device {
     }
 
     /// Whether the write that a line has its contents from is not over.
-    fn is_being_put(&self, line: u32) -> bool {
+    pub(super) fn is_being_put(&self, line: u32) -> bool {
         let line = self.staging().lines.line(line);
         let writer = self.write_or_change(line.lpn, line.version + 1);
         writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
@@ -293,37 +293,6 @@ impl Device {
         })
     }
 
-    /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
-    /// it was asked for, and nothing dirty has to make way. Nobody waits for that.
-    pub(super) fn allocate_read(&mut self, set: u32) {
-        let state = &self.sets[set as usize];
-        let (lpn, request, page) = (state.lpn, state.request, state.page);
-        let Some(buffer) = &self.buffer else { return };
-        let asked = &self.pending[request as usize];
-        let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
-            || !self.is_partial(&asked.request, lpn);
-        if !whole
-            || state.ppn.is_none()
-            || self.map.lookup(lpn) != state.ppn
-            || buffer.lines.find(lpn).is_some()
-            || !buffer.lines.has_room()
-            || !buffer.waiting.is_empty()
-        {
-            return;
-        }
-        let access = (asked.order, page);
-        let evicted = self.add_clean(lpn);
-        let line = self.staging().lines.find(lpn);
-        self.totals.buffer.allocated_units += 1;
-        let put = self.take_port(Direction::Put, lpn, line, false);
-        if !self.drains_by_itself() && put.until > self.now {
-            self.host.timers.set(put.until, Timer::Port);
-        }
-        if let Some(checker) = &mut self.checker {
-            checker.allocated(access, lpn, evicted);
-        }
-    }
-
     /// When a drained device rests: what reads have left in the buffer may still be put.
     pub(super) fn rests_at(&self) -> Time {
         self.buffer.as_ref().map_or(self.now, |buffer| buffer.ports.rest().max(self.now))
@@ -338,7 +307,7 @@ impl Device {
     }
 
     /// Adds what flash has of a unit. Returns the unit that made way.
-    fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
+    pub(super) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
         let sectors = self.unit_range();
         let lines = &mut self.staging_mut().lines;
         let (line, evicted) = lines.insert_clean(lpn);

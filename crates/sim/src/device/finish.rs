@@ -2,7 +2,7 @@
 
 use super::Device;
 use super::state::{Mode, Operation, Set, Stage};
-use crate::config::Allocation;
+use crate::config::{Allocation, ReadAllocate};
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
@@ -74,6 +74,7 @@ impl Device {
         }
         for &other in &woken {
             self.wake(other);
+            self.wake_due();
         }
         woken.clear();
         self.woken = woken;
@@ -82,10 +83,10 @@ impl Device {
         }
     }
 
-    /// Something that a set waited for is over.
+    /// Something that a set waited for is over. [`Self::wake_due`] must follow.
     pub(super) fn wake(&mut self, set: u32) {
         if self.sets[set as usize].mode == Mode::Waiting {
-            self.activate(set);
+            self.go_on(set);
         }
     }
 
@@ -178,7 +179,7 @@ impl Device {
             }
             Stage::Read => {
                 let (request, page) = (state.request, state.page);
-                if self.settings.keys.buffer.read_allocate {
+                if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 if let Some(checker) = &mut self.checker {

@@ -9,6 +9,7 @@ use super::Device;
 use super::issue::Bound;
 use super::state::{Mode, Stage};
 use crate::config::MultiPlane;
+use crate::metrics::counters::Padding;
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::Owner;
 use flashyard_core::command::Op;
@@ -130,7 +131,9 @@ impl Device {
             }
             at = next;
         }
-        self.totals.padded_units += u64::from(most - taken);
+        let state = &self.sets[head as usize];
+        let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
+        self.totals.padded[cause as usize] += u64::from(most - taken);
         self.map.blocks.pad(plane, frontier, taken);
     }
 

@@ -337,6 +337,7 @@ impl Device {
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.sought(set),
             }
+            self.wake_due();
         }
     }
 

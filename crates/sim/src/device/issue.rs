@@ -35,7 +35,7 @@ impl Device {
         let state = &mut self.sets[set as usize];
         state.enqueued = now;
         state.rekeys = 0;
-        let (placement, in_gc_queue) = self.placement(set);
+        let (placement, in_gc_queue) = self.placement(set, now);
         self.insert(set, &placement, in_gc_queue, false);
     }
 
@@ -81,8 +81,9 @@ impl Device {
 
     /// Where the current command of a set shall wait, and whether that is a queue of garbage
     /// collection: the device's own work goes there unless a request has handed its rank on to it
-    /// and the die is not short of blocks, when that queue goes first anyway.
-    fn placement(&self, set: u32) -> (Placement, bool) {
+    /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
+    /// `inserted`, when the command was first put into a queue.
+    fn placement(&self, set: u32, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set as usize];
         let node = self.graph.node(set);
         let op = self.stage(set).op();
@@ -112,15 +113,16 @@ impl Device {
         let purpose = self.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.dies[self.current_die(set).index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
-        (self.policy.place(&view, self.now), false)
+        (self.policy.place(&view, inserted), false)
     }
 
-    /// Moves a waiting command whose placement has changed; its deadline does not get later.
+    /// Moves a waiting command whose placement has changed. It keeps the earlier one of its deadline
+    /// and what the new queue would have given it when it was first inserted.
     pub(super) fn replace_in_queue(&mut self, set: u32) {
         if self.sets[set as usize].mode != Mode::Queued {
             return;
         }
-        let (mut placement, in_gc_queue) = self.placement(set);
+        let (mut placement, in_gc_queue) = self.placement(set, self.sets[set as usize].enqueued);
         let state = &self.sets[set as usize];
         let place = (placement.queue, placement.key, in_gc_queue);
         if place == (state.queue, state.key, state.in_gc_queue) {
@@ -220,7 +222,7 @@ impl Device {
         let stage = self.graph.node(set).stage;
         self.sets[set as usize].stages[stage as usize].1 = plane;
         self.enter(set, Mode::Queued);
-        let (placement, in_gc_queue) = self.placement(set);
+        let (placement, in_gc_queue) = self.placement(set, self.sets[set as usize].enqueued);
         self.insert(set, &placement, in_gc_queue, true);
     }
 

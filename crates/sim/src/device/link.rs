@@ -5,7 +5,7 @@ use super::state::{Mode, Stage};
 use super::timers::Timer;
 
 impl Device {
-    /// The current command of a set is the way over the link.
+    /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
     pub(super) fn use_link(&mut self, set: u32) {
         if !self.sets[set as usize].slotted {
             self.take_slot(set);
@@ -28,7 +28,7 @@ impl Device {
         takes
     }
 
-    /// The data of a page access has come over the link.
+    /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
     pub(super) fn link_over(&mut self, set: u32) {
         if self.stage(set) == Stage::Link {
             self.link_passed(set);
@@ -42,7 +42,7 @@ impl Device {
         self.close_and_rest(set);
         let passed = &mut self.passed;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
-        self.activate(set);
-        self.wake_passed();
+        self.go_on(set);
+        self.wakes_due = true;
     }
 }

@@ -12,6 +12,7 @@
 
 mod admit;
 mod ahead;
+mod allocate;
 mod array;
 mod buffer;
 mod buffered_map;
@@ -190,7 +191,10 @@ pub struct Device {
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
+    /// The ready list: sets that may have lost their last wait, the next one to wake at the end.
     passed: Vec<u32>,
+    /// Whether an access has ended since it was drained; its other entries wait for who made them.
+    wakes_due: bool,
     changed: Vec<u32>,
     new_sets: Vec<u32>,
     chain: Vec<u32>,
@@ -306,6 +310,7 @@ impl Device {
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
             passed: Vec::new(),
+            wakes_due: false,
             changed: Vec::new(),
             new_sets: Vec::new(),
             chain: Vec::new(),

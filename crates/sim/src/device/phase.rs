@@ -1,6 +1,7 @@
 //! Phases: an experiment is a list of them on one device, each until a limit or the end of its
 //! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
 
+use super::buffer::Staging;
 use super::results::Totals;
 use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
@@ -375,6 +376,8 @@ impl Device {
             return Err(SimError::Stuck { order, requests: self.outstanding });
         }
         assert_eq!(self.graph.live(), 0, "sets are left over");
+        let waits = |buffer: &Staging| !buffer.fills.is_empty() || !buffer.waiting.is_empty();
+        assert!(!self.buffer.as_deref().is_some_and(waits), "a unit still waits for a line");
         assert!(
             self.planes.iter().all(|plane| plane.job.is_none()),
             "a block is left half collected"

@@ -9,7 +9,7 @@ use super::{Device, SimError};
 use crate::config::MultiPlane;
 use crate::ftl::layer::MergeCounts;
 use crate::metrics::backlog::Backlog;
-use crate::metrics::counters::{Phase, Tally, Work};
+use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Counts;
 use crate::report::{
@@ -91,7 +91,8 @@ pub(super) struct Totals {
     pub(super) gc_lines_updated: u64,
     pub(super) room_waits: u64,
     pub(super) suspensions: u64,
-    pub(super) padded_units: u64,
+    /// Units left empty, by [`Padding`].
+    pub(super) padded: [u64; Padding::ALL.len()],
     pub(super) partial_writes_read: u64,
     pub(super) rekeys: u64,
     pub(super) unmapped_reads: u64,
@@ -151,7 +152,7 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, energy, suspensions, padded_units, partial_writes_read,
+    unmeasured_cleaned, streams, energy, suspensions, padded, partial_writes_read,
 } skip { skip, counts_from, phase_first, keeps_up, stream_places });
 
 impl Default for Totals {
@@ -178,7 +179,7 @@ impl Default for Totals {
             gc_lines_updated: 0,
             room_waits: 0,
             suspensions: 0,
-            padded_units: 0,
+            padded: [0; Padding::ALL.len()],
             partial_writes_read: 0,
             rekeys: 0,
             unmapped_reads: 0,
@@ -494,16 +495,47 @@ impl Device {
         let programs = all.of_op(Op::Program).pages;
         let (programmed, written) = (self.programmed_bytes(), self.totals.written_bytes());
         let host = all.get(Op::Program, Purpose::Host).pages;
+        let padded = |cause: Padding| self.totals.padded[cause as usize];
         FlashReport {
             pages: by_purpose(&|work| work.pages),
             array_ops: by_purpose(&|work| work.ops),
             phases: phases.collect(),
             write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+            write_amplification_by: self.amplification(all),
             programs_per_host_page: (host > 0).then(|| programs as f64 / host as f64),
-            padded_units: self.totals.padded_units,
+            padded_units: self.totals.padded.iter().sum(),
+            padded_units_by: Padding::ALL.map(|cause| (cause.name(), padded(cause))).into(),
             partial_writes_read: self.totals.partial_writes_read,
             suspensions: self.totals.suspensions,
         }
+    }
+
+    /// What write amplification is made of: bytes that hold something, by why they were programmed,
+    /// and bytes left empty, over those that the host wrote.
+    fn amplification(&self, all: &Tally) -> BTreeMap<&'static str, Option<f64>> {
+        let geometry = &self.settings.geometry;
+        let written = self.totals.written_bytes();
+        let share = |units: u64| {
+            let bytes = u128::from(units) * u128::from(geometry.unit_bytes());
+            (written > 0).then(|| bytes as f64 / written as f64)
+        };
+        let padded = |causes: &[Padding]| -> u64 {
+            causes.iter().map(|&cause| self.totals.padded[cause as usize]).sum()
+        };
+        let part = |purposes: &[Purpose], causes: &[Padding]| {
+            let pages = purposes.iter().map(|purpose| all.get(Op::Program, *purpose).pages);
+            let units = pages.sum::<u64>() * u64::from(geometry.units_per_page);
+            share(units - padded(causes))
+        };
+        let map = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
+        BTreeMap::from([
+            ("host", part(&[Purpose::Host], &[Padding::Asked, Padding::Host])),
+            ("padding", share(padded(&Padding::ALL))),
+            ("gc", part(&[Purpose::Gc], &[Padding::Gc])),
+            ("map", part(&map, &[Padding::Map])),
+            ("merge", part(&[Purpose::Merge], &[Padding::Merge])),
+            ("wear", part(&[Purpose::Wear], &[Padding::Wear])),
+        ])
     }
 
     fn map_report(&self) -> MapReport {

@@ -247,6 +247,8 @@ pub(super) struct Set {
     pub(super) buffered: u32,
     /// Whether it is the first of the flushes that began together with it.
     pub(super) leads_flush: bool,
+    /// Whether a request asked for its program, so that it did not wait for others to fill it.
+    pub(super) asked: bool,
     /// Whether it copies a map page, and whether its job levels wear.
     pub(super) copies_map: bool,
     pub(super) levels: bool,
@@ -302,6 +304,7 @@ impl Set {
         stream: 0,
         buffered: NIL,
         leads_flush: false,
+        asked: false,
         copies_map: false,
         levels: false,
         listed: false,

@@ -175,6 +175,10 @@ impl HostView for View<'_> {
         self.0.buffer.is_some()
     }
 
+    fn keeps_writes(&self) -> bool {
+        self.0.keeps_writes()
+    }
+
     fn is_buffered(&self, place: usize) -> bool {
         (0..self.pages(place)).all(|page| self.is_page_buffered(place, page))
     }

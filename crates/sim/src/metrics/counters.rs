@@ -28,6 +28,54 @@ impl Phase {
     }
 }
 
+/// Why a program was begun that left a part of its program unit empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Padding {
+    /// A request asked for it: a flush, a preflush, FUA, or any write that is answered when its
+    /// program is over.
+    Asked,
+    /// Other data of the host.
+    Host,
+    /// Copies of garbage collection.
+    Gc,
+    /// Map pages.
+    Map,
+    /// Copies of merges.
+    Merge,
+    /// Copies of wear levelling.
+    Wear,
+}
+
+impl Padding {
+    /// Every cause, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Asked, Self::Host, Self::Gc, Self::Map, Self::Merge, Self::Wear];
+
+    /// The word reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Host => "host",
+            Self::Gc => "gc",
+            Self::Map => "map",
+            Self::Merge => "merge",
+            Self::Wear => "wear",
+        }
+    }
+
+    /// The cause of a program for a purpose, that a request asked for or not.
+    pub const fn of(purpose: Purpose, asked: bool) -> Self {
+        match purpose {
+            Purpose::Host if asked => Self::Asked,
+            Purpose::Host => Self::Host,
+            Purpose::Gc => Self::Gc,
+            Purpose::MapFetch | Purpose::MapWriteback | Purpose::MapGc => Self::Map,
+            Purpose::Merge => Self::Merge,
+            Purpose::Wear => Self::Wear,
+        }
+    }
+}
+
 /// Work of one operation for one purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {

@@ -292,6 +292,34 @@ fn program_units_are_full_behind_a_buffer() {
     }
 }
 
+/// A program unit has 12 units of 4 KiB. Units that a request wants on flash at once, or that no buffer
+/// gathers, leave the rest of theirs empty.
+#[test]
+fn padding_is_told_by_what_began_the_program() {
+    let fua = Request { flags: Flags::FUA, ..write(10_000, 9) };
+    for (bytes, requests, asked, host) in [
+        ("1000000", vec![write(0, 0), write(0, 1), write(0, 2), flush(10)], 9, 0),
+        ("1000000", vec![fua], 11, 0),
+        ("0", vec![write(0, 0), fua], 0, 22),
+    ] {
+        let bytes = format!("buffer.bytes={bytes}");
+        let settings = buffered(&[&ONE_SHOT[..], &["geometry.planes=1", &bytes]].concat());
+        let (report, _) = record(&settings, &[], &requests);
+        let by = &report.flash.padded_units_by;
+        assert_eq!((by["asked"], by["host"]), (asked, host), "{requests:?}");
+        assert_eq!(report.flash.padded_units, asked + host);
+        let part = |name: &str| report.flash.write_amplification_by[name].unwrap();
+        let written = report.workload.writes;
+        assert_eq!(part("host"), 1.0);
+        assert_eq!(part("padding"), (asked + host) as f64 / written as f64);
+        assert_eq!(report.flash.write_amplification.unwrap(), part("host") + part("padding"));
+    }
+    // Of a unit that is written in part all is programmed.
+    let part = Request { sectors: 2, ..write(0, 0) };
+    let (report, _) = record(&buffered(&["buffer.bytes=0"]), &[], &[part]);
+    assert_eq!(report.flash.write_amplification_by["host"], Some(4.0));
+}
+
 /// Overwrites, trims, flushes and part writes on one-shot cells with planes, under the checker.
 #[test]
 fn reads_see_acknowledged_writes_on_one_shot_cells() {

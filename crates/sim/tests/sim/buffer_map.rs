@@ -8,6 +8,7 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, SimError, Upkeep};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
+use std::convert::Infallible;
 
 /// Time of a unit of 4 KiB on the port and to its row: ceil(4096 x 78 ps) + 41 ns.
 const ACCESS_NS: u64 = 320 + 41;
@@ -222,7 +223,8 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("buffer.flush_width", &["0", "1"]),
     ("buffer.flush_reads", &["false", "true"]),
     ("buffer.after_flush", &["clean", "free"]),
-    ("buffer.read_allocate", &["false", "true"]),
+    ("buffer.volatile", &["true", "true", "false"]),
+    ("buffer.read_allocate", &["never", "clean", "displace"]),
     ("buffer.replacement", &["lru", "fifo", "clock"]),
     ("queue.depth", &["1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
@@ -377,5 +379,49 @@ fn saved_devices_go_on_and_maps_are_written_back() {
             Some((ends, format!("{:?} {:?}", report.map, report.buffer)))
         };
         assert!(go_on(bench) == go_on(again), "seed {seed}");
+    }
+}
+
+/// The trim still fetches its map entry when a write behind it is put and answered: a read behind
+/// both finds what was written, whatever order reads and changes of a unit keep.
+#[test]
+fn a_read_finds_what_was_written_behind_a_trim_that_is_not_over() {
+    for order in ["none", "lpn"] {
+        let settings = cached(&[&format!("queue.data_order={order}")]);
+        let trim = request(0, RequestOp::Trim, 5, 1);
+        let (report, run) = record(&settings, &[], &[trim, write(1, 5), read(2, 5)]);
+        assert_eq!(latency(&run.requests[1]), ACCESS_NS, "{order}");
+        assert_eq!(latency(&run.requests[2]), ACCESS_NS, "{order}");
+        assert_eq!(report.buffer.read_hits, 1);
+    }
+}
+
+/// Writes of one unit wait for each other's puts, and a put that takes no time lets the next one
+/// pass within the same instant. However many there are, that takes no more of the stack than one.
+#[test]
+fn a_row_of_writes_of_one_unit_fits_a_small_stack() {
+    const WRITES: u64 = 5_000;
+    let row = |more: &[&str]| {
+        let base = [
+            "map.cache_bytes=4096",
+            "buffer.bytes=65536",
+            "buffer.access_ns=0",
+            "buffer.ps_per_byte=0",
+            "buffer.acknowledge=program",
+            "queue.depth=1000000",
+            "policy.command=fifo",
+        ];
+        let settings = settings(&[&base, more].concat());
+        let mut requests = (0..WRITES).map(|_| write(0, 0));
+        let report = Device::new(&settings).run(|| Ok::<_, Infallible>(requests.next()));
+        report.unwrap().workload.requests
+    };
+    for more in [&["interface.transfer=request"], &["interface.transfer=page"]] {
+        let on_a_small_stack = || row(more);
+        let done = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(192 * 1024);
+            thread.spawn_scoped(scope, on_a_small_stack).unwrap().join().unwrap()
+        });
+        assert_eq!(done, WRITES, "{more:?}");
     }
 }

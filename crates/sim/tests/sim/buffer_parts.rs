@@ -189,30 +189,30 @@ fn replacement_says_which_lines_go_first() {
 /// buffer.
 #[test]
 fn reads_leave_their_units_if_they_shall() {
-    let run = |allocate: bool, requests: &[Request]| {
+    let run = |allocate: &str, requests: &[Request]| {
         let allocate = format!("buffer.read_allocate={allocate}");
         let keys = ["state.initial=full", "buffer.bytes=8192", "buffer.high_percent=100"];
         record(&buffered(&[&keys[..], &[&allocate]].concat()), &[], requests)
     };
-    for (allocate, us) in [(true, 0), (false, 60)] {
+    for (allocate, kept, us) in [("clean", 1, 0), ("displace", 1, 0), ("never", 0, 60)] {
         let (report, run) = run(allocate, &[read(0, 7), read(1_000, 7)]);
         assert_eq!(latency(&run.requests[1]), us * 1_000);
-        assert_eq!(report.buffer.allocated_units, u64::from(allocate));
-        assert_eq!(report.buffer.read_hits, u64::from(allocate));
+        assert_eq!(report.buffer.allocated_units, kept);
+        assert_eq!(report.buffer.read_hits, kept);
     }
     let trim = request(30, RequestOp::Trim, 7, 1);
     for other in [write(30, 7), trim] {
-        let (report, _) = run(true, &[read(0, 7), other, read(1_000, 7)]);
+        let (report, _) = run("clean", &[read(0, 7), other, read(1_000, 7)]);
         assert_eq!(report.buffer.allocated_units, 0, "{other:?}");
     }
     // The one clean line of three reads is the last.
     let requests =
         [write(0, 1), read(10, 2), read(200, 3), read(400, 2), read(600, 2), write(900, 9)];
-    let (report, run) = run(true, &requests);
+    let (report, run) = run("clean", &requests);
     assert_eq!((report.buffer.allocated_units, report.buffer.read_hits), (3, 1));
     assert_eq!((latency(&run.requests[3]), latency(&run.requests[4])), (60_000, 0));
     assert_eq!(latency(&run.requests[5]), 0, "a clean unit makes way");
-    let (report, _) = run_full(&["buffer.read_allocate=true"]);
+    let (report, _) = run_full(&["buffer.read_allocate=clean"]);
     assert_eq!(report.buffer.allocated_units, 0, "dirty units do not make way");
 }
 
@@ -367,7 +367,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("buffer.flush_reads={}", random.pick(&[true, false])),
         format!("buffer.flush_width={}", random.pick(&[0, 1, 3])),
         format!("buffer.after_flush={}", random.pick(&["clean", "free"])),
-        format!("buffer.read_allocate={}", random.pick(&[true, false])),
+        format!("buffer.read_allocate={}", random.pick(&["never", "clean", "displace"])),
         format!("buffer.flush_when_idle={}", idle.is_some()),
         format!("buffer.idle_ms={}", idle.unwrap_or(0)),
         format!("buffer.initial={}", random.pick(&["empty", "dirty"])),
@@ -412,7 +412,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
 #[test]
 fn banks_and_marks_are_saved_and_restored() {
     let keys = ["buffer.replacement=clock", "buffer.ports=read_and_write", "buffer.banks=3"];
-    let more = ["buffer.bytes=40960", "buffer.eviction=full", "buffer.read_allocate=true"];
+    let more = ["buffer.bytes=40960", "buffer.eviction=full", "buffer.read_allocate=clean"];
     let settings = buffered(&[&SLOW[..2], &keys, &more, &["state.initial=full"]].concat());
     let mut random = Random(3);
     let mut requests = |count: u64| -> Vec<_> {

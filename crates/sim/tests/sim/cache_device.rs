@@ -75,7 +75,7 @@ fn micros(ns: u64) -> String {
 /// The device of the case, with other keys too: its report, and when it answers each request.
 fn simulate(params: &Params, extra: &[&str], trace: &[Req]) -> (Report, Vec<u64>) {
     let mut keys: Vec<String> =
-        KEYS.iter().chain(policy(params.policy)).chain(extra).map(ToString::to_string).collect();
+        KEYS.iter().chain(policy(params.policy)).map(ToString::to_string).collect();
     keys.extend([
         format!("geometry.channels={}", params.channels),
         format!("geometry.ways={}", params.ways),
@@ -90,6 +90,11 @@ fn simulate(params: &Params, extra: &[&str], trace: &[Req]) -> (Report, Vec<u64>
         format!("host.dispatch_width={}", params.width),
         format!("host.dispatch_ns={}", params.dispatch_ns),
     ]);
+    for policy in ["hit_first", "read_first"].iter().zip([params.hit_first, params.read_first]) {
+        keys.push(format!("host.cache-read-aware.{}={}", policy.0, policy.1));
+    }
+    keys.push(format!("host.idle.skip_conflicts={}", params.skips));
+    keys.extend(extra.iter().map(ToString::to_string));
     let mut device = Device::new(&settings(&keys));
     device.check();
     let lines: Vec<_> = params.initial.iter().map(|&page| (page, None, true)).collect();
@@ -155,6 +160,57 @@ fn the_device_and_the_naive_implementation_agree_to_the_nanosecond() {
     let [fifo, idle, strict, ready, one_pass, by_slot] = held;
     assert_eq!((fifo, ready), (0, 0), "they pick nothing that has to wait");
     assert!(idle > 0 && strict > 0 && one_pass > 0 && by_slot > one_pass, "{held:?}");
+}
+
+/// The keys that switch parts of the policies off and on, drawn for each run.
+#[test]
+fn with_parts_of_a_policy_off_they_agree_too() {
+    let (mut moved, mut waits) = ([0; 6], [0; 6]);
+    for seed in 0..80 {
+        let case = random_case(seed);
+        let mut random = Random(!seed);
+        for width in [1, 2, 4] {
+            for (place, policy) in POLICIES.into_iter().enumerate().skip(1) {
+                let whole = for_device(&case.params, width, policy);
+                let mut flag = || random.below(2) == 0;
+                let (hit_first, read_first) = (flag(), flag());
+                let params = Params { hit_first, read_first, skips: true, ..whole.clone() };
+                let naive = run(&params, &case.trace);
+                let (report, answers) = simulate(&params, &[], &case.trace);
+                assert_eq!(answers, naive.done_ns, "seed {seed}, {width} out, {params:?}");
+                let hazards = (naive.queued_hazards + naive.flying_hazards) as u64;
+                assert_eq!(report.map.hazard_picks, hazards, "seed {seed}, {width}, {policy:?}");
+                moved[place] += u32::from(naive.picks != run(&whole, &case.trace).picks);
+                waits[place] += hazards;
+            }
+        }
+    }
+    assert!(moved[1..].iter().all(|&moved| moved > 20), "{moved:?}");
+    assert_eq!(waits[..4], [0; 4], "who skips picks nothing that has to wait");
+}
+
+/// Of the proposed policy without both parts what is left is: the oldest whose chips are idle, then
+/// the oldest, of those that wait for no other.
+#[test]
+fn without_both_parts_the_proposed_policy_is_idle_that_skips_conflicts() {
+    let mut moved = 0;
+    for seed in 0..60 {
+        let case = random_case(seed);
+        for width in [1, 2, 4] {
+            let of = |policy| Params {
+                hit_first: false,
+                read_first: false,
+                skips: true,
+                ..for_device(&case.params, width, policy)
+            };
+            let bare = simulate(&of(Policy::Ready), &[], &case.trace);
+            let knows = ["host.idle.ignores_buffer=false"];
+            let idle = simulate(&of(Policy::Idle), &knows, &case.trace);
+            assert_eq!(bare.1, idle.1, "seed {seed}, {width} out");
+            moved += u32::from(bare.1 != simulate(&of(Policy::Fifo), &[], &case.trace).1);
+        }
+    }
+    assert!(moved > 20, "it is not the order of arrival: {moved}");
 }
 
 /// Requests of more pages than there are slots, which write pages that they evict, are answered.

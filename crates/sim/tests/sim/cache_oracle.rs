@@ -30,6 +30,9 @@ fn serial(initial: &[u64], policy: Policy) -> Params {
         duplex: false,
         at_once: false,
         holds: false,
+        hit_first: true,
+        read_first: true,
+        skips: false,
         policy,
     }
 }

@@ -549,6 +549,23 @@ fn examples_take_what_they_take_by_hand() {
     }
 }
 
+/// Two sequential log blocks of LAST, and a third stream. The search goes through them in the order of
+/// use, up to the first full one, or finds none and takes the first.
+#[test]
+fn a_search_for_a_sequential_victim_counts_every_block_up_to_a_full_one() {
+    let example = CASES.iter().find(|case| case.id == "LA1b").unwrap();
+    for (steps, looks) in [
+        ("W 0 4; W 4 4; W 8 4", 1),
+        ("W 0 2; W 4 4; W 8 4", 2),
+        ("W 0 2; W 4 2; W 8 4", 2),
+        ("W 4 4; W 0 2; W 8 4", 1),
+        ("W 0 4; W 4 4", 0),
+    ] {
+        let searches = run(&Case { steps, ..*example }).0.gc.searches;
+        assert_eq!(searches, looks, "{steps}");
+    }
+}
+
 /// An observer that looks away: it makes every command an event of its own.
 struct Blind;
 

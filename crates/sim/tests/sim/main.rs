@@ -3,6 +3,7 @@
 
 mod bandwidth;
 mod buffer;
+mod buffer_keeps;
 mod buffer_map;
 mod buffer_parts;
 mod buffer_policies;

@@ -3,14 +3,16 @@
 //! limits of the ports and of flash.
 
 use crate::naive_ros::cases::{Case, random_case};
-use crate::naive_ros::{Event, Line, Params, Policy, Req, Run, What, run};
+use crate::naive_ros::{Allocate, Event, Line, Params, Policy, Req, Run, What, run};
 use std::collections::BTreeSet;
 
 /// The units of the figure: a get takes 1, a put 3, a program 5. Only puts make a line recent.
 fn params(policy: Policy) -> Params {
     Params {
         policy,
-        overlap_flushes: false,
+        overlap_flushes: policy == Policy::Ros,
+        overlap_reads: policy == Policy::Ros,
+        overlap_programs: policy == Policy::Ros,
         hoist: true,
         early_flush: true,
         newest_first: false,
@@ -23,6 +25,7 @@ fn params(policy: Policy) -> Params {
         channels: 1,
         depth: 32,
         gets_refresh: false,
+        allocate: Allocate::Never,
     }
 }
 
@@ -48,6 +51,7 @@ fn told(run: &Run) -> Vec<String> {
             What::Put => "W",
             What::Get => "R",
             What::FlashRead => "M",
+            What::Fill => "A",
             What::FlushGet => "F",
             What::Program => "P",
         };
@@ -230,13 +234,13 @@ fn random_cases_keep_the_rules_of_the_device() {
         seen.extend(kinds);
         check(seed, &case, &run);
     }
-    assert_eq!(seen.len(), 3 * 5, "every policy has done everything");
+    assert_eq!(seen.len(), 3 * 6, "every policy has done everything");
 }
 
 fn check(seed: u64, case: &Case, run: &Run) {
     let overlap = |a: &Event, b: &Event| a.start < b.end && b.start < a.end;
     let port = |what| match what {
-        What::Put => 'w',
+        What::Put | What::Fill => 'w',
         What::Get | What::FlushGet => 'r',
         What::FlashRead | What::Program => 'f',
     };

@@ -1,7 +1,7 @@
 //! The simulator against a naive re-implementation of the published policies that shares no code
 //! with it: every command, every queue entry, every completion of thousands of random runs.
 
-use crate::common::{Random, record, request, settings};
+use crate::common::{Random, read, record, request, settings, write};
 use flashyard_core::request::RequestOp;
 
 const POLICIES: [(&str, crate::naive::Policy); 6] = [
@@ -155,4 +155,31 @@ fn random_runs_equal_the_naive_implementation() {
             assert!(result.is_ok(), "seed {seed}, policy {name}: {config:?}\n{trace:?}");
         }
     }
+}
+
+/// By hand: unit 1 is programmed from 0 to 700 us. The write of 2 queues the eviction of line 0 at 350
+/// us. The read of 2 at 500 us waits for it, and moves it to the queue of reads, whose limit of 300 us
+/// counts from 350 us. So it goes at 700 us, before the read of 1, which has a shorter FOT; counted
+/// from 500 us it would go behind, and that read would end at 760 us.
+#[test]
+fn the_deadline_of_a_rekeyed_command_counts_from_its_first_insertion() {
+    let config = crate::naive::Config {
+        entries_per_line: 1,
+        entries_per_map_page: 1,
+        depth: 256,
+        rrq_us: 300,
+        wrq_us: 5_000_000,
+        read_us: 60,
+        program_us: 700,
+        hazards: true,
+        lines: vec![Some((0, true)), Some((1, false))],
+    };
+    let requests = [write(0, 1), write(350, 2), read(500, 2), read(600, 1)];
+    let (_, run) = record(&settings(&keys(&config, "drs")), &[(0, true), (1, false)], &requests);
+    let first = run.commands.iter().map(|done| (done.command.stage, done.start.as_ns() / 1_000));
+    assert_eq!(first.take(3).collect::<Vec<_>>(), [("DP", 0), ("MRe", 700), ("DR", 760)]);
+    assert_eq!(run.requests[3].completion.as_ns(), 820_000);
+    let asked = |(arrival_us, write, lpn)| crate::naive::Req { arrival_us, write, lpn, pages: 1 };
+    let trace = [(0, true, 1), (350, true, 2), (500, false, 2), (600, false, 1)].map(asked);
+    compare(&Case { config, trace: trace.to_vec() }, "drs", crate::naive::Policy::Drs);
 }

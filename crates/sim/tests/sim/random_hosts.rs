@@ -160,6 +160,7 @@ const MAP: Draws = &[
 
 const BUFFER: Draws = &[
     ("buffer.bytes", &["0", "4096", "8192", "16384", "65536", "262144", "1000000000"]),
+    ("buffer.volatile", &["true", "true", "false"]),
     ("buffer.acknowledge", &["buffer", "buffer", "program"]),
     ("buffer.access_ns", &["0", "41", "30000"]),
     ("buffer.ps_per_byte", &["0", "78"]),
@@ -175,7 +176,7 @@ const BUFFER: Draws = &[
     ("buffer.flush_width", &["0", "0", "1", "3"]),
     ("buffer.flush_reads", &["false", "true"]),
     ("buffer.after_flush", &["clean", "free"]),
-    ("buffer.read_allocate", &["false", "true"]),
+    ("buffer.read_allocate", &["never", "clean", "displace"]),
     ("buffer.replacement", &["lru", "fifo", "clock"]),
     ("buffer.initial", &["empty", "dirty"]),
 ];
@@ -186,7 +187,13 @@ const HOST: Draws = &[
     ("host.idle.window", &["1", "4", "32"]),
     ("host.idle.strict", &["false", "true"]),
     ("host.idle.ignores_buffer", &["false", "true"]),
+    ("host.idle.skip_conflicts", &["false", "true"]),
     ("host.ris.overlap_flushes", &["false", "true"]),
+    ("host.ris.overlap_reads", &["false", "true"]),
+    ("host.ris.overlap_programs", &["false", "true"]),
+    ("host.ros.overlap_flushes", &["true", "false"]),
+    ("host.ros.overlap_reads", &["true", "false"]),
+    ("host.ros.overlap_programs", &["true", "false"]),
     ("host.ros.window", &["1", "4", "32"]),
     ("host.ros.hoist", &["true", "true", "false"]),
     ("host.ros.early_flush", &["true", "true", "false"]),
@@ -195,6 +202,8 @@ const HOST: Draws = &[
     ("host.ros.watermark_lines", &["0", "0", "1", "8"]),
     ("host.cache-read-aware.window", &["1", "4", "32"]),
     ("host.cache-read-aware.dependencies", Dependencies::WORDS),
+    ("host.cache-read-aware.hit_first", &["true", "true", "false"]),
+    ("host.cache-read-aware.read_first", &["true", "true", "false"]),
     ("host.cache-read-aware.age_us", &["0", "0", "500"]),
     ("interface.fetch_depth", &["0", "0", "1", "4", "32"]),
     ("interface.queue_depth", &["0", "0", "1", "8"]),
@@ -435,12 +444,18 @@ fn assert_accounts(settings: &Settings, workload: &Workload, report: &Report) {
     let before = preloaded + if full { buffer.units } else { 0 };
     let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
     assert_eq!(buffer.dirtied_units + before, gone, "what becomes dirty: {buffer:?}");
+    let flash = &report.flash;
+    let parts: f64 = flash.write_amplification_by.values().flatten().sum();
+    let whole = flash.write_amplification.unwrap_or(0.0);
+    assert!((parts - whole).abs() <= 1e-9 * whole, "{parts} of {whole}: {flash:?}");
+    assert_eq!(flash.padded_units_by.values().sum::<u64>(), flash.padded_units);
     assert!(buffer.hidden_read_ns <= buffer.get_ns + buffer.flush_get_ns);
     assert!(buffer.hidden_read_ns <= buffer.put_ns);
     let ready = settings.keys.host_policies.cache_read_aware.dependencies == Dependencies::Ready;
     let careful = match settings.keys.host.policy {
         HostPolicyName::CacheReadAware => ready,
-        HostPolicyName::Idle | HostPolicyName::Own(_) => false,
+        HostPolicyName::Idle => settings.keys.host_policies.idle.skip_conflicts,
+        HostPolicyName::Own(_) => false,
         _ => true,
     };
     assert!(!careful || report.map.hazard_picks == 0, "{} hazards", report.map.hazard_picks);

@@ -84,6 +84,8 @@ pub(in super::super) struct Fake {
     pub(in super::super) stamp: u64,
     /// Units of which lines hold only a part, too little for any read.
     pub(in super::super) parts: Vec<u32>,
+    /// Whether its buffer outlives a loss of power.
+    pub(in super::super) keeps: bool,
 }
 
 impl Default for Fake {
@@ -105,6 +107,7 @@ impl Default for Fake {
             versions: BTreeMap::new(),
             stamp: 1 << 32,
             parts: Vec::new(),
+            keeps: false,
         }
     }
 }
@@ -251,8 +254,10 @@ impl Fake {
         match answer {
             HostAnswer::Start(place) => {
                 assert_eq!(place, 0);
-                assert!(self.works.is_empty(), "a whole request runs alone");
                 let asked = self.waiting.remove(0);
+                let beside = self.keeps && asked.op == RequestOp::Flush;
+                let alone = |work: &Work| beside && work.id.is_none();
+                assert!(self.works.iter().all(alone), "a whole request runs alone");
                 let whole = !matches!(asked.op, RequestOp::Read | RequestOp::Write);
                 assert!(whole || asked.flags.has(Flags::PREFLUSH));
                 self.event(asked.op.name().into(), self.now, self.now, 0);
@@ -468,6 +473,9 @@ impl HostView for Fake {
     }
     fn has_buffer(&self) -> bool {
         !self.lines.is_empty()
+    }
+    fn keeps_writes(&self) -> bool {
+        self.keeps
     }
     fn is_buffered(&self, place: usize) -> bool {
         (0..self.pages(place)).all(|page| self.is_page_buffered(place, page))

@@ -72,6 +72,7 @@ fn random_machine(random: &mut Random) -> Fake {
         nand: 1 + u64::from(random.below(9)),
         dies: 1 + random.below(3),
         depth: 1 + random.below(12) as usize,
+        keeps: random.below(2) == 0,
         ..Fake::default()
     };
     let (lines, banks, units) = (1 + random.below(6), 1 + random.below(4), 4 + random.below(12));

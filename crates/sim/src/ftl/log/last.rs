@@ -1,8 +1,8 @@
 //! LAST: sequential log blocks for large requests, hot and cold shared ones for the rest
 //! (Lee et al., 2008).
 //!
-//! A sequential victim costs O(1): blocks are linked in the order of use, full and valid ones
-//! apart. A shared victim is a scan of the shared blocks, O(1) each, once a block filled: O(shared
+//! A sequential victim is found in O(1): blocks are linked in the order of use, full and valid ones
+//! apart. What a search in that order looks at, up to the first of those, is counted in a walk. A shared victim is a scan of the shared blocks, O(1) each, once a block filled: O(shared
 //! blocks / pages of a block) a page. The published scheme also moves the border between the
 //! areas; here it is fixed.
 
@@ -188,6 +188,13 @@ impl Sequential {
         }
         self.order.first()
     }
+
+    /// Blocks that a search for the victim looks at in the order of use: up to the first whose pages
+    /// are all valid, or all of them.
+    fn looks(&mut self, engine: &Engine) -> u64 {
+        let victim = self.victim(engine).filter(|_| self.complete.len() > 0);
+        u64::from(victim.map_or(self.order.len(), |block| self.order.place(block) + 1))
+    }
 }
 
 impl Last {
@@ -214,7 +221,7 @@ impl Last {
         }
         if block == NONE {
             if self.sequential.order.len() == self.sequential.most {
-                self.engine.counts.searches += 1;
+                self.engine.counts.searches += self.sequential.looks(&self.engine);
                 self.merge_sequential_victim(plan);
             }
             block = self.engine.take_free();

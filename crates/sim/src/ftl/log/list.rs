@@ -1,4 +1,4 @@
-//! A doubly linked list of block numbers in two flat arrays: every operation is O(1).
+//! A doubly linked list of block numbers in two flat arrays: every operation but `place` is O(1).
 
 use super::NONE;
 
@@ -35,6 +35,15 @@ impl BlockList {
     /// The oldest block.
     pub(super) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
+    }
+
+    /// How many older blocks a block of the list has.
+    pub(super) fn place(&self, block: u32) -> u32 {
+        let (mut place, mut at) = (0, self.head);
+        while at != block {
+            (place, at) = (place + 1, self.next[at as usize]);
+        }
+        place
     }
 
     /// Adds a block as the youngest.

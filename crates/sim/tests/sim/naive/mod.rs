@@ -174,12 +174,14 @@ fn is_program(cmd: &str) -> bool {
     cmd == "MP" || cmd == "DP"
 }
 
-/// The current command of `set`, in a queue, with its insertion number.
+/// The current command of `set`, in a queue, with its insertion number and the time when it first
+/// came into one.
 struct Queued {
     set: usize,
     queue: usize,
     key: u64,
     number: u64,
+    first: u64,
     deadline: Option<u64>,
 }
 
@@ -392,22 +394,26 @@ impl Sim<'_> {
     fn enqueue_unless_delayed(&mut self, set: usize) {
         if !self.is_delayed(set) {
             self.sets[set].issued = true;
-            self.insert(set, None, false);
+            self.insert(set, None);
         }
     }
 
-    fn insert(&mut self, set: usize, old_deadline: Option<u64>, requeue: bool) {
+    /// Inserts the current command of `set`, anew if it was taken from the queue for that.
+    fn insert(&mut self, set: usize, old: Option<Queued>) {
         let (queue, key) = self.place(set);
         let limit = match (self.policy, queue) {
             (Policy::Rrf | Policy::Fot | Policy::Drs, 1) => Some(self.config.wrq_us),
             (Policy::Fot | Policy::Drs, 0) => Some(self.config.rrq_us),
             _ => None,
         };
-        // The limit counts from this insertion; a re-keyed command keeps an earlier deadline.
-        let deadline = old_deadline.into_iter().chain(limit.map(|limit| self.t + limit)).min();
+        // The limit counts from the first insertion, also that of the new queue of a re-keyed
+        // command, which keeps an earlier deadline.
+        let (requeue, first) = (old.is_some(), old.as_ref().map_or(self.t, |old| old.first));
+        let old_deadline = old.and_then(|old| old.deadline);
+        let deadline = old_deadline.into_iter().chain(limit.map(|limit| first + limit)).min();
         let number = self.insertions;
         self.insertions += 1;
-        self.queued.push(Queued { set, queue, key, number, deadline });
+        self.queued.push(Queued { set, queue, key, number, first, deadline });
         let Set { req, page, ref cmds, done, .. } = self.sets[set];
         let (t, cmd) = (self.t, cmds[done]);
         self.run.queue_events.push(QueueEvent { t, requeue, req, page, cmd, queue, key });
@@ -419,7 +425,7 @@ impl Sim<'_> {
             let changed = |q: &Queued| q.set == set && (q.queue, q.key) != self.place(set);
             if let Some(i) = self.queued.iter().position(changed) {
                 let old = self.queued.remove(i);
-                self.insert(set, old.deadline, true);
+                self.insert(set, Some(old));
             }
         }
     }

@@ -44,6 +44,9 @@ pub fn random_case(seed: u64) -> Case {
         duplex: random.below(2) == 0,
         at_once: random.below(4) == 0,
         holds: false,
+        hit_first: true,
+        read_first: true,
+        skips: false,
         policy: random.pick(&POLICIES),
     };
     let gap = random.pick(&[1_000, 100_000, 2_000_000]);

@@ -32,7 +32,10 @@ use std::collections::VecDeque;
 /// The device and its state before the first request; `initial`: the dirty lines, least recent
 /// first. `duplex`: one link each way, else one for both. `at_once`: a line is flushed as soon
 /// as nobody uses it, else when a write finds no free line. `holds`: of conflicting requests the
-/// earlier one starts instead of the one picked, and none while one is out.
+/// earlier one starts instead of the one picked, and none while one is out. Without `hit_first` the
+/// proposed policies take a page in the buffer for one that needs no chip; without `read_first` they
+/// class writes as reads, of which the buffer takes every page. `skips`: the chip-idle policies pass
+/// over requests that an earlier conflicting one holds back, queued or out.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub channels: usize,
@@ -50,6 +53,9 @@ pub struct Params {
     pub duplex: bool,
     pub at_once: bool,
     pub holds: bool,
+    pub hit_first: bool,
+    pub read_first: bool,
+    pub skips: bool,
     pub policy: Policy,
 }
 
@@ -351,9 +357,10 @@ impl Device<'_> {
     /// lines that are there, and others.
     fn class(&self, request: usize) -> u64 {
         let request = &self.trace[request];
-        let hit = request.list().all(|page| self.cached(page));
-        let ready = request.list().all(|page| self.cached(page) || self.idle(page));
-        match (request.read, hit, ready) {
+        let hit = self.params.hit_first && request.list().all(|page| self.cached(page));
+        let ready = |page| !request.read || self.cached(page) || self.idle(page);
+        let ready = request.list().all(ready);
+        match (request.read || !self.params.read_first, hit, ready) {
             (true, true, _) => 1,
             (true, false, true) => 2,
             (true, false, false) => 3,
@@ -369,8 +376,13 @@ impl Device<'_> {
     }
 
     fn pick(&self) -> Option<usize> {
-        let idle = |request: &&usize| self.trace[**request].list().all(|page| self.idle(page));
-        let first_idle = self.queued.iter().find(idle).copied();
+        let free = |request: &usize| {
+            !self.held_back(*request, &self.queued) && !self.held_back(*request, &self.flying)
+        };
+        let may = |request: &usize| !self.params.skips || free(request);
+        let idle = |request: &usize| self.trace[*request].list().all(|page| self.idle(page));
+        let may_and_idle = |request: &usize| may(request) && idle(request);
+        let first_idle = self.queued.iter().copied().find(may_and_idle);
         let entry = |&request: &usize| (request, self.trace[request], self.class(request));
         let by_rule = |order: Vec<usize>| {
             let queue: Vec<_> = order.iter().map(entry).collect();
@@ -378,13 +390,9 @@ impl Device<'_> {
         };
         match self.params.policy {
             Policy::Fifo => self.queued.first().copied(),
-            Policy::Idle => first_idle.or(self.queued.first().copied()),
+            Policy::Idle => first_idle.or(self.queued.iter().copied().find(may)),
             Policy::StrictIdle => first_idle,
             Policy::Ready => {
-                let free = |request: &usize| {
-                    !self.held_back(*request, &self.queued)
-                        && !self.held_back(*request, &self.flying)
-                };
                 let ready = self.queued.iter().copied().filter(free);
                 ready.min_by_key(|&request| (self.class(request), request))
             }

@@ -1,6 +1,6 @@
 //! Random cases for the naive machine, each worked out from its seed.
 
-use super::{Line, Params, Policy, Req};
+use super::{Allocate, Line, Params, Policy, Req};
 
 /// A case: what to run.
 #[derive(Clone, Debug)]
@@ -28,8 +28,20 @@ pub fn random_case(seed: u64) -> Case {
         Line { bank: bank(number), page, dirty: page.is_some() }
     };
     let lines = (0..line_count).map(line).collect();
-    let params = random_params(&mut random);
+    let mut params = random_params(&mut random);
+    if seed.is_multiple_of(3) && params.policy != Policy::Is {
+        // Drawn apart, so that the other cases stay what they are.
+        let mut other = Random(!seed);
+        for overlap in
+            [&mut params.overlap_flushes, &mut params.overlap_reads, &mut params.overlap_programs]
+        {
+            *overlap = other.below(2) == 0;
+        }
+    }
     let requests = random_requests(&mut random, footprint, &params);
+    if seed % 4 == 1 {
+        params.allocate = if seed % 8 == 1 { Allocate::Clean } else { Allocate::Displace };
+    }
     Case { params, banks: bank(banks - 1) + 1, lines, requests }
 }
 
@@ -45,13 +57,16 @@ fn random_params(random: &mut Random) -> Params {
     ]);
     let policy = random.pick(&[Policy::Is, Policy::Ris, Policy::Ros, Policy::Ros, Policy::Ros]);
     let mut seldom = |policies| policy == policies && random.below(4) == 0;
-    let overlap_flushes = seldom(Policy::Ris);
+    let ros = policy == Policy::Ros;
+    let overlap_flushes = seldom(Policy::Ris) || ros;
     let (no_hoist, no_early_flush) = (seldom(Policy::Ros), seldom(Policy::Ros));
     let (newest_first, pairing) = (seldom(Policy::Ros), seldom(Policy::Ros));
     let watermark = if seldom(Policy::Ros) { 2 } else { 0 };
     Params {
         policy,
         overlap_flushes,
+        overlap_reads: ros,
+        overlap_programs: ros,
         hoist: !no_hoist,
         early_flush: !no_early_flush,
         newest_first,
@@ -64,6 +79,7 @@ fn random_params(random: &mut Random) -> Params {
         channels: 1,
         depth: random.pick(&[1, 2, 3, 4, 6, 8]),
         gets_refresh: random.below(2) == 0,
+        allocate: Allocate::Never,
     }
 }
 

@@ -15,10 +15,17 @@
 //!   then hoisted reads, then early flushes, then pairs.
 //! * A request has its place in the queue from its arrival, or from when a place gets free, to its
 //!   last page access. Its pages are started in the order of addresses.
-//! * A read miss goes to flash and leaves no line. In IS and RIS it starts when neither port is
-//!   busy, in ROS beside a put too; the base order starts nothing beside it.
+//! * A read miss goes to flash. It starts when neither port is busy, or with
+//!   `overlap_reads` beside a put too; the base order starts nothing beside it.
+//! * While a flush is under way, from its get to the end of its program, the base order starts
+//!   nothing, or with `overlap_programs` goes on.
 //! * A new page takes the line that has been empty for longest; none empty, the least recent clean
-//!   one that no port uses. A put waits where a get uses the bank of that line.
+//!   one. A put waits where a get uses the bank of that line.
+//! * What a read miss finds is kept as `allocate` says: not at all; in the line that a new page
+//!   takes; or, if no line is empty and a dirty line is less recent than every clean one, once the
+//!   least recent dirty line that no port uses has been flushed for it. Nobody waits for that. The
+//!   page is not kept if it is written before, nor if a flush is under way already. Its put, which
+//!   is no access, and the get of that flush take their port and bank as soon as these are free.
 //! * A flush has a flash channel from its get to the end of its program; only then is the line
 //!   empty. Until then reads still hit it, and writes of its page wait. A victim is the least
 //!   recent dirty line that is neither used nor flushed, outside of the bank of a put.
@@ -36,14 +43,25 @@ pub enum Policy {
     Ros,
 }
 
-/// The device and the policy. `overlap_flushes` is of RIS: the flush of the oldest access begins
-/// beside a put. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
+/// Which lines read misses take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Allocate {
+    Never,
+    Clean,
+    Displace,
+}
+
+/// The device and the policy. The overlaps are of RIS, where they are off by default, and of ROS,
+/// where they are on: the flush of the oldest access begins beside a put; the oldest access reads
+/// flash beside a put; the base order goes on beside a flush. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
 /// pages by address; `watermark`: empty and flushed lines to keep, 0 for as many as queued writes
 /// need. Then times, flash channels, places in the queue, and whether gets make a line recent.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub policy: Policy,
     pub overlap_flushes: bool,
+    pub overlap_reads: bool,
+    pub overlap_programs: bool,
     pub hoist: bool,
     pub early_flush: bool,
     pub newest_first: bool,
@@ -56,6 +74,7 @@ pub struct Params {
     pub channels: usize,
     pub depth: usize,
     pub gets_refresh: bool,
+    pub allocate: Allocate,
 }
 
 /// A line before the first request: the bank that it is in for good, and the page in it. Lines are
@@ -85,13 +104,15 @@ pub enum What {
     Get,
     /// A page of a read comes from flash.
     FlashRead,
+    /// A page that a read has found on flash goes into a line.
+    Fill,
     /// A line is got to be flushed.
     FlushGet,
     /// That line is programmed.
     Program,
 }
 
-/// Something that took time: by which request (none for flushes), on which line (none for
+/// Something that took time: by which request (none for fills and flushes), on which line (none for
 /// [`What::FlashRead`]) and in which bank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Event {
@@ -130,6 +151,14 @@ struct Cell {
     since: u64,
 }
 
+/// A page that a read has found and that waits for a line: the one of the page that it displaces,
+/// when that is flushed.
+#[derive(Clone, Copy)]
+struct Fill {
+    page: u64,
+    displaces: Option<u64>,
+}
+
 struct Machine<'a> {
     params: &'a Params,
     requests: &'a [Req],
@@ -140,6 +169,7 @@ struct Machine<'a> {
     /// Requests that have a place in the queue, oldest first.
     queue: Vec<usize>,
     running: Vec<Event>,
+    fills: Vec<Fill>,
     run: Run,
 }
 
@@ -156,6 +186,7 @@ pub fn run(params: &Params, lines: &[Line], requests: &[Req]) -> Run {
         states: requests.iter().map(states).collect(),
         queue: Vec::new(),
         running: Vec::new(),
+        fills: Vec::new(),
         run: Run { completion: vec![0; requests.len()], events: Vec::new(), got: 0, hidden: 0 },
     };
     let mut arrived = 0;
@@ -173,19 +204,36 @@ pub fn run(params: &Params, lines: &[Line], requests: &[Req]) -> Run {
             machine.queue.push(arrived);
             arrived += 1;
         }
+        machine.serve_fills();
         while machine.decide() {}
     }
+    assert!(machine.fills.is_empty(), "every page that waits for a line gets one or is dropped");
     assert_eq!(arrived, requests.len(), "every request is started");
     assert!(machine.queue.is_empty(), "every request is answered");
     machine.run
 }
 
+impl Event {
+    /// Whether it takes the port for gets, or else for puts.
+    fn is_access(&self, gets: bool) -> bool {
+        match self.what {
+            What::Get | What::FlushGet => gets,
+            What::Put | What::Fill => !gets,
+            What::FlashRead | What::Program => false,
+        }
+    }
+}
+
 impl Machine<'_> {
     /// Lets time pass, and counts how long ports are busy.
     fn pass(&mut self, next: u64) {
-        if self.getting().is_some() {
+        let (now, running) = (self.now, &self.running);
+        let busy = |gets: bool| {
+            running.iter().any(|event| event.start <= now && event.is_access(gets))
+        };
+        if busy(true) {
             self.run.got += next - self.now;
-            if self.putting().is_some() {
+            if busy(false) {
                 self.run.hidden += next - self.now;
             }
         }
@@ -208,7 +256,13 @@ impl Machine<'_> {
                     self.cells[line].flushing = false;
                     self.refresh(line);
                 }
-                (_, Some(request), _) => self.access_done(request, event.page),
+                (What::Fill, ..) => {}
+                (what, Some(request), _) => {
+                    if what == What::FlashRead {
+                        self.found(event.page);
+                    }
+                    self.access_done(request, event.page);
+                }
                 _ => unreachable!("every event has a request or a line"),
             }
         }
@@ -236,14 +290,15 @@ impl Machine<'_> {
     fn base_order(&mut self) -> bool {
         let Some((request, page)) = self.waiting(false).into_iter().next() else { return false };
         let serial = self.params.policy == Policy::Is && !self.running.is_empty();
-        if serial || self.runs(What::FlashRead) {
+        let flushing = self.flushes() > 0 && !self.params.overlap_programs;
+        if serial || flushing || self.runs(What::FlashRead) {
             return false;
         }
-        let ros = self.params.policy == Policy::Ros;
         match (self.requests[request].write, self.line_of(page)) {
             (false, Some(line)) => self.can_get(line) && self.start_get(request, page, line),
             (false, None) => {
-                let ports = self.getting().is_none() && (ros || self.putting().is_none());
+                let beside = self.params.overlap_reads;
+                let ports = self.getting().is_none() && (beside || self.putting().is_none());
                 let can = ports && self.channel_free();
                 can && self.start_access(What::FlashRead, request, page, None)
             }
@@ -256,8 +311,7 @@ impl Machine<'_> {
     }
 
     fn flush_for_oldest(&mut self) -> bool {
-        let beside = self.params.policy == Policy::Ros
-            || (self.params.policy == Policy::Ris && self.params.overlap_flushes);
+        let beside = self.params.overlap_flushes;
         let ports = self.getting().is_none() && (beside || self.putting().is_none());
         let can = ports && self.channel_free() && self.flushes() == 0;
         can && self.victim(false).is_some_and(|line| self.start_flush(line))

@@ -1,6 +1,6 @@
 //! What the naive machine looks at before it decides, and how it starts things.
 
-use super::{Event, Machine, State, What};
+use super::{Allocate, Cell, Event, Fill, Machine, State, What};
 
 impl Machine<'_> {
     /// Accesses that have not been started, of the oldest request first or of the newest.
@@ -31,11 +31,16 @@ impl Machine<'_> {
         })
     }
 
-    /// Different pages that writes wait to put and that no line holds.
+    /// Different pages that writes wait to put and that take an empty or clean line.
     pub(super) fn lines_needed(&self) -> usize {
         let mut pages: Vec<u64> = Vec::new();
         for (request, page) in self.waiting(false) {
-            if self.requests[request].write && self.line_of(page).is_none() {
+            let free = |line: usize| {
+                let cell = &self.cells[line];
+                let put = self.running.iter().any(|e| e.is_access(false) && e.line == Some(line));
+                !cell.line.dirty && !cell.flushing && !put
+            };
+            if self.requests[request].write && self.line_of(page).is_none_or(free) {
                 pages.push(page);
             }
         }
@@ -47,7 +52,7 @@ impl Machine<'_> {
     /// The line that a new page takes.
     pub(super) fn room(&self) -> Option<usize> {
         let empty = |&line: &usize| self.cells[line].line.page.is_none();
-        let clean = |&line: &usize| !self.cells[line].line.dirty && !self.used(line);
+        let clean = |&line: &usize| !self.cells[line].line.dirty;
         let first = self.by_age().into_iter().find(empty);
         first.or_else(|| self.by_age().into_iter().find(clean))
     }
@@ -79,15 +84,16 @@ impl Machine<'_> {
     }
 
     pub(super) fn putting(&self) -> Option<&Event> {
-        self.running.iter().find(|event| event.what == What::Put)
+        self.running.iter().find(|event| event.is_access(false))
     }
 
     pub(super) fn getting(&self) -> Option<&Event> {
-        self.running.iter().find(|event| matches!(event.what, What::Get | What::FlushGet))
+        self.running.iter().find(|event| event.is_access(true))
     }
 
     pub(super) fn used(&self, line: usize) -> bool {
-        self.putting().into_iter().chain(self.getting()).any(|event| event.line == Some(line))
+        let uses = |event: &Event| event.is_access(true) || event.is_access(false);
+        self.running.iter().any(|event| event.line == Some(line) && uses(event))
     }
 
     pub(super) fn flushes(&self) -> usize {
@@ -101,18 +107,22 @@ impl Machine<'_> {
 
     /// Whether a get that starts now ends before the put does.
     pub(super) fn get_would_hide(&self) -> bool {
-        let hidden = |put: &Event| self.now + self.params.get <= put.end;
+        let hidden = |put: &Event| put.what == What::Put && self.now + self.params.get <= put.end;
         self.getting().is_none() && self.putting().is_some_and(hidden)
     }
 
     pub(super) fn can_get(&self, line: usize) -> bool {
         let bank = Some(self.cells[line].line.bank);
-        self.getting().is_none() && self.putting().is_none_or(|put| put.bank != bank)
+        let put = |event: &Event| event.is_access(false) && event.line == Some(line);
+        let ports = self.getting().is_none() && !self.running.iter().any(put);
+        ports && self.putting().is_none_or(|put| put.bank != bank)
     }
 
     pub(super) fn can_put(&self, line: usize) -> bool {
         let bank = Some(self.cells[line].line.bank);
+        let page = self.cells[line].line.page.is_some() && self.cells[line].line.dirty;
         let port = self.putting().is_none() && !self.cells[line].flushing;
+        let port = port && !(page && self.used(line));
         port && self.getting().is_none_or(|get| get.bank != bank)
     }
 
@@ -124,6 +134,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn start_put(&mut self, request: usize, page: u64, line: usize) -> bool {
+        self.fills.retain(|fill| fill.page != page);
         self.cells[line].line.page = Some(page);
         self.cells[line].line.dirty = true;
         self.refresh(line);
@@ -163,10 +174,90 @@ impl Machine<'_> {
         line: Option<usize>,
     ) {
         let bank = line.map(|line| self.cells[line].line.bank);
-        let (start, end) = (self.now, self.now + span);
+        let start = self.free_at(what, bank).max(self.now);
+        let end = start + span;
         let event = Event { start, end, what, page, request: req, line, bank };
         self.running.push(event);
         self.run.events.push(event);
+    }
+
+    /// When the port and the bank of what takes a line have nothing left to do.
+    fn free_at(&self, what: What, bank: Option<u32>) -> u64 {
+        let new = Event { start: 0, end: 0, what, page: 0, request: None, line: None, bank };
+        let port = [true, false].into_iter().find(|&gets| new.is_access(gets));
+        let Some(gets) = port else { return 0 };
+        let held = |event: &&Event| {
+            let uses = event.is_access(true) || event.is_access(false);
+            event.is_access(gets) || (uses && event.bank == bank)
+        };
+        self.running.iter().filter(held).map(|event| event.end).max().unwrap_or(0)
+    }
+
+    /// A read has found a page on flash.
+    pub(super) fn found(&mut self, page: u64) {
+        let waits = self.fills.iter().any(|fill| fill.page == page);
+        if self.line_of(page).is_some() || waits {
+            return;
+        }
+        if self.has_room_for_read() {
+            self.fill(page);
+        } else if self.params.allocate == Allocate::Displace {
+            self.fills.push(Fill { page, displaces: None });
+        }
+    }
+
+    fn has_room_for_read(&self) -> bool {
+        let least = |wanted: &dyn Fn(&&Cell) -> bool| {
+            self.cells.iter().filter(wanted).map(|cell| cell.since).min()
+        };
+        let empty = least(&|cell| cell.line.page.is_none());
+        let clean = least(&|cell| !cell.line.dirty);
+        let dirty = least(&|cell| cell.line.dirty && !cell.flushing);
+        match self.params.allocate {
+            Allocate::Never => false,
+            Allocate::Clean => clean.is_some(),
+            Allocate::Displace => {
+                empty.is_some() || clean.is_some_and(|clean| dirty.is_none_or(|it| clean < it))
+            }
+        }
+    }
+
+    /// Puts a page that a read has found into the line that a new page takes.
+    fn fill(&mut self, page: u64) {
+        let line = self.room().expect("an empty or clean line");
+        self.cells[line].line.page = Some(page);
+        self.refresh(line);
+        self.start(What::Fill, self.params.put, page, None, Some(line));
+    }
+
+    /// Pages whose flush is over take a line; flushes begin for others.
+    pub(super) fn serve_fills(&mut self) {
+        let flushed = |fill: &Fill, cells: &[Cell]| {
+            let under_way = |page| cells.iter().any(|it| it.flushing && it.line.page == Some(page));
+            fill.displaces.is_some_and(|page| !under_way(page))
+        };
+        while let Some(at) = self.fills.iter().position(|fill| flushed(fill, &self.cells)) {
+            let page = self.fills.remove(at).page;
+            if self.room().is_some() {
+                self.fill(page);
+            }
+        }
+        while let Some(at) = self.fills.iter().position(|fill| fill.displaces.is_none()) {
+            let page = self.fills.remove(at).page;
+            if self.has_room_for_read() {
+                self.fill(page);
+                continue;
+            }
+            let fits = |&line: &usize| {
+                let cell = &self.cells[line];
+                cell.line.dirty && !cell.flushing && !self.used(line)
+            };
+            let victim = self.by_age().into_iter().find(fits).filter(|_| self.flushes() == 0);
+            let Some(line) = victim else { continue };
+            let displaces = self.cells[line].line.page;
+            self.start_flush(line);
+            self.fills.insert(at, Fill { page, displaces });
+        }
     }
 
     pub(super) fn refresh(&mut self, line: usize) {
