@@ -39,7 +39,7 @@ pub(crate) struct Found {
 struct Loaded {
     source: usize,
     capacity: u64,
-    /// Settings of traces, of a device or of a point.
+    /// Settings of workloads, of a device or of a point.
     further: Vec<String>,
     requests: Vec<Request>,
     notes: Vec<String>,
@@ -276,9 +276,12 @@ impl Runs {
             let keys = &study.devices[study.device(name)?].keys;
             capacity = settings_of(keys, &[])?.capacity_sectors();
         }
-        let of_point = at_point(&study.points[key.grid][key.point], &source.name);
-        let further = [&study.devices[device].traces[..], of_point].concat();
-        let further = if source.is_real() { further } else { Vec::new() };
+        let point = &study.points[key.grid][key.point];
+        let further = if source.is_real() {
+            [&study.devices[device].traces[..], at_point(point, &source.name)].concat()
+        } else {
+            point.generated.clone()
+        };
         let found = self.loaded.iter().position(|loaded| {
             (loaded.source, loaded.capacity) == (key.workload, capacity)
                 && loaded.further == further

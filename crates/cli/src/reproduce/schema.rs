@@ -187,6 +187,9 @@ pub(crate) struct Point {
     /// Of these workloads, in place of `traces`.
     #[serde(default)]
     pub(crate) traces_of: BTreeMap<String, Vec<String>>,
+    /// Settings of the generated workloads.
+    #[serde(default)]
+    pub(crate) generated: Vec<String>,
     /// Arrivals are multiplied by this.
     pub(crate) time_scale: Option<f64>,
     /// Arrivals are scaled so that they come at this share of the rate at which the baseline

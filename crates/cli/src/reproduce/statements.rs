@@ -60,6 +60,8 @@ pub(crate) struct Compiled {
     scope: Scope,
     /// The workloads that it is judged on are recorded ones.
     real: bool,
+    /// Recorded, generated, or which of them is which.
+    kind: String,
     on: String,
     parts: Vec<Part>,
     found: Vec<Piece>,
@@ -105,7 +107,20 @@ impl Compiled {
                 None if row.groups.is_empty() => study.names.grids[grid].workloads.clone(),
                 None => Vec::new(),
             };
-            let real = workloads.iter().all(|place| study.sources[*place].is_real());
+            let is_real = |place: &&usize| study.sources[**place].is_real();
+            let recorded: Vec<usize> = workloads.iter().filter(is_real).copied().collect();
+            let real = recorded.len() == workloads.len();
+            let kind = match &recorded[..] {
+                _ if real => "recorded".to_string(),
+                [] => "generated".to_string(),
+                some => {
+                    let names = some.iter().map(|place| study.names.workloads[*place].as_str());
+                    format!(
+                        "{} recorded, the others generated",
+                        names.collect::<Vec<_>>().join(", ")
+                    )
+                }
+            };
             let on = first.map_or_else(String::new, |group| group.name.clone());
             let scope = Scope { grid, point, subject: None, workload: None, workloads };
             for statement in &row.statement {
@@ -115,7 +130,8 @@ impl Compiled {
                 let (parts, found) = one;
                 let (about, setting) = (row.about.clone(), row.setting.clone());
                 let (scope, on, row) = (scope.clone(), on.clone(), statement.clone());
-                all.push(Self { row, about, setting, scope, real, on, parts, found });
+                let kind = kind.clone();
+                all.push(Self { row, about, setting, scope, real, kind, on, parts, found });
             }
         }
         Ok(all)
@@ -216,7 +232,7 @@ impl Compiled {
 
     /// What the statements are about, and where they are judged.
     fn heading(&self) -> String {
-        let kind = if self.real { "recorded" } else { "generated" };
+        let kind = &self.kind;
         let on = match self.on.as_str() {
             "" => format!("{kind} workloads"),
             group => format!("{group}, {kind}"),

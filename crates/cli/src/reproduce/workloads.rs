@@ -54,21 +54,23 @@ impl Source {
         matches!(self.origin, Origin::Absent)
     }
 
-    /// The first requests for a device of this capacity, and what was changed in them. `point`
-    /// settings concern traces alone, the seed generated ones alone.
+    /// The first requests for a device of this capacity, and what was changed in them. The seed
+    /// concerns generated ones alone.
     pub(crate) fn load(
         &self,
         capacity: u64,
-        point: &[String],
+        further: &[String],
         seed: u64,
         limit: Option<usize>,
     ) -> Result<(Vec<Request>, Vec<String>)> {
         let (name, settings) = match &self.origin {
-            Origin::Trace { path, settings } => (path, [settings, point].concat()),
-            Origin::BuiltIn { name, settings } => (name, settings.clone()),
+            Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
+                (name, settings)
+            }
             Origin::Absent => return Ok((Vec::new(), Vec::new())),
         };
-        let set: Vec<_> = settings.into_iter().map(|setting| ("the study", setting)).collect();
+        let set = settings.iter().chain(further).cloned();
+        let set: Vec<_> = set.map(|setting| ("the study", setting)).collect();
         let mut inputs = Inputs::load(OwnParts::default(), DEFAULT_DEVICE, name, &set)?;
         inputs.set_seed(seed);
         let mut source = inputs.open(Some(capacity))?;
