@@ -454,7 +454,7 @@ impl Device {
         let node = self.graph.node(set);
         if node.stage < node.stages && self.stage(set) == Stage::Barrier {
             self.close_and_rest(set);
-            let passed = &mut self.passed;
+            let passed = &mut self.ready.sets;
             self.graph.complete_stage(set, |waiter| passed.push(waiter));
             self.charge_passed();
             return true;
@@ -464,7 +464,7 @@ impl Device {
 
     /// Wakes the sets of the ready list where an access has ended since the last time.
     pub(super) fn wake_due(&mut self) {
-        if self.wakes_due {
+        if self.ready.due {
             self.wake_passed();
         }
     }
@@ -472,9 +472,9 @@ impl Device {
     /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
     /// over. Those that a woken set lets pass come next, before the others.
     pub(super) fn wake_passed(&mut self) {
-        while let Some(set) = self.passed.pop() {
+        while let Some(set) = self.ready.sets.pop() {
             self.wake(set);
         }
-        self.wakes_due = false;
+        self.ready.due = false;
     }
 }

@@ -329,11 +329,11 @@ impl Device {
             }
             self.flush_at_once(lpn);
         }
-        let passed = &mut self.passed;
+        let passed = &mut self.ready.sets;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.charge_passed();
         self.go_on(set);
-        self.wakes_due = true;
+        self.ready.due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.

@@ -101,8 +101,8 @@ impl Device {
     /// Charges those that have lost a wait, while the account of the set that they waited for is
     /// at hand; they are woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
-        for at in 0..self.passed.len() {
-            let set = self.passed[at];
+        for at in 0..self.ready.sets.len() {
+            let set = self.ready.sets[at];
             if self.sets[set as usize].mode != Mode::Waiting {
                 continue;
             }

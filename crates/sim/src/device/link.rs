@@ -40,9 +40,9 @@ impl Device {
 
     fn link_passed(&mut self, set: u32) {
         self.close_and_rest(set);
-        let passed = &mut self.passed;
+        let passed = &mut self.ready.sets;
         self.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.go_on(set);
-        self.wakes_due = true;
+        self.ready.due = true;
     }
 }

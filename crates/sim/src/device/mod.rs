@@ -72,7 +72,7 @@ use layered::Layered;
 pub(crate) use layered::shape as plane_shape;
 pub use phase::{PhaseKeys, PhaseReport};
 use results::Totals;
-use state::{Operation, Pending, STAGE_KINDS, Set, Stage};
+use state::{Operation, Pending, Ready, STAGE_KINDS, Set, Stage};
 use std::collections::VecDeque;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -191,10 +191,7 @@ pub struct Device {
     fot_by_die: Vec<Span>,
     /// Scratch lists; empty between uses.
     woken: Vec<u32>,
-    /// The ready list: sets that may have lost their last wait, the next one to wake at the end.
-    passed: Vec<u32>,
-    /// Whether an access has ended since it was drained; its other entries wait for who made them.
-    wakes_due: bool,
+    ready: Ready,
     changed: Vec<u32>,
     new_sets: Vec<u32>,
     chain: Vec<u32>,
@@ -309,8 +306,7 @@ impl Device {
             next_insertion: 0,
             fot_by_die: vec![Span::ZERO; dies],
             woken: Vec::new(),
-            passed: Vec::new(),
-            wakes_due: false,
+            ready: Ready::default(),
             changed: Vec::new(),
             new_sets: Vec::new(),
             chain: Vec::new(),
@@ -541,9 +537,13 @@ impl Device {
         let (nodes, edges) = self.graph.storage_mut();
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
-        for list in
-            [&mut self.chain, &mut self.passed, &mut self.woken, &mut self.changed, &mut self.done]
-        {
+        for list in [
+            &mut self.chain,
+            &mut self.ready.sets,
+            &mut self.woken,
+            &mut self.changed,
+            &mut self.done,
+        ] {
             list.reserve(count);
         }
         self.unslotted.reserve(count);

@@ -211,6 +211,15 @@ impl Operation {
     }
 }
 
+/// Sets that may have lost their last wait, until they are woken.
+#[derive(Debug, Default)]
+pub(super) struct Ready {
+    /// The next one to wake comes last.
+    pub(super) sets: Vec<u32>,
+    /// Whether an access has ended since it was drained; otherwise whoever added sets wakes them.
+    pub(super) due: bool,
+}
+
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Set {

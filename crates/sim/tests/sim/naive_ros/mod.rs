@@ -228,9 +228,8 @@ impl Machine<'_> {
     /// Lets time pass, and counts how long ports are busy.
     fn pass(&mut self, next: u64) {
         let (now, running) = (self.now, &self.running);
-        let busy = |gets: bool| {
-            running.iter().any(|event| event.start <= now && event.is_access(gets))
-        };
+        let busy =
+            |gets: bool| running.iter().any(|event| event.start <= now && event.is_access(gets));
         if busy(true) {
             self.run.got += next - self.now;
             if busy(false) {
