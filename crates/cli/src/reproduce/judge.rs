@@ -41,6 +41,8 @@ impl Judged {
 
 const NOISE: &str = "no difference above the noise";
 const CONTRARY: &str = "the other way round";
+/// Moved arrivals are another workload than the one whose figure is printed.
+const RUN_ITSELF: &str = "in replicas, but not in the run itself";
 const OVERLOADED: &str = "its queue grows";
 const UNDEFINED: &str = "not available";
 const NO_REPLICAS: &str = "no replicas";
@@ -208,7 +210,8 @@ fn is_above_zero(difference: &Sample) -> Judged {
         Spread::Unknown => Judged::not_judged(NO_REPLICAS),
         Spread::Replicas(values) => match Interval::of_mean(values) {
             None => Judged::not_judged(NO_REPLICAS),
-            Some(interval) if interval.is_above_zero() => Judged::YES,
+            Some(interval) if interval.is_above_zero() && base > 0.0 => Judged::YES,
+            Some(interval) if interval.is_above_zero() => Judged::no(RUN_ITSELF),
             Some(interval) if interval.is_below_zero() => Judged::no(CONTRARY),
             Some(interval) if interval.low.to_bits() == interval.high.to_bits() => {
                 Judged::no("no difference")
@@ -243,8 +246,10 @@ fn is_near(left: &Sample, right: &Sample) -> Judged {
         return if near { Judged::not_judged(OVERLOADED) } else { Judged::no("they differ") };
     }
     let Some(interval) = ratio.interval() else { return Judged::not_judged(NO_REPLICAS) };
-    if within(interval.low) && within(interval.high) {
+    if within(interval.low) && within(interval.high) && within(ratio.base) {
         Judged::YES
+    } else if within(interval.low) && within(interval.high) {
+        Judged::no(RUN_ITSELF)
     } else if interval.high < 1.0 / MARGIN || interval.low > MARGIN {
         Judged::no("they differ")
     } else {
@@ -268,18 +273,25 @@ fn matches(found: &Sample, published: f64, half: f64) -> Judged {
         return Judged::not_judged(NO_REPLICAS);
     };
     let side = match published {
-        above if above > 0.0 => interval.is_above_zero(),
-        below if below < 0.0 => interval.is_below_zero(),
+        above if above > 0.0 => interval.is_above_zero() && found.base > 0.0,
+        below if below < 0.0 => interval.is_below_zero() && found.base < 0.0,
         _ => true,
     };
     match (side, wanted.meets(&one)) {
+        (true, true) if one.low < one.high => {
+            let range = format!("one more run would lie from {:.3} to {:.3}", one.low, one.high);
+            Judged { outcome: Outcome::Yes, reason: Some(range) }
+        }
         (true, true) => Judged::YES,
         (_, false) if found.spread == Spread::Exact => {
             let digits = if half < 0.1 { 3 } else { 2 };
             Judged::no(&format!("{:.digits$}, published {published}", found.base))
         }
         (false, _) => Judged::no("no such change above the noise"),
-        (true, false) => Judged::no("the published number is not where one more run would lie"),
+        (true, false) => {
+            let [low, high] = [one.low, one.high];
+            Judged::no(&format!("one more run would lie from {low:.3} to {high:.3}, not there"))
+        }
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "read", "mean latency of reads, ns", |report| latency(report, "read");
     "write", "mean latency of writes, ns", |report| latency(report, "write");
     "io", "mean latency of all requests, ns", |report| latency(report, "all");
+    "flush", "mean latency of flushes, ns", |report| latency(report, "flush");
     "read_p99", "99th percentile of the latencies of reads, ns", |report| p99(report, "read");
     "io_p99", "99th percentile of the latencies of all requests, ns", |report| p99(report, "all");
     "reads", "reads whose latency counts", |report| answered(report, "read");
@@ -45,6 +46,7 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "hidden", "share of the port time of gets that passes beside a put", |report: &Report| report.buffer.hidden_read_ratio;
     "read_hits", "share of the page accesses of reads that the buffer serves", |report: &Report| report.buffer.hit_ratio_read;
     "write_hits", "share of the page accesses of writes that replace a line of the buffer", |report: &Report| report.buffer.hit_ratio_write;
+    "flushed", "units flushed from the buffer", |report: &Report| whole(report.buffer.flushed_units);
     "wa", "bytes programmed / bytes written by the host", |report: &Report| report.flash.write_amplification;
     "programs", "pages programmed / host pages programmed", |report: &Report| report.flash.programs_per_host_page;
     "map_misses", "misses of the map cache", |report: &Report| whole(report.map.misses);

@@ -204,7 +204,7 @@ impl<'a> Results<'a> {
             &self.asked.1,
         );
         if !experiment.erratum.is_empty() {
-            text += "\nWhere the paper contradicts itself or cannot be right (in our words)\n";
+            text += "\nWhere the paper contradicts itself or cannot be right (its own words in quotation marks)\n";
         }
         for erratum in &experiment.erratum {
             let line = format!("  {}: {}. Here: {}.", erratum.text, erratum.problem, erratum.here);

@@ -207,6 +207,7 @@ pub(crate) struct Sensitivity {
     pub(crate) groups: Vec<String>,
     #[serde(default)]
     pub(crate) workloads: Vec<String>,
+    pub(crate) note: Option<String>,
     pub(crate) column: Vec<Column>,
     pub(crate) choice: Vec<Choice>,
 }

@@ -110,19 +110,25 @@ impl Study {
         found.with_context(|| format!("{name}: no grid of this name"))
     }
 
-    /// The groups of these names that have workloads in a grid; all where none is named.
+    /// The groups of these names that have workloads in a grid, in the order of the names; all
+    /// where none is named.
     pub(crate) fn groups_in(&self, grid: usize, names: &[String]) -> Result<Vec<Group>> {
         for name in names {
             let is_known = self.names.groups.iter().any(|group| group.name == *name);
             ensure!(is_known, "{name}: no group of this name");
         }
-        let has = |group: &&Group| names.is_empty() || names.contains(&group.name);
+        let mut wanted: Vec<&Group> = self.names.groups.iter().collect();
+        if !names.is_empty() {
+            let place = |group: &&Group| names.iter().position(|name| *name == group.name);
+            wanted.retain(|group| place(group).is_some());
+            wanted.sort_by_key(place);
+        }
         let within = |group: &Group| {
             let workloads = group.workloads.iter().copied();
             let inside = workloads.filter(|one| self.names.grids[grid].workloads.contains(one));
             Group { workloads: inside.collect(), ..group.clone() }
         };
-        let groups = self.names.groups.iter().filter(has).map(within);
+        let groups = wanted.into_iter().map(within);
         Ok(groups.filter(|group| !group.workloads.is_empty()).collect())
     }
 }

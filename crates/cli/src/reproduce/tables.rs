@@ -166,7 +166,7 @@ impl Compiled {
         let per = vec![Entry { name: String::new(), choice: None }];
         let title =
             "What the publication leaves open: what is used here, and what other choices do";
-        let (title, note, groups) = (title.to_string(), None, Vec::new());
+        let (title, note, groups) = (title.to_string(), row.note.clone(), Vec::new());
         Ok(Self { title, note, grid, rows, per, columns, groups })
     }
 

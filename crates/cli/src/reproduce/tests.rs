@@ -181,6 +181,29 @@ fn a_difference_counts_only_above_the_noise() {
     assert_eq!(judge("one", "all(read(new) < read(old))", figures).outcome, Outcome::Yes);
 }
 
+/// No yes stands beside a figure that says otherwise.
+#[test]
+fn replicas_alone_make_nothing_true() {
+    let of = |text: &str, base: f64, ratio: f64| {
+        let figures = |key: RunKey| match key.subject {
+            0 => Sample { base, ..around(ratio, 0.01) },
+            _ => around(1.0, 0.0),
+        };
+        judge("one", text, figures)
+    };
+    let faster = "mean(read(new/old)) < 1";
+    assert_eq!(of(faster, 0.99, 0.9).outcome, Outcome::Yes);
+    let judged = of(faster, 1.01, 0.9);
+    assert_eq!(judged.outcome, Outcome::No);
+    assert_eq!(judged.reason.as_deref(), Some("in replicas, but not in the run itself"));
+    let published = "mean(read(new/old)) - 1 ~ -10%";
+    assert_eq!(of(published, 0.99, 0.9).outcome, Outcome::Yes);
+    assert_eq!(of(published, 1.01, 0.9).outcome, Outcome::No);
+    let same = "near(mean(read(new)), mean(read(old)))";
+    assert_eq!(of(same, 1.04, 1.0).outcome, Outcome::Yes);
+    assert_eq!(of(same, 1.06, 1.0).outcome, Outcome::No);
+}
+
 #[test]
 fn statements_on_workloads_hold_in_part() {
     let all = "all(read(new) < read(old))";

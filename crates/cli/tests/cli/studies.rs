@@ -389,3 +389,17 @@ fn traces_come_besides_the_mixes() {
     let statement = &object["published"][1];
     assert_eq!((&statement["group"], &statement["recorded"]), (&json!("mixes"), &json!(false)));
 }
+
+/// Where there are recorded traces, what is published is judged on them, though the mixes come
+/// first in the file.
+#[test]
+fn recorded_traces_are_judged_before_generated_ones() {
+    let folder = Folder::with("wsrch-small.trace", "0 0 0 8 0\n1000000 0 64 8 1\n");
+    let args = ["--json", "--requests", "20", "--replicas", "2", "--traces", "."];
+    for (name, place) in [("ros", 1), ("cache-aware", 0)] {
+        let object = folder.run(&[&["reproduce", name][..], &args].concat()).json();
+        let statement = &object["published"][place];
+        assert_eq!((&statement["group"], &statement["recorded"]), (&json!("servers"), &json!(true)));
+        assert_eq!(statement["workloads"], json!(["WebSearch"]));
+    }
+}
