@@ -316,8 +316,8 @@ impl Runs {
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    fn one(&self, study: &Study, (job, seed): (usize, u64)) -> Result<Found> {
-        let job = &self.jobs[job];
+    fn one(&self, study: &Study, (number, seed): (usize, u64)) -> Result<Found> {
+        let job = &self.jobs[number];
         let loaded = &self.loaded[job.loaded];
         let mut requests = Self::requests(study, loaded, seed)?;
         if job.scale.to_bits() != 1f64.to_bits() {
@@ -326,10 +326,30 @@ impl Runs {
         if seed > 0 && study.sources[loaded.source].is_real() {
             requests = Cow::Owned(jittered(&requests, seed));
         }
-        let report = simulate(&job.settings, &requests, self.check)?;
+        let report = simulate(&job.settings, &requests, self.check);
+        let report = report.map_err(|error| self.in_run(study, number, &error))?;
         let of = |metric: &Metric| metric.value(&report).unwrap_or(f64::NAN);
         let figures = METRICS.iter().map(of).collect();
         Ok(Found { figures, queue_grew: report.verdict.queue_grew })
+    }
+
+    /// An error with the run that it comes from, where that has a place by now.
+    fn in_run(&self, study: &Study, number: usize, error: &anyhow::Error) -> anyhow::Error {
+        let names = &study.names;
+        let place = self.places.iter().find(|(_, job)| **job == number);
+        let run = place.map_or_else(String::new, |(key, _)| {
+            let grid = &names.grids[key.grid];
+            let parts = [
+                &grid.name,
+                &grid.points[key.point],
+                &names.subjects[key.subject],
+                &names.workloads[key.workload],
+            ];
+            let parts: Vec<&str> =
+                parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            format!("{}: ", parts.join(", "))
+        });
+        wrong(&format!("{run}{error}"))
     }
 
     /// The requests of a workload; of a replica of a generated one other ones.

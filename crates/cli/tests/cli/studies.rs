@@ -399,7 +399,41 @@ fn recorded_traces_are_judged_before_generated_ones() {
     for (name, place) in [("ros", 1), ("cache-aware", 0)] {
         let object = folder.run(&[&["reproduce", name][..], &args].concat()).json();
         let statement = &object["published"][place];
-        assert_eq!((&statement["group"], &statement["recorded"]), (&json!("servers"), &json!(true)));
+        assert_eq!(
+            (&statement["group"], &statement["recorded"]),
+            (&json!("servers"), &json!(true))
+        );
         assert_eq!(statement["workloads"], json!(["WebSearch"]));
     }
+}
+
+/// A device that wears out ends its run with an error, which names the run.
+#[test]
+fn a_run_that_fails_is_named() {
+    let file = r#"
+        title = "t"
+        source = "s"
+        notes = "n"
+        replicas = 0
+        [[device]]
+        name = "worn"
+        preset = "small-full"
+        settings = ["nand.endurance_cycles=3"]
+        [[subject]]
+        name = "fifo"
+        [[group]]
+        name = "writes"
+        [[group.workload]]
+        name = "random"
+        built_in = "random-write"
+        settings = ["pattern.requests=200000"]
+        [[grid]]
+        name = "only"
+        device = "worn"
+        key = "queue.depth"
+        values = [16]
+    "#;
+    let ran = Folder::with("worn.toml", file).run(&["reproduce", "worn.toml"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    assert!(ran.stderr.contains("error: only, 16, fifo, random: "), "{ran:?}");
 }
