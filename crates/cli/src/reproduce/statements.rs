@@ -113,6 +113,9 @@ impl Compiled {
             let kind = match &recorded[..] {
                 _ if real => "recorded".to_string(),
                 [] => "generated".to_string(),
+                some if some.len() > 4 => {
+                    format!("{} recorded, {} generated", some.len(), workloads.len() - some.len())
+                }
                 some => {
                     let names = some.iter().map(|place| study.names.workloads[*place].as_str());
                     format!(
