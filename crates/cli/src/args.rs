@@ -1,6 +1,8 @@
 //! The command line.
 
+use crate::reproduce::STUDIES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use flashyard_sim::config::nearest;
 use std::path::PathBuf;
 
 /// Simulates flash storage devices: what every request waits for, what every operation costs.
@@ -91,27 +93,37 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
-/// A published system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Study {
-    /// Flash command scheduling aware of map-cache commands (Lee et al., IEEE Access 2021).
-    Drs,
-    /// Energy and memory of flash translation layers (Park et al., 2011).
-    Energy,
-    /// Reads of a PRAM buffer while it is written, out of order (ROS).
-    Ros,
-    /// Host requests by what buffer and dies have ready, reads first (Bang et al.).
-    CacheAware,
-    /// Buffers with their host policies x command policies x map caches, on the device of drs.
-    Crossings,
+/// The name of a study, or a file with one.
+fn study(text: &str) -> Result<String, String> {
+    let is_known = STUDIES.iter().any(|(name, _)| *name == text);
+    if is_known || crate::inputs::is_toml(text) {
+        return Ok(text.to_string());
+    }
+    let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();
+    let known = nearest(text, names.iter().copied());
+    Err(format!("no such study{known}: {}, or an experiment file (.toml)", names.join(", ")))
+}
+
+/// A number of at least 1.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is not in 1..".to_string()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Which one.
-    pub(crate) study: Study,
-    /// A directory with the published traces. Without it the built-in workloads stand in for
-    /// those of drs and crossings; the others run generated ones anyway, and these traces besides.
+    /// Which one: drs (flash command scheduling aware of map-cache commands, Lee et al., 2021),
+    /// energy (flash translation layers, Park et al., 2011), ros (reads of a PRAM buffer while it
+    /// is written), cache-aware (host requests by what buffer and dies have ready, Bang et al.,
+    /// 2013), crossings (buffers x map caches x command policies), or an experiment file
+    /// (docs/STUDIES.md).
+    #[arg(value_parser = study)]
+    pub(crate) study: String,
+    /// A directory with recorded traces. Without it generated workloads stand in for those of drs
+    /// and crossings; the others run generated ones anyway, and these traces besides.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
     /// A preset's name or a device file to run it on; default: the study's own device.
@@ -120,11 +132,15 @@ pub(crate) struct ReproduceArgs {
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// ros, cache-aware, crossings: the first N requests of each workload at most.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) requests: Option<u64>,
-    /// Fits each workload, and shows how N twins of it (seeds 1 to N; default: 3) rank the
-    /// policies.
+    /// The first N requests of each workload at most.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) requests: Option<usize>,
+    /// How many replicas measure the noise of the runs that statements need; 0: none, and no
+    /// difference is judged. Default: the study's own number.
+    #[arg(long, value_name = "N")]
+    pub(crate) replicas: Option<usize>,
+    /// Fits each workload of the first grid, and shows how N twins of it (seeds 1 to N; default: 3)
+    /// rank the subjects.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
     pub(crate) twins: Option<u64>,
     /// Checks every rule while the runs go on. Slower.

@@ -195,12 +195,6 @@ impl Inputs {
         stream_seed(self.seed, number as u64)
     }
 
-    /// Makes the workload the trace at `path`.
-    pub(crate) fn set_trace(&mut self, path: String) {
-        let stream = &mut self.sections.workload.phases[0].streams[0];
-        stream.set_origin(Origin::Trace { path, format: None, split: None });
-    }
-
     /// Opens a workload of one stream for a device of this capacity.
     pub(crate) fn open(&self, capacity_sectors: Option<u64>) -> Result<Source> {
         let stream = self.experiment().only_stream();

@@ -1,192 +1,326 @@
-//! An experiment file, its workloads and its runs.
+//! A study ready to run: an experiment file with its devices, its workloads and its grids.
 
+use super::names::{Grid, Group, Names};
+use super::schema::{self, Catalogue, Experiment, Point};
+use super::workloads::{ANY_WORKLOAD, Places, Source, of_group};
+use super::{examples, sizes};
 use crate::args::ReproduceArgs;
-use crate::inputs::{Inputs, workload_error, wrong};
-use anyhow::{Context, Result};
-use flashyard_core::request::Request;
+use crate::inputs::{Inputs, wrong};
+use anyhow::{Context, Result, ensure};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
-use flashyard_sim::device::{Device, RunError};
 use flashyard_sim::own::OwnParts;
-use flashyard_sim::report::Report;
-use flashyard_workload::RequestSource;
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 
-/// What an experiment file says.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The grid of the sensitivity table; its first point is what is used here.
+pub(crate) const SENSITIVITY: &str = "sensitivity";
+pub(crate) const HERE: &str = "as here";
+
+/// A study.
+#[derive(Debug)]
 pub(crate) struct Study {
-    pub(crate) title: String,
-    pub(crate) source: String,
-    pub(crate) notes: String,
-    pub(crate) device: String,
-    pub(crate) baseline: String,
-    pub(crate) policies: Vec<String>,
-    pub(crate) cache_bytes: Vec<u64>,
-    pub(crate) depths: Vec<u64>,
-    /// Settings of every trace.
-    settings: Vec<String>,
-    pub(crate) workload: Vec<WorkloadRow>,
-    pub(crate) published: Vec<Published>,
-}
-
-/// A workload of the study.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WorkloadRow {
     pub(crate) name: String,
-    trace: String,
-    built_in: String,
-    /// Settings of this trace, after those of every trace.
-    #[serde(default)]
-    settings: Vec<String>,
+    pub(crate) experiment: Experiment,
+    pub(crate) names: Names,
+    /// By number: name, preset or file, keys.
+    pub(crate) devices: Vec<Device>,
+    pub(crate) subjects: Vec<schema::Subject>,
+    pub(crate) sources: Vec<Source>,
+    /// By grid.
+    pub(crate) points: Vec<Vec<Point>>,
+    /// Files that were not found.
+    pub(crate) missing: Vec<String>,
+    /// The numbers by formula.
+    pub(crate) known: Vec<f64>,
 }
 
-/// A statement of the paper.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Published {
-    pub(crate) check: String,
-    pub(crate) statement: String,
-    /// Whether the paper gives a number, says so in its text, or shows it in a figure only.
-    pub(crate) form: String,
-}
-
-impl Published {
-    /// The form in words.
-    pub(super) fn form(&self) -> &'static str {
-        match self.form.as_str() {
-            "number" => "a number",
-            "figure" => "a figure only",
-            _ => "in words",
-        }
-    }
-}
-
-/// A workload in memory.
+/// A device.
 #[derive(Clone, Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct Device {
     pub(crate) name: String,
-    pub(crate) requests: Vec<Request>,
+    /// A preset's name or a file.
+    pub(crate) preset: String,
+    pub(crate) keys: DeviceKeys,
+    /// Settings of the traces that it runs.
+    pub(crate) traces: Vec<String>,
 }
 
 impl Study {
-    /// The study of an experiment file.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
-        toml::from_str(text).context("the experiment file")
+    /// The study of an experiment file, with what the command line says of devices and traces.
+    pub(crate) fn new(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
+        let mut experiment = Experiment::parse(text)?;
+        if let Some(replicas) = args.replicas {
+            experiment.replicas = replicas;
+        }
+        experiment.requests = match (experiment.requests, args.requests) {
+            (Some(own), Some(wanted)) => Some(own.min(wanted)),
+            (own, wanted) => own.or(wanted),
+        };
+        let subjects = subjects(&experiment);
+        refuse_own_keys(&experiment, &subjects, args)?;
+        let devices = devices(&experiment, args, own)?;
+        let (sources, groups, missing) = sources(&experiment, args)?;
+        let mut names = Names {
+            subjects: subjects.iter().map(|subject| subject.name.clone()).collect(),
+            workloads: sources.iter().map(|source| source.name.clone()).collect(),
+            groups,
+            grids: Vec::new(),
+            known: Vec::new(),
+            examples: experiment.example.iter().map(|example| example.name.clone()).collect(),
+            define: experiment.define.clone(),
+        };
+        let mut points = Vec::new();
+        for grid in all_grids(&experiment) {
+            let own = points_of(&grid)?;
+            names.grids.push(resolved(&grid, &own, &devices, &names)?);
+            points.push(own);
+        }
+        let numbers = sizes::numbers(&experiment, &devices)?;
+        let (known_names, known) = numbers.into_iter().unzip();
+        names.known = known_names;
+        examples::check(&experiment.example)?;
+        let name = name.to_string();
+        Ok(Self { name, experiment, names, devices, subjects, sources, points, missing, known })
     }
 
-    /// The study's device with the settings of the command line.
-    pub(crate) fn device(
+    /// The device of a run of a subject at a point of a grid, and its settings on top of the
+    /// device's keys as text.
+    pub(crate) fn settings(
         &self,
-        args: &ReproduceArgs,
-        own: OwnParts,
-    ) -> Result<(String, DeviceKeys)> {
-        let name = args.device.clone().unwrap_or_else(|| self.device.clone());
-        for setting in &args.set {
-            let swept =
-                ["trace.", "generator.", "policy.command", "queue.depth", "map.cache_bytes"];
-            if let Some(swept) = swept.iter().find(|swept| setting.starts_with(**swept)) {
-                return Err(wrong(&format!("--set {setting}: the study itself sets {swept}")));
-            }
+        grid: usize,
+        point: usize,
+        subject: usize,
+    ) -> (usize, Vec<String>) {
+        let row = &self.names.grids[grid];
+        let of_grid = self.experiment.grid.get(grid).map_or(&[][..], |grid| &grid.settings);
+        let point = &self.points[grid][point];
+        let own = &self.subjects[subject];
+        let of_point = point.of.get(&own.name).unwrap_or(&point.settings);
+        (row.device, [of_grid, &own.settings, of_point].concat())
+    }
+
+    /// The place of a device.
+    pub(crate) fn device(&self, name: &str) -> Result<usize> {
+        let found = self.devices.iter().position(|device| device.name == name);
+        found.with_context(|| format!("{name}: no device of this name"))
+    }
+
+    /// The place of a grid.
+    pub(crate) fn grid(&self, name: &str) -> Result<usize> {
+        let found = self.names.grids.iter().position(|grid| grid.name == name);
+        found.with_context(|| format!("{name}: no grid of this name"))
+    }
+
+    /// The groups of these names that have workloads in a grid, in the order of the names; all
+    /// where none is named.
+    pub(crate) fn groups_in(&self, grid: usize, names: &[String]) -> Result<Vec<Group>> {
+        for name in names {
+            let is_known = self.names.groups.iter().any(|group| group.name == *name);
+            ensure!(is_known, "{name}: no group of this name");
         }
-        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let inputs = Inputs::load(own, &name, &self.workload[0].built_in, &set)?;
-        inputs.settings()?;
-        Ok((name, inputs.sections.device))
-    }
-
-    /// Reads every workload: from `dir`, or generated where there is none.
-    pub(crate) fn load(&self, dir: Option<&Path>, capacity: u64) -> Result<Vec<Loaded>> {
-        if let Some(dir) = dir {
-            let missing: Vec<&str> = self
-                .workload
-                .iter()
-                .filter(|row| find(dir, &row.trace).is_none())
-                .map(|row| row.trace.as_str())
-                .collect();
-            if !missing.is_empty() {
-                let what = format!(
-                    "{}: missing {} (plain, .gz or .zst)",
-                    dir.display(),
-                    missing.join(", ")
-                );
-                return Err(wrong(&what));
-            }
+        let mut wanted: Vec<&Group> = self.names.groups.iter().collect();
+        if !names.is_empty() {
+            let place = |group: &&Group| names.iter().position(|name| *name == group.name);
+            wanted.retain(|group| place(group).is_some());
+            wanted.sort_by_key(place);
         }
-        self.workload.iter().map(|row| self.load_one(row, dir, capacity)).collect()
-    }
-
-    /// The directory of the traces: this one, or the first in it that has one of them.
-    pub(crate) fn directory(&self, dir: &Path) -> Result<PathBuf> {
-        let has = |dir: &PathBuf| self.workload.iter().any(|row| find(dir, &row.trace).is_some());
-        Ok(places(dir)?.into_iter().find(has).unwrap_or_else(|| dir.to_path_buf()))
-    }
-
-    fn load_one(&self, row: &WorkloadRow, dir: Option<&Path>, capacity: u64) -> Result<Loaded> {
-        let mut inputs = Inputs::load(OwnParts::default(), &self.device, &row.built_in, &[])?;
-        if let Some(path) = dir.and_then(|dir| find(dir, &row.trace)) {
-            let mut problems = Vec::new();
-            for setting in self.settings.iter().chain(&row.settings) {
-                apply_setting("settings", setting, &mut inputs.sections, &mut problems);
-            }
-            anyhow::ensure!(problems.is_empty(), "the experiment file: {}", problems[0]);
-            inputs.set_trace(path);
-        }
-        let requests = all_of(&mut inputs.open(Some(capacity))?)?;
-        Ok(Loaded { name: row.name.clone(), requests })
+        let within = |group: &Group| {
+            let workloads = group.workloads.iter().copied();
+            let inside = workloads.filter(|one| self.names.grids[grid].workloads.contains(one));
+            Group { workloads: inside.collect(), ..group.clone() }
+        };
+        let groups = wanted.into_iter().map(within);
+        Ok(groups.filter(|group| !group.workloads.is_empty()).collect())
     }
 }
 
-/// Every request of a source.
-pub(crate) fn all_of(source: &mut impl RequestSource) -> Result<Vec<Request>> {
-    let mut requests = Vec::new();
-    while let Some(request) = source.next_request().map_err(|error| workload_error(&error))? {
-        requests.push(request);
-    }
-    Ok(requests)
-}
-
-/// A directory and those in it, by name.
-pub(super) fn places(dir: &Path) -> Result<Vec<PathBuf>> {
-    let say = |error| wrong(&format!("{}: cannot be read, {error}", dir.display()));
-    let entries = std::fs::read_dir(dir).map_err(say)?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.is_dir())
-        .collect();
-    paths.sort();
-    paths.insert(0, dir.to_path_buf());
-    Ok(paths)
-}
-
-/// The file of this name, as it is or compressed.
-pub(super) fn find(dir: &Path, name: &str) -> Option<String> {
-    let path = ["", ".gz", ".zst"].iter().map(|end| dir.join(format!("{name}{end}")));
-    path.into_iter().find(|path| path.is_file()).map(|path| path.to_string_lossy().into_owned())
-}
-
-/// The device of one run: these settings on top of its keys.
-pub(crate) fn settings_of(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings> {
+/// Keys with settings on top.
+fn with_settings(keys: &DeviceKeys, settings: &[String]) -> Result<DeviceKeys> {
+    let mut keys = *keys;
     let mut problems = Vec::new();
     for setting in settings {
-        apply_setting("study", setting, &mut keys, &mut problems);
+        apply_setting("the study", setting, &mut keys, &mut problems);
     }
-    anyhow::ensure!(problems.is_empty(), "{}", problems[0]);
-    Settings::new(keys).map_err(|error| {
+    ensure!(problems.is_empty(), "{}", problems[0]);
+    Ok(keys)
+}
+
+/// A device with settings on top of its keys.
+pub(crate) fn settings_of(keys: &DeviceKeys, settings: &[String]) -> Result<Settings> {
+    Settings::new(with_settings(keys, settings)?).map_err(|error| {
         wrong(&format!("the study's run with {} is impossible: {error}", settings.join(" ")))
     })
 }
 
-/// One run of a workload.
-pub(crate) fn simulate(settings: &Settings, requests: &[Request], check: bool) -> Result<Report> {
-    let mut device = Device::new(settings);
-    if check {
-        device.check();
+/// The subjects of the file, and all combinations of parts.
+fn subjects(experiment: &Experiment) -> Vec<schema::Subject> {
+    let mut all = experiment.subject.clone();
+    let Some(combine) = &experiment.combine else { return all };
+    let mut combined = vec![(combine.name.clone(), Vec::new())];
+    for (place, parts) in combine.parts.iter().enumerate() {
+        let with = |(name, settings): &(String, Vec<String>)| {
+            let one = |part: &schema::Subject| {
+                let name = name.replace(&format!("{{{place}}}"), &part.name);
+                (name, [&settings[..], &part.settings].concat())
+            };
+            parts.iter().map(one).collect::<Vec<_>>()
+        };
+        combined = combined.iter().flat_map(with).collect();
     }
-    let mut requests = requests.iter().copied();
-    device.run(|| Ok::<_, std::convert::Infallible>(requests.next())).map_err(|error| match error {
-        RunError::Sim(error) => wrong(&error.to_string()),
-        RunError::Workload(never) => match never {},
-    })
+    let subject = |(name, settings)| schema::Subject { name, settings };
+    all.extend(combined.into_iter().map(subject));
+    all
+}
+
+/// The key that a setting sets.
+fn key_of(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
+}
+
+/// Refuses settings of the command line that the study itself makes.
+fn refuse_own_keys(
+    experiment: &Experiment,
+    subjects: &[schema::Subject],
+    args: &ReproduceArgs,
+) -> Result<()> {
+    let subjects = subjects.iter().flat_map(|subject| &subject.settings);
+    let devices = experiment.device.iter().flat_map(|device| &device.settings);
+    let points = experiment.grid.iter().flat_map(|grid| &grid.point);
+    let points = points.flat_map(|point| point.settings.iter().chain(point.of.values().flatten()));
+    let grids = experiment.grid.iter().flat_map(|grid| grid.settings.iter().chain(&grid.key));
+    let own: Vec<&str> =
+        subjects.chain(devices).chain(points).chain(grids).map(|setting| key_of(setting)).collect();
+    for setting in &args.set {
+        let key = key_of(setting);
+        let of_workload = ["trace.", "generator.", "pattern.", "mix.", "profile."]
+            .iter()
+            .any(|s| key.starts_with(s));
+        if of_workload || key == "metrics.skip_requests" || own.contains(&key) {
+            return Err(wrong(&format!("--set {setting}: the study itself sets {key}")));
+        }
+    }
+    Ok(())
+}
+
+fn devices(experiment: &Experiment, args: &ReproduceArgs, own: OwnParts) -> Result<Vec<Device>> {
+    let load = |row: &schema::Device| {
+        let preset = args.device.clone().unwrap_or_else(|| row.preset.clone());
+        let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        let inputs = Inputs::load(own, &preset, ANY_WORKLOAD, &set)?;
+        inputs.settings()?;
+        let keys = with_settings(&inputs.sections.device, &row.settings)?;
+        settings_of(&keys, &[])?;
+        Ok(Device { name: row.name.clone(), preset, keys, traces: row.traces.clone() })
+    };
+    experiment.device.iter().map(load).collect()
+}
+
+type Sources = (Vec<Source>, Vec<Group>, Vec<String>);
+
+fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
+    let catalogue = Catalogue::built_in()?;
+    let places = Places::of(args.traces.as_deref())?;
+    let (mut all, mut groups, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for group in &experiment.group {
+        let mut absent = Vec::new();
+        let found = of_group(group, &catalogue, &places, &mut absent)?;
+        if let Some(dir) = args.traces.as_ref().filter(|_| group.complete && !absent.is_empty()) {
+            let files = absent.join(", ");
+            let what = format!("{}: missing {files} (plain, .gz or .zst)", dir.display());
+            return Err(wrong(&what));
+        }
+        missing.extend(absent);
+        let from = all.len();
+        all.extend(found);
+        let present = |place: &usize| !all[*place].is_absent();
+        let workloads: Vec<usize> = (from..all.len()).filter(present).collect();
+        let real = workloads.iter().all(|place| all[*place].is_real());
+        groups.push(Group { name: group.name.clone(), real, workloads });
+    }
+    if let Some(dir) = &args.traces
+        && !all.iter().any(Source::is_real)
+    {
+        return Err(wrong(&format!(
+            "{}: neither it nor a directory in it has any of {} (plain, .gz or .zst)",
+            dir.display(),
+            missing.join(", ")
+        )));
+    }
+    Ok((all, groups, missing))
+}
+
+/// The grids of the file, and that of the sensitivity table.
+fn all_grids(experiment: &Experiment) -> Vec<schema::Grid> {
+    let mut grids = experiment.grid.clone();
+    if let Some(sensitivity) = &experiment.sensitivity {
+        let here = Point { name: HERE.to_string(), ..Point::default() };
+        let others = sensitivity.choice.iter().flat_map(|choice| {
+            choice.other.iter().map(|other| {
+                let name = format!("{}: {}", choice.what, other.name);
+                Point { name, ..other.clone() }
+            })
+        });
+        grids.push(schema::Grid {
+            name: SENSITIVITY.to_string(),
+            device: sensitivity.device.clone(),
+            subjects: sensitivity.subjects.clone(),
+            groups: sensitivity.groups.clone(),
+            workloads: sensitivity.workloads.clone(),
+            settings: Vec::new(),
+            key: None,
+            values: Vec::new(),
+            point: [here].into_iter().chain(others).collect(),
+        });
+    }
+    grids
+}
+
+/// The points of a grid; one without a name where it has none.
+fn points_of(grid: &schema::Grid) -> Result<Vec<Point>> {
+    let mut points = grid.point.clone();
+    if let Some(key) = &grid.key {
+        for value in &grid.values {
+            let name = value.text();
+            let settings = vec![format!("{key}={name}")];
+            points.push(Point { name, settings, ..Point::default() });
+        }
+    }
+    if points.is_empty() {
+        points.push(Point::default());
+    }
+    let mut seen = BTreeSet::new();
+    for point in &points {
+        let first = seen.insert(point.name.as_str());
+        ensure!(first, "{}: point {} is there twice", grid.name, point.name);
+    }
+    Ok(points)
+}
+
+fn resolved(
+    grid: &schema::Grid,
+    points: &[Point],
+    devices: &[Device],
+    names: &Names,
+) -> Result<Grid> {
+    let device = devices.iter().position(|device| device.name == grid.device);
+    let device =
+        device.with_context(|| format!("{}: no device named {}", grid.name, grid.device))?;
+    let place = |name: &String| super::expr::place_of(name, &names.subjects, "subject");
+    let subjects = if grid.subjects.is_empty() {
+        (0..names.subjects.len()).collect()
+    } else {
+        grid.subjects.iter().map(place).collect::<Result<_>>()?
+    };
+    let is_named = |name: &String| grid.groups.contains(name) || grid.workloads.contains(name);
+    for name in grid.groups.iter().chain(&grid.workloads) {
+        names.workloads_of(name)?;
+    }
+    let all = grid.groups.is_empty() && grid.workloads.is_empty();
+    let of_group = |group: &Group| {
+        let wanted = all || is_named(&group.name);
+        let own = group.workloads.iter().copied();
+        own.filter(|&place| wanted || is_named(&names.workloads[place])).collect::<Vec<_>>()
+    };
+    let workloads = names.groups.iter().flat_map(of_group).collect();
+    let points = points.iter().map(|point| point.name.clone()).collect();
+    Ok(Grid { name: grid.name.clone(), device, subjects, workloads, points })
 }

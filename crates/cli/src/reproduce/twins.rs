@@ -1,66 +1,78 @@
-//! `flashyard reproduce drs --twins`: whether traces and their fitted twins rank policies alike.
+//! `flashyard reproduce STUDY --twins`: whether traces and their fitted twins rank subjects alike.
 
-use super::drs::{FILE, Job, Results, ratio, run_jobs};
-use super::study::{Loaded, Study, all_of};
+use super::runs::simulate;
+use super::schema::Form;
+use super::show;
+use super::stats::median;
+use super::study::{Study, settings_of};
 use crate::args::ReproduceArgs;
 use crate::inputs::{workload_error, wrong};
 use crate::output::{json, print, table};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
-use flashyard_sim::config::{DeviceKeys, Settings};
-use flashyard_sim::own::OwnParts;
+use flashyard_sim::config::Settings;
+use flashyard_workload::RequestSource;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
+use indicatif::ParallelProgressIterator;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Mean latencies closer than this are a tie: neither policy is called the faster one. Shifting the
-/// arrivals of a trace by a fraction of a millisecond moves a ratio about as much.
+/// Mean latencies closer than this are a tie: neither subject is called the faster one. Shifting
+/// the arrivals of a trace by a fraction of a millisecond moves a ratio about as much.
 const TIE: f64 = 0.02;
 
-/// Fits each workload, runs it and its twins, and prints both.
-pub(crate) fn run(args: &ReproduceArgs, own: OwnParts, twins: u64) -> Result<()> {
+/// Fits each workload of the first grid, runs it and its twins, and prints both.
+pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()> {
     if twins == 0 {
         return Err(wrong("--twins 0: at least one twin of each workload is needed"));
     }
-    let study = Study::parse(FILE)?;
-    let (device, keys) = study.device(args, own)?;
-    let capacity = Settings::new(keys)?.capacity_sectors();
-    let loaded = study.load(args.traces.as_deref(), capacity)?;
-    let profiles = loaded.iter().map(fitted).collect::<Result<Vec<_>>>()?;
-    let traces = ratios(&study, &keys, &loaded, args.check)?;
-    let mut found = Vec::new();
-    for seed in 1..=twins {
-        let made = profiles.iter().zip(&loaded).map(|(profile, loaded)| {
-            let requests = twin(profile, seed, capacity)?;
-            Ok(Loaded { name: loaded.name.clone(), requests })
+    let grid = &study.names.grids[0];
+    let settings = |&subject: &usize| {
+        let (device, settings) = study.settings(0, 0, subject);
+        settings_of(&study.devices[device].keys, &settings)
+    };
+    let settings = grid.subjects.iter().map(settings).collect::<Result<Vec<_>>>()?;
+    let subjects: Vec<String> =
+        grid.subjects.iter().map(|&place| study.names.subjects[place].clone()).collect();
+    let capacity = settings[0].capacity_sectors();
+    let jobs: Vec<(usize, u64)> =
+        grid.workloads.iter().flat_map(|&one| (0..=twins).map(move |seed| (one, seed))).collect();
+    let traces = &study.devices[grid.device].traces;
+    let ratios = |&(workload, seed): &(usize, u64)| {
+        let source = &study.sources[workload];
+        let seed_of = study.experiment.seed;
+        let (mut requests, _) =
+            source.load(capacity, traces, seed_of, study.experiment.requests)?;
+        if seed > 0 {
+            requests = twin(&fitted(&source.name, &requests)?, seed, capacity)?;
+        }
+        ratios(&settings, &requests, args.check)
+    };
+    let found = jobs.par_iter().with_max_len(1).progress().map(ratios);
+    let found = found.collect::<Result<Vec<Vec<f64>>>>()?;
+    let per_workload = usize::try_from(twins + 1)?;
+    let rows =
+        grid.workloads.iter().zip(found.chunks(per_workload)).map(|(&workload, found)| Row {
+            name: &study.names.workloads[workload],
+            trace: found[0].clone(),
+            twin: medians(&found[1..]),
         });
-        let made = made.collect::<Result<Vec<_>>>()?;
-        found.push(ratios(&study, &keys, &made, args.check)?);
-    }
-    let rows = loaded.iter().zip(traces.into_iter().zip(medians(&found)));
-    let rows: Vec<Row> =
-        rows.map(|(loaded, (trace, twin))| Row { name: &loaded.name, trace, twin }).collect();
+    let rows: Vec<Row> = rows.collect();
     if args.json {
-        let object = object(&study.policies, &rows, args, (&device, twins));
+        let object = object(study, &subjects, &rows, args, twins);
         return print(&serde_json::to_string_pretty(&object)?);
     }
-    print(&text(&study.policies, &rows, twins))
+    print(&text(&subjects, &rows, twins))
 }
 
-/// By workload and policy, the median over the twins.
-fn medians(twins: &[Vec<Vec<f64>>]) -> Vec<Vec<f64>> {
-    let median = |workload: usize, policy: usize| {
-        let mut all: Vec<f64> = twins.iter().map(|twin| twin[workload][policy]).collect();
-        all.sort_by(f64::total_cmp);
-        f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2])
-    };
-    let row = |workload: usize| {
-        (0..twins[0][workload].len()).map(|policy| median(workload, policy)).collect()
-    };
-    (0..twins[0].len()).map(row).collect()
+/// By subject, the median over the twins.
+fn medians(twins: &[Vec<f64>]) -> Vec<f64> {
+    let of = |subject: usize| median(&twins.iter().map(|twin| twin[subject]).collect::<Vec<_>>());
+    (0..twins[0].len()).map(of).collect()
 }
 
-/// A workload: mean read latencies by policy, over that of the first one.
+/// A workload: mean read latencies by subject, over that of the first one.
 struct Row<'a> {
     name: &'a str,
     trace: Vec<f64>,
@@ -68,92 +80,87 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Pairs of policies that trace and twin rank differently: one of them calls the first faster,
+    /// Pairs of subjects that trace and twin rank differently: one of them calls the first faster,
     /// the other the second. A tie agrees with either.
     fn differences(&self) -> Vec<(usize, usize)> {
         let faster = |ratios: &[f64], a: usize, b: usize| ratios[a] * (1.0 + TIE) <= ratios[b];
-        let policies = 0..self.trace.len();
-        let pairs = policies.clone().flat_map(|a| policies.clone().map(move |b| (a, b)));
+        let subjects = 0..self.trace.len();
+        let pairs = subjects.clone().flat_map(|a| subjects.clone().map(move |b| (a, b)));
         pairs.filter(|&(a, b)| faster(&self.trace, a, b) && faster(&self.twin, b, a)).collect()
     }
 }
 
 /// The profile of a workload.
-fn fitted(loaded: &Loaded) -> Result<Arc<Profile>> {
+fn fitted(name: &str, requests: &[Request]) -> Result<Arc<Profile>> {
     let mut fitter = Fitter::new();
-    loaded.requests.iter().for_each(|request| fitter.add(request));
-    let profile = fitter.finish();
-    profile.map(Arc::new).ok_or_else(|| wrong(&format!("{}: it has no requests", loaded.name)))
+    for request in requests {
+        fitter.add(request);
+    }
+    fitter.finish().map(Arc::new).ok_or_else(|| wrong(&format!("{name}: it has no requests")))
 }
 
 /// The requests of a twin.
 fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>> {
     let twin = Twin::new(Arc::clone(profile), &ProfileKeys::default(), seed, Some(capacity));
-    all_of(&mut twin.map_err(|error| workload_error(&error))?)
-}
-
-/// Mean read latencies by workload and policy, over that of the first policy.
-fn ratios(
-    study: &Study,
-    keys: &DeviceKeys,
-    loaded: &[Loaded],
-    check: bool,
-) -> Result<Vec<Vec<f64>>> {
-    let mut jobs = Vec::new();
-    for workload in 0..loaded.len() {
-        for policy in &study.policies {
-            jobs.push(Job::new(workload, keys, &[("policy.command", policy)])?);
-        }
+    let mut twin = twin.map_err(|error| workload_error(&error))?;
+    let mut requests = Vec::new();
+    while let Some(request) = twin.next_request().map_err(|error| workload_error(&error))? {
+        requests.push(request);
     }
-    let mut reports = run_jobs("policies", &jobs, loaded, check)?;
-    let row = |_| {
-        let reports = reports.by_ref().take(study.policies.len());
-        let means: Vec<f64> = reports.map(|report| Results::mean(&report, "read")).collect();
-        means.iter().map(|mean| mean / means[0]).collect()
-    };
-    Ok(loaded.iter().map(row).collect())
+    Ok(requests)
 }
 
-/// The policies from the fastest on; `=` between neighbours that tie.
-fn order(policies: &[String], ratios: &[f64]) -> String {
+/// Mean read latencies by subject, over that of the first one.
+fn ratios(settings: &[Settings], requests: &[Request], check: bool) -> Result<Vec<f64>> {
+    let mean = |settings: &Settings| {
+        Ok(simulate(settings, requests, check)?.latency_ns["read"].mean.unwrap_or(f64::NAN))
+    };
+    let means = settings.iter().map(mean).collect::<Result<Vec<f64>>>()?;
+    ensure!(!means.is_empty(), "the grid has no subjects");
+    Ok(means.iter().map(|mean| mean / means[0]).collect())
+}
+
+/// The subjects from the fastest on; `=` between neighbours that tie.
+fn order(subjects: &[String], ratios: &[f64]) -> String {
     let mut places: Vec<usize> = (0..ratios.len()).collect();
     places.sort_by(|&a, &b| ratios[a].total_cmp(&ratios[b]));
-    let mut text = policies[places[0]].clone();
+    let mut text = subjects[places[0]].clone();
     for pair in places.windows(2) {
         let tie = ratios[pair[1]] < ratios[pair[0]] * (1.0 + TIE);
         text += if tie { " = " } else { " < " };
-        text += &policies[pair[1]];
+        text += &subjects[pair[1]];
     }
     text
 }
 
 /// How the twins differ, in words.
-fn verdict(policies: &[String], row: &Row) -> String {
+fn verdict(subjects: &[String], row: &Row) -> String {
     let pairs: Vec<String> = row
         .differences()
         .into_iter()
-        .map(|(a, b)| format!("{} before {}", policies[b], policies[a]))
+        .map(|(a, b)| format!("{} before {}", subjects[b], subjects[a]))
         .collect();
     if pairs.is_empty() { "alike".to_string() } else { format!("twin: {}", pairs.join(", ")) }
 }
 
-fn text(policies: &[String], rows: &[Row], twins: u64) -> String {
-    let mut header = vec!["mean read latency / RCF", "of"];
-    header.extend(policies.iter().map(String::as_str));
+fn text(subjects: &[String], rows: &[Row], twins: u64) -> String {
+    let first = format!("mean read latency / {}", subjects[0]);
+    let mut header = vec![first.as_str(), "of"];
+    header.extend(subjects.iter().map(String::as_str));
     header.extend(["from the fastest on", "ranked"]);
     let mut all = table::table(&header);
     for row in rows {
-        let twin = (if twins == 1 { "twin" } else { "twins" }, &row.twin, verdict(policies, row));
+        let twin = (if twins == 1 { "twin" } else { "twins" }, &row.twin, verdict(subjects, row));
         for (of, ratios, verdict) in [("trace", &row.trace, String::new()), twin] {
             let mut cells = vec![row.name.to_string(), of.to_string()];
-            cells.extend(ratios.iter().map(|&one| ratio(one)));
-            cells.extend([order(policies, ratios), verdict]);
+            cells.extend(ratios.iter().map(|&one| show::value(one, Form::Ratio)));
+            cells.extend([order(subjects, ratios), verdict]);
             all.add_row(cells);
         }
     }
     let alike = rows.iter().filter(|row| row.differences().is_empty()).count();
-    let drs = rows[0].trace.len() - 1;
-    let apart: f64 = rows.iter().map(|row| (row.trace[drs] - row.twin[drs]).abs()).sum();
+    let last = subjects.len() - 1;
+    let apart: f64 = rows.iter().map(|row| (row.trace[last] - row.twin[last]).abs()).sum();
     format!(
         "{}\n{alike} of {} ranked alike; latencies within {:.0} % of one another are a tie, and a tie \
          agrees with either order. Twins: the median of the ratios of seeds 1 to {twins}.\n\
@@ -161,17 +168,23 @@ fn text(policies: &[String], rows: &[Row], twins: u64) -> String {
         table::render(&all),
         rows.len(),
         100.0 * TIE,
-        policies[drs],
+        subjects[last],
         apart / rows.len() as f64,
     )
 }
 
-fn object(policies: &[String], rows: &[Row], args: &ReproduceArgs, run: (&str, u64)) -> Value {
+fn object(
+    study: &Study,
+    subjects: &[String],
+    rows: &[Row],
+    args: &ReproduceArgs,
+    twins: u64,
+) -> Value {
     let of = |ratios: &[f64]| -> serde_json::Map<String, Value> {
-        policies.iter().cloned().zip(ratios.iter().map(|&ratio| json!(ratio))).collect()
+        subjects.iter().cloned().zip(ratios.iter().map(|&ratio| json!(ratio))).collect()
     };
     let rows = rows.iter().map(|row| {
-        let pairs = row.differences().into_iter().map(|(a, b)| [&policies[a], &policies[b]]);
+        let pairs = row.differences().into_iter().map(|(a, b)| [&subjects[a], &subjects[b]]);
         json!({
             "name": row.name,
             "trace": of(&row.trace),
@@ -181,11 +194,11 @@ fn object(policies: &[String], rows: &[Row], args: &ReproduceArgs, run: (&str, u
     });
     json!({
         "schema_version": json::SCHEMA_VERSION,
-        "study": "drs twins",
-        "device": run.0,
+        "study": format!("{} twins", study.name),
+        "device": study.devices[study.names.grids[0].device].preset,
         "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),
-        "twins": run.1,
+        "twins": twins,
         "tie": TIE,
-        "read_mean_over_rcf": rows.collect::<Vec<_>>(),
+        "read_mean_over_first": rows.collect::<Vec<_>>(),
     })
 }

@@ -2,7 +2,6 @@
 //! what they promise.
 
 use crate::support::{Folder, Ran, finish, without_command};
-use serde_json::Value;
 use std::process::Stdio;
 
 fn run_on(folder: &Folder, threads: &str, args: &[&str]) -> Ran {
@@ -68,87 +67,4 @@ fn ratios_are_to_the_first_value() {
     assert_eq!(ratios(lines[3]), [1.0; 4]);
     assert_eq!(ratios(lines[4]), [1.0; 4]);
     assert!(ratios(lines[5]).iter().all(|ratio| *ratio > 1.0), "{table}");
-}
-
-const POLICIES: [&str; 5] = ["rcf", "size", "rrf", "fot", "drs"];
-
-#[test]
-fn a_study_is_complete_and_does_not_depend_on_the_number_of_threads() {
-    let folder = Folder::new();
-    let args = ["reproduce", "drs", "--json"];
-    let texts = ["1", "2"].map(|threads| run_on(&folder, threads, &args).text());
-    assert_eq!(texts[0], texts[1]);
-    let study: Value = serde_json::from_str(&texts[0]).expect("--json prints JSON");
-    assert_eq!(study["schema_version"], 1);
-    assert_eq!(study["study"], "drs");
-    assert_eq!(study["device"], "drs");
-    assert_eq!(study["traces"], Value::Null);
-    let names =
-        ["Movie", "YouTube", "Booting", "Facebook", "AngryBird", "Radio", "RadioMsg", "RadioWB"];
-    assert_eq!(study["workloads"], serde_json::json!(names));
-    check_ratios(&study);
-    check_sweeps(&study);
-    check_statements(&study);
-}
-
-/// Every class has a ratio for each policy and workload; the baseline's are exactly 1.
-fn check_ratios(study: &Value) {
-    let classes = study["mean_over_rcf"].as_object().expect("ratios by class");
-    assert_eq!(classes.keys().collect::<Vec<_>>(), ["all", "read", "write"]);
-    for (class, policies) in classes {
-        let policies = policies.as_object().expect("ratios by policy");
-        assert_eq!(policies.len(), POLICIES.len());
-        for policy in POLICIES {
-            let ratios = policies[policy].as_array().expect("a ratio a workload");
-            assert_eq!(ratios.len(), 8);
-            let wanted = |ratio: &Value| {
-                let ratio = ratio.as_f64().expect("a number");
-                if policy == "rcf" {
-                    (ratio - 1.0).abs() == 0.0
-                } else {
-                    (0.05..4.0).contains(&ratio)
-                }
-            };
-            assert!(ratios.iter().all(wanted), "{class} {policy}: {ratios:?}");
-        }
-    }
-    let base = study["rcf_mean_ns"].as_array().expect("a mean a workload");
-    assert_eq!(base.len(), 8);
-    for means in base {
-        let mean = |class: &str| means[class].as_f64().expect("a mean");
-        let (least, most) = (mean("read").min(mean("write")), mean("read").max(mean("write")));
-        assert!((least..=most).contains(&mean("all")), "{means}");
-    }
-}
-
-/// The sweeps over cache size and queue depth have their points, in order.
-fn check_sweeps(study: &Value) {
-    let sizes = study["map_cache"].as_array().expect("a point a cache size");
-    let bytes: Vec<_> = sizes.iter().map(|size| size["cache_bytes"].as_u64()).collect();
-    assert_eq!(bytes, (9..=16).map(|power| Some(1 << power)).collect::<Vec<_>>());
-    assert!(sizes.iter().all(|size| size["size"].is_f64() && size["drs"].is_f64()));
-    let depths = study["queue_depth"].as_array().expect("a point a depth");
-    let found: Vec<_> = depths.iter().map(|depth| depth["depth"].as_u64()).collect();
-    assert_eq!(found, (0..=9).map(|power| Some(1 << power)).collect::<Vec<_>>());
-    for depth in depths {
-        let means = depth["drs_all_mean_ns"].as_array().expect("a mean a workload");
-        assert!(means.len() == 8 && means.iter().all(Value::is_f64), "{depth}");
-    }
-}
-
-/// Every published statement of the experiment file is judged, in its order.
-fn check_statements(study: &Value) {
-    let file = crate::support::repository_file("experiments/drs.toml");
-    let stated = file.lines().filter_map(|line| line.strip_prefix("statement = "));
-    let stated: Vec<&str> = stated.map(|text| text.trim_matches('"')).collect();
-    let judged = study["published"].as_array().expect("a judgement a statement");
-    assert!(!stated.is_empty());
-    assert_eq!(judged.len(), stated.len());
-    for (judged, stated) in judged.iter().zip(stated) {
-        assert_eq!(judged["statement"], stated);
-        assert!(judged["holds"].is_boolean(), "{judged}");
-        assert!(judged["found"].as_str().is_some_and(|found| !found.is_empty()), "{judged}");
-        let forms = ["a number", "in words", "a figure only"];
-        assert!(forms.iter().any(|form| judged["form"] == *form), "{judged}");
-    }
 }

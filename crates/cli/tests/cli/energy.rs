@@ -1,29 +1,6 @@
-//! `flashyard reproduce energy`, as far as it can be tested without its minutes of runs; the study
-//! on short workloads is tested beside its code.
+//! Rows of `flashyard reproduce energy` as plain runs of its device.
 
 use crate::support::{Folder, int, is_near, sum};
-
-#[test]
-fn what_the_study_sets_itself_and_what_it_lacks_is_refused() {
-    let folder = Folder::new();
-    std::fs::create_dir(folder.path("empty")).unwrap();
-    let energy = ["reproduce", "energy"];
-    let none = "empty: neither it nor a directory in it has any of ssdsim_example_fin1_10k.ascii, \
-                log121_Movie.txt,";
-    for (args, what) in [
-        (&["--twins"][..], "--twins: only reproduce drs has twins"),
-        (&["--set", "ftl.scheme=fast"], "--set ftl.scheme=fast: the study itself sets ftl.scheme"),
-        (&["--set", "gc.window.share_percent=1"], "the study itself sets gc.window.share_percent"),
-        (&["--set", "mix.requests=9"], "--set mix.requests=9: the study itself sets mix.requests"),
-        (&["--set", "state.initial=full"], "the study itself sets state.initial"),
-        (&["--traces", "empty"], none),
-        (&["--device", "nope"], "nope: no such device preset or file"),
-    ] {
-        let ran = folder.run(&[&energy[..], args].concat());
-        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
-        assert!(ran.stderr.contains(what), "{ran:?}");
-    }
-}
 
 /// Two full layers of the study on a short workload: counts x Table 1, and tables as listed.
 #[test]

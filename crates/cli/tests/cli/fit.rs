@@ -212,7 +212,7 @@ fn reproduce_sets_twins_beside_their_workloads() {
     let folder = Folder::new();
     let args = ["reproduce", "drs", "--twins", "1", "--json"];
     let found = folder.run(&args).json();
-    let rows = found["read_mean_over_rcf"].as_array().unwrap();
+    let rows = found["read_mean_over_first"].as_array().unwrap();
     assert_eq!(rows.len(), 8);
     for row in rows {
         assert_eq!((&row["trace"]["rcf"], &row["twins"]["rcf"]), (&1.0.into(), &1.0.into()));
@@ -227,7 +227,7 @@ fn every_field_of_these_objects_is_documented() {
     let folder = Folder::with("t.txt", TRACE);
     let fit = folder.run(&["trace", "fit", "t.txt", "-o", "twin.toml", "--json"]).json();
     let twins = folder.run(&["reproduce", "drs", "--twins", "1", "--json"]).json();
-    let objects = [&fit, &fit["figures"][0], &twins, &twins["read_mean_over_rcf"][0]];
+    let objects = [&fit, &fit["figures"][0], &twins, &twins["read_mean_over_first"][0]];
     for name in objects.iter().flat_map(|object| object.as_object().unwrap().keys()) {
         assert!(docs.contains(&format!("`{name}`")), "{name}");
     }

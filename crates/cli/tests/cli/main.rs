@@ -20,6 +20,7 @@ mod mutated;
 mod presets;
 mod right_input;
 mod saved;
+mod studies;
 mod study;
 mod support;
 mod trace_info;

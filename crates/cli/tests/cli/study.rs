@@ -25,82 +25,82 @@ struct Row {
 #[rustfmt::skip]
 const ROWS: [Row; 16] = [
     Row {
-        ftl: "page", workload: "olap-clustered", state: "fresh", footprint: 50,
+        ftl: "page map", workload: "olap-clustered", state: "fresh", footprint: 50,
         joules: ["6.84", "2.89", "0.00", "0.00", "0.00", "0.00", "0.00", "9.73"],
         erases: 0, response: "0.930", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "dftl", workload: "olap-clustered", state: "fresh", footprint: 50,
+        ftl: "DFTL", workload: "olap-clustered", state: "fresh", footprint: 50,
         joules: ["6.84", "2.89", "0.00", "0.00", "3.12", "0.21", "0.00", "13.06"],
         erases: 0, response: "1.306", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "fast", workload: "olap-clustered", state: "fresh", footprint: 50,
+        ftl: "FAST", workload: "olap-clustered", state: "fresh", footprint: 50,
         joules: ["6.84", "2.89", "0.65", "5.26", "0.00", "0.00", "1.71", "17.35"],
         erases: 3_234, response: "1.260", merges: [2, 2_244, 538, 155],
     },
     Row {
-        ftl: "last", workload: "olap-clustered", state: "fresh", footprint: 50,
+        ftl: "LAST", workload: "olap-clustered", state: "fresh", footprint: 50,
         joules: ["6.84", "2.89", "1.27", "10.21", "0.00", "0.00", "3.08", "24.28"],
         erases: 5_834, response: "1.639", merges: [19, 5_815, 0, 0],
     },
     Row {
-        ftl: "page", workload: "oltp-clustered", state: "fresh", footprint: 50,
+        ftl: "page map", workload: "oltp-clustered", state: "fresh", footprint: 50,
         joules: ["0.30", "24.47", "0.04", "0.28", "0.00", "0.00", "0.83", "25.92"],
         erases: 1_574, response: "0.858", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "dftl", workload: "oltp-clustered", state: "fresh", footprint: 50,
+        ftl: "DFTL", workload: "oltp-clustered", state: "fresh", footprint: 50,
         joules: ["0.30", "24.47", "0.04", "0.29", "1.88", "2.56", "1.39", "30.93"],
         erases: 2_637, response: "1.112", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "fast", workload: "oltp-clustered", state: "fresh", footprint: 50,
+        ftl: "FAST", workload: "oltp-clustered", state: "fresh", footprint: 50,
         joules: ["0.30", "24.47", "20.51", "165.27", "0.00", "0.00", "44.61", "255.16"],
         erases: 84_541, response: "9.652", merges: [6, 61_107, 17_808, 271],
     },
     Row {
-        ftl: "last", workload: "oltp-clustered", state: "fresh", footprint: 50,
+        ftl: "LAST", workload: "oltp-clustered", state: "fresh", footprint: 50,
         joules: ["0.30", "24.47", "7.42", "59.77", "0.00", "0.00", "25.30", "117.25"],
         erases: 47_940, response: "4.059", merges: [2, 13_501, 21_041, 2_386],
     },
     Row {
-        ftl: "page", workload: "oltp-clustered", state: "fresh", footprint: 100,
+        ftl: "page map", workload: "oltp-clustered", state: "fresh", footprint: 100,
         joules: ["0.30", "24.47", "0.07", "0.56", "0.00", "0.00", "0.89", "26.29"],
         erases: 1_687, response: "0.871", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "last", workload: "oltp-clustered", state: "fresh", footprint: 100,
+        ftl: "LAST", workload: "oltp-clustered", state: "fresh", footprint: 100,
         joules: ["0.30", "24.47", "6.75", "54.42", "0.00", "0.00", "24.26", "110.20"],
         erases: 45_981, response: "3.787", merges: [5, 12_529, 21_340, 2_140],
     },
     Row {
-        ftl: "page", workload: "oltp-clustered", state: "full", footprint: 100,
+        ftl: "page map", workload: "oltp-clustered", state: "full", footprint: 100,
         joules: ["0.30", "24.47", "24.85", "200.26", "0.00", "0.00", "48.50", "298.37"],
         erases: 91_906, response: "11.204", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "page", workload: "olap", state: "full", footprint: 100,
+        ftl: "page map", workload: "olap", state: "full", footprint: 100,
         joules: ["6.84", "2.89", "0.98", "7.89", "0.00", "0.00", "2.12", "20.72"],
         erases: 4_025, response: "1.477", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "page", workload: "olap-scattered", state: "full", footprint: 100,
+        ftl: "page map", workload: "olap-scattered", state: "full", footprint: 100,
         joules: ["6.84", "2.89", "0.87", "7.00", "0.00", "0.00", "1.93", "19.53"],
         erases: 3_660, response: "1.417", merges: [0, 0, 0, 0],
     },
     Row {
-        ftl: "bast", workload: "olap-clustered", state: "full", footprint: 100,
+        ftl: "BAST", workload: "olap-clustered", state: "full", footprint: 100,
         joules: ["6.84", "2.89", "1.83", "14.78", "0.00", "0.00", "6.20", "32.54"],
         erases: 11_748, response: "1.950", merges: [0, 458, 5_645, 0],
     },
     Row {
-        ftl: "block", workload: "olap-clustered", state: "full", footprint: 100,
+        ftl: "block map", workload: "olap-clustered", state: "full", footprint: 100,
         joules: ["6.84", "2.89", "22.57", "181.92", "0.00", "0.00", "40.06", "254.27"],
         erases: 75_908, response: "22.173", merges: [0, 0, 75_908, 0],
     },
     Row {
-        ftl: "fast", workload: "olap-clustered", state: "full", footprint: 100,
+        ftl: "FAST", workload: "olap-clustered", state: "full", footprint: 100,
         joules: ["6.84", "2.89", "1.80", "14.52", "0.00", "0.00", "3.77", "29.83"],
         erases: 7_151, response: "1.857", merges: [0, 2_596, 3_615, 13],
     },
@@ -109,8 +109,8 @@ const ROWS: [Row; 16] = [
 /// What selects a layer on the study's device.
 fn settings(ftl: &str) -> Vec<String> {
     let experiment: toml::Table = repository_file("experiments/energy.toml").parse().unwrap();
-    let ftls = experiment["ftl"].as_array().unwrap();
-    let found = ftls.iter().find(|found| found["name"].as_str() == Some(ftl)).expect(ftl);
+    let layers = experiment["subject"].as_array().unwrap();
+    let found = layers.iter().find(|found| found["name"].as_str() == Some(ftl)).expect(ftl);
     let settings = found["settings"].as_array().unwrap().iter();
     settings.map(|setting| setting.as_str().unwrap().to_owned()).collect()
 }
@@ -128,12 +128,12 @@ fn run(row: &Row) -> Value {
 
 #[test]
 fn page_mapped_layers_have_the_energies_and_responses_of_the_study() {
-    compare(|ftl| matches!(ftl, "page" | "dftl"));
+    compare(|ftl| matches!(ftl, "page map" | "DFTL"));
 }
 
 #[test]
 fn log_block_layers_have_the_energies_merges_and_responses_of_the_study() {
-    compare(|ftl| matches!(ftl, "block" | "bast" | "fast" | "last"));
+    compare(|ftl| matches!(ftl, "block map" | "BAST" | "FAST" | "LAST"));
 }
 
 /// Compares the rows of some layers.

@@ -242,19 +242,19 @@ keys! {
         /// The interface by name: it gives each of the other keys that is 0.
         interface: OnfiInterface = OnfiInterface::None => {
             kind: Kind::Choice(OnfiInterface::WORDS),
-            source: "ONFI 4.2 and 5.0, timing modes: docs/DEVICES.md; Lee et al., IEEE Access 2021: no transfer time",
+            source: "ONFI 4.2 and 5.0, timing modes: docs/DEVICES.md; assumed: Lee et al., IEEE Access 2021, state none",
             flip: "nv-ddr2-333", with: &[],
         },
         /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: as `interface`.
         ps_per_byte: u64 = 0 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
-            source: "Lee et al., IEEE Access 2021: no transfer time",
+            source: "assumed: Lee et al., IEEE Access 2021, state none",
             flip: "2500", with: &[],
         },
         /// Command and address of an operation on the channel. 0: as `interface`.
         command_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000),
-            source: "Lee et al., IEEE Access 2021: no transfer time",
+            source: "assumed: Lee et al., IEEE Access 2021, state none",
             flip: "300", with: &[],
         },
         /// Who takes a channel next. Programs bring their command and data together, as data.

@@ -1,0 +1,232 @@
+//! Worked examples: a few requests, all there at the start, on a device whose map cache or buffer
+//! holds known lines; beside what is published of them, or was worked out by hand.
+
+use super::schema::{Example, ExampleRun};
+use super::show;
+use super::study::settings_of;
+use crate::inputs::wrong;
+use anyhow::{Context, Result, bail};
+use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::DeviceKeys;
+use flashyard_sim::device::{Device, RunError};
+use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Sectors of a page of the examples, 4 KiB.
+const PAGE_SECTORS: u32 = 8;
+
+/// A number or a schedule that an example expects, and what was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Checked {
+    /// What it is.
+    what: &'static str,
+    expected: String,
+    found: String,
+}
+
+impl Checked {
+    fn holds(&self) -> bool {
+        self.expected == self.found
+    }
+}
+
+/// The runs of an example: name, and what was checked.
+pub(crate) type Results = Vec<(String, Vec<Checked>)>;
+
+/// Whether everything came out as the example says.
+pub(crate) fn hold(results: &Results) -> bool {
+    results.iter().flat_map(|(_, checked)| checked).all(Checked::holds)
+}
+
+/// Reads all of the examples' text; an error says what cannot be.
+pub(crate) fn check(examples: &[Example]) -> Result<()> {
+    for example in examples {
+        let place = || format!("the experiment file: example {}", example.name);
+        for text in &example.requests {
+            request(text).with_context(place)?;
+        }
+        for text in &example.map {
+            map_line(text).with_context(place)?;
+        }
+        for text in &example.buffer {
+            buffer_line(text).with_context(place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs an example under each of its subjects.
+pub(crate) fn run(example: &Example) -> Result<Results> {
+    let of = |run: &ExampleRun| Ok((run.name.clone(), run_one(example, run)?));
+    example.run.iter().map(of).collect()
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    /// Start, text.
+    commands: Vec<(u64, String)>,
+    /// Order, answer.
+    answered: Vec<(u64, u64)>,
+}
+
+struct Recorder {
+    log: Rc<RefCell<Log>>,
+    unit_ns: u64,
+}
+
+impl Observer for Recorder {
+    fn command_done(&mut self, done: &CommandDone) {
+        let Some(request) = done.command.request else { return };
+        let start = done.start.as_ns();
+        let (stage, queue) = (done.command.stage, done.queue);
+        let at = units(start as f64, self.unit_ns);
+        let text = format!("{}{stage}[{queue}]@{at}", request + 1);
+        self.log.borrow_mut().commands.push((start, text));
+    }
+
+    fn request_done(&mut self, done: &RequestDone) {
+        self.log.borrow_mut().answered.push((done.order, done.completion.as_ns()));
+    }
+}
+
+fn run_one(example: &Example, run: &ExampleRun) -> Result<Vec<Checked>> {
+    let settings = [&example.settings[..], &run.settings].concat();
+    let settings = settings_of(&DeviceKeys::default(), &settings)?;
+    let mut device = Device::new(&settings);
+    device.check();
+    let say = |error: &dyn std::fmt::Display| wrong(&format!("{}: {error}", example.name));
+    if !example.map.is_empty() {
+        let lines = example.map.iter().map(|text| map_line(text)).collect::<Result<Vec<_>>>()?;
+        device.preload_map(&lines).map_err(|error| say(&error))?;
+    }
+    if !example.buffer.is_empty() {
+        let lines = example.buffer.iter().map(|text| buffer_line(text));
+        let lines = lines.collect::<Result<Vec<_>>>()?;
+        device.preload_buffer(&lines).map_err(|error| say(&error))?;
+    }
+    let log = Rc::new(RefCell::new(Log::default()));
+    device.observe(Box::new(Recorder { log: Rc::clone(&log), unit_ns: example.unit_ns }));
+    let requests = example.requests.iter().map(|text| request(text));
+    let mut requests = requests.collect::<Result<Vec<_>>>()?.into_iter();
+    let report = device.run(|| Ok::<_, std::convert::Infallible>(requests.next()));
+    let report = report.map_err(|error| match error {
+        RunError::Sim(error) => say(&error),
+        RunError::Workload(never) => match never {},
+    })?;
+    let mut log = log.take();
+    log.commands.sort_by_key(|(start, _)| *start);
+    log.answered.sort_unstable();
+    let unit = |ns: f64| units(ns, example.unit_ns);
+    let number = |value: f64| format!("{value}");
+    let mut all = Vec::new();
+    let mut add = |what, expected: Option<String>, found: String| {
+        all.extend(expected.map(|expected| Checked { what, expected, found }));
+    };
+    add("total", run.total.map(number), unit(report.throughput.makespan_ns as f64));
+    let answered: Vec<String> = log.answered.iter().map(|(_, ns)| unit(*ns as f64)).collect();
+    let list = |values: &Vec<f64>| values.iter().map(|v| number(*v)).collect::<Vec<_>>().join(" ");
+    add("answers", run.answered.as_ref().map(list), answered.join(" "));
+    let mean = report.latency_ns["read"].mean.unwrap_or(0.0);
+    add("mean read", run.mean_read.map(number), unit(mean));
+    let buffer = &report.buffer;
+    let gets = buffer.get_ns + buffer.flush_get_ns;
+    let hidden = format!("{} of {}", unit(buffer.hidden_read_ns as f64), unit(gets as f64));
+    add("hidden reads", run.hidden.map(|[of, all]| format!("{of} of {all}")), hidden);
+    let programs = report.flash.array_ops["programs"]["host"];
+    add("programs", run.programs.map(|count| count.to_string()), programs.to_string());
+    let commands: Vec<String> = log.commands.into_iter().map(|(_, text)| text).collect();
+    add("commands", run.commands.clone(), commands.join(" "));
+    Ok(all)
+}
+
+/// Nanoseconds in the units of the example, without zeros at the end.
+fn units(ns: f64, unit_ns: u64) -> String {
+    format!("{}", ns / unit_ns as f64)
+}
+
+/// `W1` writes page 1, `R4+2` reads pages 4 and 5.
+fn request(text: &str) -> Result<Request> {
+    let op = match text.get(..1) {
+        Some("R") => RequestOp::Read,
+        Some("W") => RequestOp::Write,
+        _ => bail!("{text} is no request"),
+    };
+    let (page, pages) = text[1..].split_once('+').unwrap_or((&text[1..], "1"));
+    let page: u64 = page.parse().with_context(|| format!("{text} is no request"))?;
+    let pages: u32 = pages.parse().with_context(|| format!("{text} is no request"))?;
+    Ok(Request {
+        arrival: Time::ZERO,
+        first_sector: page * u64::from(PAGE_SECTORS),
+        sectors: pages * PAGE_SECTORS,
+        stream: 0,
+        op,
+        flags: Flags::NONE,
+    })
+}
+
+/// `64 dirty` or `96 clean`.
+fn map_line(text: &str) -> Result<(u64, bool)> {
+    match text.split_once(' ') {
+        Some((page, "dirty")) => Ok((page.parse()?, true)),
+        Some((page, "clean")) => Ok((page.parse()?, false)),
+        _ => bail!("{text} is no line of a map cache"),
+    }
+}
+
+/// `3 in 0`: page 3 in bank 0; `3`: in the bank of its line. All are dirty.
+fn buffer_line(text: &str) -> Result<(u64, Option<u32>, bool)> {
+    match text.split_once(" in ") {
+        Some((page, bank)) => Ok((page.parse()?, Some(bank.parse()?), true)),
+        None => Ok((
+            text.parse().with_context(|| format!("{text} is no line of a buffer"))?,
+            None,
+            true,
+        )),
+    }
+}
+
+/// What the examples say and what was found.
+pub(crate) fn text(examples: &[Example], results: &[Results]) -> String {
+    let mut text = String::new();
+    for (example, results) in examples.iter().zip(results) {
+        let origin = if example.published { "published" } else { "worked out by hand" };
+        let requests = example.requests.join(" ");
+        let line = format!("{} ({origin}): {}", example.name, example.note);
+        text += &format!("\n{}\n", show::wrapped(&line, 98, ""));
+        text += &format!("{}\n", show::wrapped(&format!("  requests: {requests}"), 98, "    "));
+        for (name, checked) in results {
+            for one in checked {
+                let verdict = if one.holds() { "as expected" } else { "NOT as expected" };
+                let mut line = format!("  {name}: {} {}: {verdict}", one.what, one.found);
+                if !one.holds() {
+                    line += &format!(", which is {}", one.expected);
+                }
+                text += &format!("{}\n", show::wrapped(&line, 98, "      "));
+            }
+        }
+    }
+    text
+}
+
+/// The same as data.
+pub(crate) fn objects(examples: &[Example], results: &[Results]) -> Value {
+    let examples = examples.iter().zip(results).map(|(example, results)| {
+        let runs = results.iter().map(|(name, checked)| {
+            let checks = checked.iter().map(|one| {
+                json!({"what": one.what, "expected": one.expected, "found": one.found, "holds": one.holds()})
+            });
+            json!({"subject": name, "checks": checks.collect::<Vec<_>>()})
+        });
+        json!({
+            "name": example.name,
+            "note": example.note,
+            "published": example.published,
+            "requests": example.requests,
+            "runs": runs.collect::<Vec<_>>(),
+        })
+    });
+    examples.collect()
+}

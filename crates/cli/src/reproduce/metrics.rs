@@ -1,0 +1,262 @@
+//! The figures that expressions and tables name. docs/STUDIES.md lists them.
+
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
+use flashyard_sim::report::Report;
+
+/// A figure of a run.
+pub(crate) struct Metric {
+    pub(crate) name: &'static str,
+    /// What it is, with its unit.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the documentation is tested against it"))]
+    pub(crate) what: &'static str,
+    of: fn(&Report) -> Option<f64>,
+}
+
+/// A figure of a workload, whatever runs it.
+pub(crate) struct WorkloadMetric {
+    pub(crate) name: &'static str,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the documentation is tested against it"))]
+    pub(crate) what: &'static str,
+    /// Not a number where it is not defined.
+    of: fn(&[Request]) -> f64,
+}
+
+macro_rules! metrics {
+    ($type:ident, $input:ty: $($name:literal, $what:literal, $of:expr;)+) => {
+        &[$($type { name: $name, what: $what, of: |report: $input| $of(report) }),+]
+    };
+}
+
+/// Every figure of a run.
+pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
+    "read", "mean latency of reads, ns", |report| latency(report, "read");
+    "write", "mean latency of writes, ns", |report| latency(report, "write");
+    "io", "mean latency of all requests, ns", |report| latency(report, "all");
+    "flush", "mean latency of flushes, ns", |report| latency(report, "flush");
+    "read_p99", "99th percentile of the latencies of reads, ns", |report| p99(report, "read");
+    "io_p99", "99th percentile of the latencies of all requests, ns", |report| p99(report, "all");
+    "reads", "reads whose latency counts", |report| answered(report, "read");
+    "writes", "writes whose latency counts", |report| answered(report, "write");
+    "queue_wait", "mean wait of all requests for the first slot, ns (one die)", |report| wait(report, 0);
+    "own_time", "mean time of a request's own commands, ns (one die)", |report| wait(report, 1);
+    "flash_wait", "mean rest of the latency, ns (one die)", |report| wait(report, 2);
+    "rate", "requests a second", |report: &Report| report.throughput.iops;
+    "grew", "1 where the queue grew, else 0", |report: &Report| whole(u64::from(report.verdict.queue_grew));
+    "makespan", "first arrival to last answer, ns", |report: &Report| whole(report.throughput.makespan_ns);
+    "hidden", "share of the port time of gets that passes beside a put", |report: &Report| report.buffer.hidden_read_ratio;
+    "read_hits", "share of the page accesses of reads that the buffer serves", |report: &Report| report.buffer.hit_ratio_read;
+    "write_hits", "share of the page accesses of writes that replace a line of the buffer", |report: &Report| report.buffer.hit_ratio_write;
+    "flushed", "units flushed from the buffer", |report: &Report| whole(report.buffer.flushed_units);
+    "wa", "bytes programmed / bytes written by the host", |report: &Report| report.flash.write_amplification;
+    "programs", "pages programmed / host pages programmed", |report: &Report| report.flash.programs_per_host_page;
+    "map_misses", "misses of the map cache", |report: &Report| whole(report.map.misses);
+    "dirty_evictions", "misses of the map cache that wrote a map page first", |report: &Report| whole(report.map.dirty_evictions);
+    "stalls", "translations that found every line being fetched", |report: &Report| whole(report.map.stalls);
+    "hazard_picks", "picks of the host policy that conflicted with an earlier request", |report: &Report| whole(report.map.hazard_picks);
+    "collections", "blocks collected", |report: &Report| whole(report.gc.jobs);
+    "looks", "candidates looked at for victims", |report: &Report| whole(report.gc.searches);
+    "switch_merges", "switch merges", |report: &Report| whole(report.gc.merges.switch);
+    "partial_merges", "partial merges", |report: &Report| whole(report.gc.merges.partial);
+    "full_merges", "full merges", |report: &Report| whole(report.gc.merges.full);
+    "dead_logs", "log blocks erased without a merge", |report: &Report| whole(report.gc.merges.dead);
+    "erases", "blocks erased", |report| whole(operations(report, "erases"));
+    "table_bytes", "bytes of the tables of the translation layer", |report: &Report| whole(report.memory.table_bytes);
+    "table_accesses", "entries looked up or changed", |report: &Report| whole(report.memory.table_accesses);
+    "energy", "all energy, pJ", |report: &Report| whole(report.energy_pj.total);
+    "post_energy", "energy of array operations after the last request, pJ", |report| whole(Parts::of(report).post);
+    "host_read_energy", "energy of host reads, pJ", |report| whole(Parts::of(report).host[0]);
+    "host_write_energy", "energy of host programs, pJ", |report| whole(Parts::of(report).host[1]);
+    "copy_read_energy", "energy of reads of collection, merges and wear levelling, pJ", |report| whole(Parts::of(report).copy[0]);
+    "copy_write_energy", "energy of their programs, pJ", |report| whole(Parts::of(report).copy[1]);
+    "map_read_energy", "energy of reads of map pages, pJ", |report| whole(Parts::of(report).map[0]);
+    "map_write_energy", "energy of programs of map pages, pJ", |report| whole(Parts::of(report).map[1]);
+    "erase_energy", "energy of erases, pJ", |report| whole(Parts::of(report).erase);
+    "other_energy", "energy of all that is no operation of the array, pJ", |report| whole(Parts::of(report).other);
+    "search_energy", "energy of looks at candidates, pJ", |report| resource(report, "search");
+    "dram_energy", "energy of DRAM, pJ", |report| resource(report, "dram");
+    "buffer_energy", "energy of accesses of the buffer, pJ", |report| resource(report, "buffer");
+    "buffer_standby", "standby energy of the buffer, pJ", |report| resource(report, "buffer_standby");
+};
+
+/// Every figure of a workload.
+pub(crate) const WORKLOAD_METRICS: &[WorkloadMetric] = metrics! { WorkloadMetric, &[Request]:
+    "requests", "requests", |all: &[Request]| all.len() as f64;
+    "size_kib", "mean size, KiB", |all| size(all, |_| true);
+    "read_kib", "mean size of reads, KiB", |all| size(all, |op| op == RequestOp::Read);
+    "write_kib", "mean size of writes, KiB", |all| size(all, |op| op == RequestOp::Write);
+    "write_share", "share of writes", share_of_writes;
+    "random_share", "share of requests that do not start where the one before ended", share_of_random;
+    "per_second", "requests over the time from the first arrival to the last, a second", |all: &[Request]| all.len() as f64 / seconds(all);
+    "gap_ms", "mean time from one arrival to the next, the first from time 0, ms", gap_ms;
+    "hours", "time of the last arrival, h", |all: &[Request]| last_ns(all) / 3.6e12;
+};
+
+impl Metric {
+    /// The figure of a run; none where it is not defined.
+    pub(crate) fn value(&self, report: &Report) -> Option<f64> {
+        (self.of)(report)
+    }
+}
+
+impl WorkloadMetric {
+    /// The figure of a workload; none where it is not defined.
+    pub(crate) fn value(&self, requests: &[Request]) -> Option<f64> {
+        Some((self.of)(requests)).filter(|value| value.is_finite())
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a count is a figure that every run has")]
+const fn whole(count: u64) -> Option<f64> {
+    Some(count as f64)
+}
+
+fn latency(report: &Report, class: &str) -> Option<f64> {
+    report.latency_ns[class].mean
+}
+
+fn p99(report: &Report, class: &str) -> Option<f64> {
+    report.latency_ns[class].p99.map(|ns| ns as f64)
+}
+
+fn answered(report: &Report, class: &str) -> Option<f64> {
+    whole(report.latency_ns[class].count)
+}
+
+fn wait(report: &Report, which: usize) -> Option<f64> {
+    let waits = &report.waits_ns.as_ref()?["all"];
+    [waits.request_queue_mean, waits.own_commands_mean, waits.flash_queue_mean][which]
+}
+
+fn operations(report: &Report, kind: &str) -> u64 {
+    report.flash.array_ops[kind].values().sum()
+}
+
+fn resource(report: &Report, name: &str) -> Option<f64> {
+    whole(report.energy_pj.by_resource[name])
+}
+
+/// Energy of a run by what it was for, in picojoules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) post: u64,
+    pub(crate) host: [u64; 2],
+    pub(crate) copy: [u64; 2],
+    pub(crate) map: [u64; 2],
+    pub(crate) erase: u64,
+    /// What is no operation of the array: controller, DRAM, standby, searches, channel, buffer.
+    pub(crate) other: u64,
+}
+
+impl Parts {
+    /// Operations of a kind cost the same each where energies are given by operation, so energy is
+    /// operations x energy.
+    pub(crate) fn of(report: &Report) -> Self {
+        let flash = &report.flash;
+        let kinds = [("reads", "read"), ("programs", "program"), ("erases", "erase")];
+        let each = kinds.map(|(plural, single)| {
+            let energy = report.energy_pj.by_resource[format!("array_{single}").as_str()];
+            energy.checked_div(operations(report, plural)).unwrap_or(0)
+        });
+        let of = |kind: usize, purposes: &[&str]| {
+            let counts = &flash.array_ops[kinds[kind].0];
+            each[kind] * purposes.iter().map(|purpose| counts[purpose]).sum::<u64>()
+        };
+        let pair = |purposes: &[&str]| [0, 1].map(|kind| of(kind, purposes));
+        let post = &flash.phases["post"];
+        let parts = Self {
+            post: (0..3).map(|kind| each[kind] * post[kinds[kind].1]).sum(),
+            host: pair(&["host"]),
+            copy: pair(&["gc", "merge", "wear"]),
+            map: pair(&["map_fetch", "map_writeback", "map_gc"]),
+            erase: operations(report, "erases") * each[2],
+            other: 0,
+        };
+        let array: u64 = [parts.host, parts.copy, parts.map].iter().flatten().sum();
+        Self { other: report.energy_pj.total - array - parts.erase, ..parts }
+    }
+}
+
+fn size(all: &[Request], is_counted: impl Fn(RequestOp) -> bool) -> f64 {
+    let counted = || all.iter().filter(|request| is_counted(request.op));
+    let sectors: u64 = counted().map(|request| u64::from(request.sectors)).sum();
+    sectors as f64 * f64::from(SECTOR_BYTES) / 1024.0 / counted().count() as f64
+}
+
+fn share_of_writes(all: &[Request]) -> f64 {
+    let writes = all.iter().filter(|request| request.op == RequestOp::Write).count();
+    writes as f64 / all.len() as f64
+}
+
+fn share_of_random(all: &[Request]) -> f64 {
+    let follows = all
+        .windows(2)
+        .filter(|pair| pair[0].first_sector + u64::from(pair[0].sectors) == pair[1].first_sector);
+    1.0 - follows.count() as f64 / all.len() as f64
+}
+
+fn last_ns(all: &[Request]) -> f64 {
+    all.last().map_or(f64::NAN, |request| request.arrival.as_ns() as f64)
+}
+
+fn seconds(all: &[Request]) -> f64 {
+    let ends = all.first().zip(all.last());
+    ends.map_or(f64::NAN, |(first, last)| last.arrival.since(first.arrival).as_ns() as f64 / 1e9)
+}
+
+fn gap_ms(all: &[Request]) -> f64 {
+    last_ns(all) / 1e6 / all.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashyard_core::request::Flags;
+    use flashyard_core::units::Time;
+
+    /// Two requests of 4 and 8 KiB, the second behind the first.
+    #[test]
+    fn figures_of_a_workload_are_counted_as_the_papers_do() {
+        let request = |ms: u64, first_sector, sectors, op| Request {
+            arrival: Time::from_us(ms * 1_000),
+            first_sector,
+            sectors,
+            stream: 0,
+            op,
+            flags: Flags::NONE,
+        };
+        let requests =
+            [request(100, 8, 8, RequestOp::Write), request(200, 16, 16, RequestOp::Read)];
+        let of = |name: &str| {
+            let metric = WORKLOAD_METRICS.iter().find(|metric| metric.name == name);
+            metric.expect("a figure").value(&requests)
+        };
+        let expected = [
+            ("requests", 2.0),
+            ("size_kib", 6.0),
+            ("read_kib", 8.0),
+            ("write_kib", 4.0),
+            ("write_share", 0.5),
+            ("random_share", 0.5),
+            ("per_second", 20.0),
+            ("gap_ms", 100.0),
+            ("hours", 0.2 / 3_600.0),
+        ];
+        assert_eq!(expected.len(), WORKLOAD_METRICS.len());
+        for (name, value) in expected {
+            assert!(of(name).is_some_and(|found| (found - value).abs() < 1e-12), "{name}");
+        }
+        assert!(size(&[], |_| true).is_nan());
+    }
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let docs = include_str!("../../../../docs/STUDIES.md");
+        let all = METRICS.iter().map(|metric| (metric.name, metric.what));
+        let all = all.chain(WORKLOAD_METRICS.iter().map(|metric| (metric.name, metric.what)));
+        let all: Vec<_> = all.collect();
+        for (place, (name, what)) in all.iter().enumerate() {
+            assert!(all[..place].iter().all(|(other, _)| other != name), "{name} twice");
+            assert!(docs.contains(&format!("| `{name}` | {what} |")), "STUDIES.md: {name}, {what}");
+        }
+    }
+}

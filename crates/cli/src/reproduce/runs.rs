@@ -1,0 +1,392 @@
+//! The runs of a study: which there are, each done once, side by side; and their replicas.
+
+use super::metrics::{METRICS, Metric, WORKLOAD_METRICS};
+use super::schema::Experiment;
+use super::study::{Study, settings_of};
+use super::workloads::{at_point, jittered, scaled};
+use crate::inputs::wrong;
+use crate::output::remark;
+use anyhow::Result;
+use flashyard_core::request::Request;
+use flashyard_sim::config::Settings;
+use flashyard_sim::device::{Device, RunError};
+use flashyard_sim::report::Report;
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+/// A run of a study by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunKey {
+    pub(crate) grid: usize,
+    pub(crate) point: usize,
+    pub(crate) subject: usize,
+    pub(crate) workload: usize,
+}
+
+/// What a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    /// By number of the figure; not a number where it is not defined.
+    pub(crate) figures: Vec<f64>,
+    pub(crate) queue_grew: bool,
+}
+
+/// Requests that were read or generated, for devices of one capacity.
+#[derive(Debug)]
+struct Loaded {
+    source: usize,
+    capacity: u64,
+    /// Settings of workloads, of a device or of a point.
+    further: Vec<String>,
+    requests: Vec<Request>,
+    notes: Vec<String>,
+}
+
+/// Something to be run.
+#[derive(Clone, Debug)]
+struct Job {
+    settings: Settings,
+    loaded: usize,
+    scale: f64,
+}
+
+/// The runs of a study.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    loaded: Vec<Loaded>,
+    jobs: Vec<Job>,
+    /// The job of each run.
+    places: BTreeMap<RunKey, usize>,
+    found: Vec<Found>,
+    /// The replicas of a job, where it has some.
+    replicas: BTreeMap<usize, Vec<Found>>,
+    /// Figures of the workloads, by workload.
+    workloads: Vec<Vec<f64>>,
+    /// The same of other seeds, where they were asked for.
+    workload_replicas: BTreeMap<usize, Vec<Vec<f64>>>,
+    check: bool,
+    start: Instant,
+}
+
+impl Runs {
+    /// Does every run of the study's grids once.
+    pub(crate) fn new(study: &Study, check: bool) -> Result<Self> {
+        let mut runs = Self {
+            loaded: Vec::new(),
+            jobs: Vec::new(),
+            places: BTreeMap::new(),
+            found: Vec::new(),
+            replicas: BTreeMap::new(),
+            workloads: Vec::new(),
+            workload_replicas: BTreeMap::new(),
+            check,
+            start: Instant::now(),
+        };
+        let spans = runs.spans(study)?;
+        runs.plan(study, &spans)?;
+        let jobs: Vec<(usize, u64)> = (0..runs.jobs.len()).map(|job| (job, 0)).collect();
+        runs.found = runs.run(study, "runs", &jobs)?;
+        runs.workloads = runs.of_workloads(study);
+        Ok(runs)
+    }
+
+    /// Runs these again with other arrivals or seeds, as often as the study asks for, and generates
+    /// these workloads again.
+    pub(crate) fn replicate(
+        &mut self,
+        study: &Study,
+        wanted: &BTreeSet<RunKey>,
+        workloads: &BTreeSet<usize>,
+    ) -> Result<()> {
+        let count = study.experiment.replicas;
+        let wanted: BTreeSet<usize> = wanted.iter().map(|key| self.places[key]).collect();
+        let seeds = 1..=u64::try_from(count)?;
+        let jobs: Vec<(usize, u64)> =
+            wanted.iter().flat_map(|&job| seeds.clone().map(move |seed| (job, seed))).collect();
+        let found = self.run(study, "replicas", &jobs)?;
+        for (job, found) in wanted.into_iter().zip(found.chunks(count.max(1))) {
+            self.replicas.insert(job, found.to_vec());
+        }
+        for &workload in workloads {
+            let loaded = self.loaded.iter().find(|loaded| loaded.source == workload);
+            let Some(loaded) = loaded.filter(|_| !study.sources[workload].is_real()) else {
+                continue;
+            };
+            let figures = |seed| Ok(figures_of(&Self::requests(study, loaded, seed)?));
+            let figures = seeds.clone().map(figures).collect::<Result<_>>()?;
+            self.workload_replicas.insert(workload, figures);
+        }
+        Ok(())
+    }
+
+    /// Says how many runs took how long.
+    pub(crate) fn remark(&self, study: &Study) {
+        let replicas: usize = self.replicas.values().map(Vec::len).sum();
+        let seconds = self.start.elapsed().as_secs_f64();
+        let runs = self.jobs.len();
+        remark(&format!("{}: {runs} runs and {replicas} replicas in {seconds:.1} s", study.name));
+    }
+
+    /// What a run found; none where the study does not have it.
+    pub(crate) fn found(&self, key: RunKey) -> Option<&Found> {
+        self.places.get(&key).map(|&job| &self.found[job])
+    }
+
+    /// Its replicas; none where they were not asked for.
+    pub(crate) fn replicas(&self, key: RunKey) -> Option<&[Found]> {
+        self.replicas.get(self.places.get(&key)?).map(Vec::as_slice)
+    }
+
+    /// A figure of a workload, and of its replicas where they were asked for.
+    pub(crate) fn of_workload(
+        &self,
+        workload: usize,
+        metric: usize,
+    ) -> Option<(f64, Option<Vec<f64>>)> {
+        let value = Some(self.workloads[workload][metric]).filter(|value| value.is_finite())?;
+        let replicas = self.workload_replicas.get(&workload);
+        let replicas = replicas.map(|all| all.iter().map(|figures| figures[metric]).collect());
+        Some((value, replicas))
+    }
+
+    /// What was changed in the workloads, a sentence each.
+    pub(crate) fn notes(&self, study: &Study) -> Vec<String> {
+        let mut all = Vec::new();
+        for loaded in &self.loaded {
+            for note in &loaded.notes {
+                let note = format!("{}: {note}", study.names.workloads[loaded.source]);
+                if !all.contains(&note) {
+                    all.push(note);
+                }
+            }
+        }
+        all
+    }
+
+    /// How long the baseline takes for each workload at the points that name a load, when all
+    /// requests wait at once, in nanoseconds.
+    fn spans(&mut self, study: &Study) -> Result<BTreeMap<(usize, usize, usize), u64>> {
+        let mut keys = Vec::new();
+        for (grid, points) in study.points.iter().enumerate() {
+            for (point, row) in points.iter().enumerate() {
+                if row.load.is_some() {
+                    let workloads = &study.names.grids[grid].workloads;
+                    keys.extend(workloads.iter().map(|&workload| (grid, point, workload)));
+                }
+            }
+        }
+        if keys.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let Some(name) = &study.experiment.baseline else {
+            anyhow::bail!("the experiment file: a load wants a baseline");
+        };
+        let baseline = super::expr::place_of(name, &study.names.subjects, "subject")?;
+        let mut known = BTreeMap::new();
+        let mut jobs = Vec::new();
+        for &(grid, point, workload) in &keys {
+            let key = RunKey { grid, point, subject: baseline, workload };
+            jobs.push((self.job(study, key, 0.0, &mut known)?, 0));
+        }
+        let wanted: BTreeSet<(usize, u64)> = jobs.iter().copied().collect();
+        let wanted: Vec<_> = wanted.into_iter().collect();
+        let makespan = METRICS.iter().position(|metric| metric.name == "makespan");
+        let makespan = makespan.expect("a figure of every run");
+        let found = self.run(study, "all requests at once", &wanted)?;
+        let of = |job| &found[wanted.binary_search(&job).expect("it was run")].figures[makespan];
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in ns")]
+        let spans = keys.into_iter().zip(jobs).map(|(key, job)| (key, *of(job) as u64)).collect();
+        self.jobs.clear();
+        Ok(spans)
+    }
+
+    /// Makes the job of every run.
+    fn plan(&mut self, study: &Study, spans: &BTreeMap<(usize, usize, usize), u64>) -> Result<()> {
+        let mut known = BTreeMap::new();
+        for (grid, row) in study.names.grids.iter().enumerate() {
+            for (point, of_point) in study.points[grid].iter().enumerate() {
+                for &subject in &row.subjects {
+                    for &workload in &row.workloads {
+                        let key = RunKey { grid, point, subject, workload };
+                        let span = spans.get(&(grid, point, workload));
+                        let scale = match of_point.load.zip(span) {
+                            Some((load, span)) => self.scale(study, key, *span as f64 / load)?,
+                            None => of_point.time_scale.unwrap_or(1.0),
+                        };
+                        let job = self.job(study, key, scale, &mut known)?;
+                        self.places.insert(key, job);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What makes the arrivals of a workload take so many nanoseconds.
+    fn scale(&mut self, study: &Study, key: RunKey, wanted: f64) -> Result<f64> {
+        let (device, settings) = study.settings(key.grid, key.point, key.subject);
+        let settings = settings_of(&study.devices[device].keys, &settings)?;
+        let loaded = self.load(study, key, device, &settings)?;
+        let requests = &self.loaded[loaded].requests;
+        let ends = requests.first().zip(requests.last());
+        let span = ends.map_or(0, |(first, last)| last.arrival.since(first.arrival).as_ns());
+        Ok(if span == 0 { 1.0 } else { wanted / span as f64 })
+    }
+
+    /// The job of a run: one that is known if it comes to the same.
+    fn job(
+        &mut self,
+        study: &Study,
+        key: RunKey,
+        scale: f64,
+        known: &mut BTreeMap<String, usize>,
+    ) -> Result<usize> {
+        let (device, mut settings) = study.settings(key.grid, key.point, key.subject);
+        let plain = settings_of(&study.devices[device].keys, &settings)?;
+        let loaded = self.load(study, key, device, &plain)?;
+        let requests = self.loaded[loaded].requests.len();
+        let skipped = requests * study.experiment.skip_percent / 100;
+        if skipped > 0 {
+            settings.push(format!("metrics.skip_requests={skipped}"));
+        }
+        let settings = settings_of(&study.devices[device].keys, &settings)?;
+        let text = format!("{:?} {loaded} {}", settings.keys, scale.to_bits());
+        let next = self.jobs.len();
+        let job = *known.entry(text).or_insert(next);
+        if job == next {
+            self.jobs.push(Job { settings, loaded, scale });
+        }
+        Ok(job)
+    }
+
+    /// The requests of a run, read or generated once.
+    fn load(
+        &mut self,
+        study: &Study,
+        key: RunKey,
+        device: usize,
+        settings: &Settings,
+    ) -> Result<usize> {
+        let source = &study.sources[key.workload];
+        let mut capacity = settings.capacity_sectors();
+        if let Some(name) = source.made_for.as_ref().filter(|_| !source.is_real()) {
+            let keys = &study.devices[study.device(name)?].keys;
+            capacity = settings_of(keys, &[])?.capacity_sectors();
+        }
+        let point = &study.points[key.grid][key.point];
+        let further = if source.is_real() {
+            [&study.devices[device].traces[..], at_point(point, &source.name)].concat()
+        } else {
+            point.generated.clone()
+        };
+        let found = self.loaded.iter().position(|loaded| {
+            (loaded.source, loaded.capacity) == (key.workload, capacity)
+                && loaded.further == further
+        });
+        if let Some(place) = found {
+            return Ok(place);
+        }
+        let Experiment { seed, requests, .. } = study.experiment;
+        let (requests, notes) = source.load(capacity, &further, seed, requests)?;
+        self.loaded.push(Loaded { source: key.workload, capacity, further, requests, notes });
+        Ok(self.loaded.len() - 1)
+    }
+
+    /// Runs jobs side by side, each with a seed; 0 is the run itself. What was found is in their
+    /// order.
+    fn run(&self, study: &Study, title: &str, jobs: &[(usize, u64)]) -> Result<Vec<Found>> {
+        // The longest ones first, so that none is left over for one thread at the end.
+        let mut order: Vec<usize> = (0..jobs.len()).collect();
+        let length = |place: usize| self.loaded[self.jobs[jobs[place].0].loaded].requests.len();
+        order.sort_by_key(|&place| std::cmp::Reverse(length(place)));
+        let bar = ProgressBar::new(jobs.len() as u64);
+        let style = ProgressStyle::with_template(
+            "{prefix}: {wide_bar} {pos} of {len} {msg}, {elapsed}, about {eta} left",
+        );
+        bar.set_style(style?);
+        bar.set_prefix(study.name.clone());
+        bar.set_message(title.to_string());
+        let one = |&place: &usize| Ok((place, self.one(study, jobs[place])?));
+        let found = order.par_iter().with_max_len(1).progress_with(bar).map(one);
+        let mut found = found.collect::<Result<Vec<(usize, Found)>>>()?;
+        found.sort_by_key(|(place, _)| *place);
+        Ok(found.into_iter().map(|(_, found)| found).collect())
+    }
+
+    fn one(&self, study: &Study, (number, seed): (usize, u64)) -> Result<Found> {
+        let job = &self.jobs[number];
+        let loaded = &self.loaded[job.loaded];
+        let mut requests = Self::requests(study, loaded, seed)?;
+        if job.scale.to_bits() != 1f64.to_bits() {
+            requests = Cow::Owned(scaled(&requests, job.scale));
+        }
+        if seed > 0 && study.sources[loaded.source].is_real() {
+            requests = Cow::Owned(jittered(&requests, seed));
+        }
+        let report = simulate(&job.settings, &requests, self.check);
+        let report = report.map_err(|error| self.in_run(study, number, &error))?;
+        let of = |metric: &Metric| metric.value(&report).unwrap_or(f64::NAN);
+        let figures = METRICS.iter().map(of).collect();
+        Ok(Found { figures, queue_grew: report.verdict.queue_grew })
+    }
+
+    /// An error with the run that it comes from, where that has a place by now.
+    fn in_run(&self, study: &Study, number: usize, error: &anyhow::Error) -> anyhow::Error {
+        let names = &study.names;
+        let place = self.places.iter().find(|(_, job)| **job == number);
+        let run = place.map_or_else(String::new, |(key, _)| {
+            let grid = &names.grids[key.grid];
+            let parts = [
+                &grid.name,
+                &grid.points[key.point],
+                &names.subjects[key.subject],
+                &names.workloads[key.workload],
+            ];
+            let parts: Vec<&str> =
+                parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            format!("{}: ", parts.join(", "))
+        });
+        wrong(&format!("{run}{error}"))
+    }
+
+    /// The requests of a workload; of a replica of a generated one other ones.
+    fn requests<'a>(study: &Study, loaded: &'a Loaded, seed: u64) -> Result<Cow<'a, [Request]>> {
+        let source = &study.sources[loaded.source];
+        if seed == 0 || source.is_real() {
+            return Ok(Cow::Borrowed(&loaded.requests));
+        }
+        let Experiment { seed: first, requests: limit, .. } = study.experiment;
+        let other = source.load(loaded.capacity, &loaded.further, first + seed, limit)?;
+        Ok(Cow::Owned(other.0))
+    }
+
+    fn of_workloads(&self, study: &Study) -> Vec<Vec<f64>> {
+        let of = |workload: usize| {
+            let loaded = self.loaded.iter().find(|loaded| loaded.source == workload);
+            figures_of(loaded.map_or(&[][..], |loaded| &loaded.requests))
+        };
+        (0..study.sources.len()).map(of).collect()
+    }
+}
+
+/// The figures of a workload; not a number where one is not defined.
+fn figures_of(requests: &[Request]) -> Vec<f64> {
+    let values = WORKLOAD_METRICS.iter().map(|metric| metric.value(requests));
+    values.map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
+/// One run of requests.
+pub(crate) fn simulate(settings: &Settings, requests: &[Request], check: bool) -> Result<Report> {
+    let mut device = Device::new(settings);
+    if check {
+        device.check();
+    }
+    let mut requests = requests.iter().copied();
+    device.run(|| Ok::<_, std::convert::Infallible>(requests.next())).map_err(|error| match error {
+        RunError::Sim(error) => wrong(&error.to_string()),
+        RunError::Workload(never) => match never {},
+    })
+}

@@ -1,0 +1,374 @@
+//! Experiment files name what exists; the rule of verdicts, with figures made up for it.
+
+use super::eval::{Evaluator, Figures, Scope};
+use super::expr::{Context, Expr, Printed};
+use super::judge::{Judged, Outcome};
+use super::metrics::METRICS;
+use super::runs::RunKey;
+use super::sample::{Sample, Spread};
+use super::schema::{By, Catalogue};
+use super::statements::{self, Verdict};
+use super::study::{Study, settings_of};
+use super::{STUDIES, tables};
+use crate::args::ReproduceArgs;
+use flashyard_sim::own::OwnParts;
+use std::path::PathBuf;
+
+fn args(traces: Option<PathBuf>) -> ReproduceArgs {
+    ReproduceArgs {
+        study: String::new(),
+        traces,
+        device: None,
+        set: Vec::new(),
+        requests: None,
+        replicas: None,
+        twins: None,
+        check: false,
+        json: false,
+    }
+}
+
+fn study(text: &str) -> Study {
+    Study::new("test", text, &args(None), OwnParts::default()).expect("a study")
+}
+
+/// Every run is of a device that exists, and every expression names what exists; with and without
+/// recorded traces.
+#[test]
+fn the_experiment_files_describe_studies_that_can_be_made() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for trace in &Catalogue::built_in().unwrap().trace {
+        std::fs::write(folder.path().join(&trace.file), "").unwrap();
+    }
+    for (name, text) in STUDIES {
+        for traces in [None, Some(folder.path().to_path_buf())] {
+            let study = Study::new(name, text, &args(traces.clone()), OwnParts::default());
+            let study = study.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let file = &study.experiment;
+            for (rows, published) in [(&file.published, true), (&file.asked, false)] {
+                statements::Compiled::all(&study, rows)
+                    .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+                for statement in rows.iter().flat_map(|row| &row.statement) {
+                    assert_eq!(statement.form.is_some(), published, "{name}: {statement:?}");
+                }
+            }
+            let tables = tables::Compiled::all(&study);
+            let tables = tables.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert!(tables.iter().all(|table| table.columns() > 0));
+            for (grid, row) in study.names.grids.iter().enumerate() {
+                for point in 0..row.points.len() {
+                    for &subject in &row.subjects {
+                        let (device, settings) = study.settings(grid, point, subject);
+                        settings_of(&study.devices[device].keys, &settings)
+                            .unwrap_or_else(|error| panic!("{name}, {}: {error:?}", row.name));
+                    }
+                }
+            }
+            assert_eq!(study.missing, [""; 0], "{name}: the catalogue lacks a trace");
+        }
+    }
+}
+
+/// Two subjects, four workloads, and a sweep of six points.
+const MADE_UP: &str = r#"
+title = "t"
+source = "s"
+notes = "n"
+replicas = 3
+[[device]]
+name = "d"
+preset = "drs"
+[[subject]]
+name = "new"
+[[subject]]
+name = "old"
+[[group]]
+name = "g"
+[[group.workload]]
+name = "W1"
+built_in = "movie"
+published = { read_kib = "1.0" }
+[[group.workload]]
+name = "W2"
+built_in = "movie"
+[[group.workload]]
+name = "W3"
+built_in = "movie"
+[[group.workload]]
+name = "W4"
+built_in = "movie"
+[[grid]]
+name = "one"
+device = "d"
+[[grid]]
+name = "sweep"
+device = "d"
+key = "queue.depth"
+values = [1, 2, 3, 4, 5, 6]
+"#;
+
+/// Figures by subject, workload and point.
+struct MadeUp<F>(F);
+
+impl<F: Fn(RunKey) -> Option<Sample>> Figures for MadeUp<F> {
+    fn figure(&self, key: RunKey, metric: usize) -> Option<Sample> {
+        assert_eq!(METRICS[metric].name, "read");
+        (self.0)(key)
+    }
+    fn of_workload(&self, _: usize, _: usize) -> Option<Sample> {
+        Some(Sample::exact(1.04))
+    }
+    fn published(&self, _: usize, _: usize) -> Option<Printed> {
+        Some(Printed { value: 1.0, half: 0.05, percent: false })
+    }
+    fn known(&self, _: usize) -> f64 {
+        0.0
+    }
+    fn example(&self, _: usize) -> bool {
+        true
+    }
+}
+
+/// A figure with replicas a little around it.
+fn around(base: f64, noise: f64) -> Sample {
+    let replicas = vec![base - noise, base, base + noise];
+    Sample { base, spread: Spread::Replicas(replicas), of: None }
+}
+
+fn overloaded(base: f64) -> Sample {
+    Sample { base, spread: Spread::Overloaded, of: None }
+}
+
+/// Judges an expression about a grid.
+fn judge(grid: &str, text: &str, figures: impl Fn(RunKey) -> Sample) -> Judged {
+    judge_some(grid, text, |key| Some(figures(key)))
+}
+
+/// The same where not every figure exists.
+fn judge_some(grid: &str, text: &str, figures: impl Fn(RunKey) -> Option<Sample>) -> Judged {
+    let study = study(MADE_UP);
+    let grid = study.grid(grid).unwrap();
+    let expr = Expr::claim(text, &study.names, Context::of(&study.names, grid));
+    let expr = expr.unwrap_or_else(|error| panic!("{error:?}"));
+    let workloads = vec![0, 1, 2, 3];
+    let scope = Scope { grid, point: 0, subject: None, workload: None, workloads };
+    Evaluator::new(&study.names, &MadeUp(figures)).judge(&expr, &scope)
+}
+
+/// The ratio of the new subject over the old one in each workload, with this noise.
+#[track_caller]
+fn check_ratios(text: &str, ratios: [f64; 4], noise: f64, expected: Outcome) {
+    let figures = |key: RunKey| match key.subject {
+        0 => around(ratios[key.workload], noise),
+        _ => around(1.0, 0.0),
+    };
+    let judged = judge("one", text, figures);
+    assert_eq!(judged.outcome, expected, "{text}: {judged:?}");
+}
+
+/// Three replicas have a confidence interval of 4.303 x deviation / sqrt(3), which is 2.48 x the
+/// noise here.
+#[test]
+fn a_difference_counts_only_above_the_noise() {
+    let faster = "mean(read(new/old)) < 1";
+    check_ratios(faster, [0.9; 4], 0.039, Outcome::Yes);
+    check_ratios(faster, [0.9; 4], 0.042, Outcome::No);
+    check_ratios(faster, [1.1; 4], 0.039, Outcome::No);
+    check_ratios(faster, [1.0; 4], 0.0, Outcome::No);
+    check_ratios("mean(read(new/old)) > 1", [1.1; 4], 0.039, Outcome::Yes);
+    // Noise that both have is none: the replicas are compared one by one.
+    let figures = |key: RunKey| around(if key.subject == 0 { 0.9 } else { 1.0 }, 0.5);
+    assert_eq!(judge("one", "all(read(new) < read(old))", figures).outcome, Outcome::Yes);
+}
+
+/// No yes stands beside a figure that says otherwise.
+#[test]
+fn replicas_alone_make_nothing_true() {
+    let of = |text: &str, base: f64, ratio: f64| {
+        let figures = |key: RunKey| match key.subject {
+            0 => Sample { base, ..around(ratio, 0.01) },
+            _ => around(1.0, 0.0),
+        };
+        judge("one", text, figures)
+    };
+    let faster = "mean(read(new/old)) < 1";
+    assert_eq!(of(faster, 0.99, 0.9).outcome, Outcome::Yes);
+    let judged = of(faster, 1.01, 0.9);
+    assert_eq!(judged.outcome, Outcome::No);
+    assert_eq!(judged.reason.as_deref(), Some("in replicas, but not in the run itself"));
+    let published = "mean(read(new/old)) - 1 ~ -10%";
+    assert_eq!(of(published, 0.99, 0.9).outcome, Outcome::Yes);
+    assert_eq!(of(published, 1.01, 0.9).outcome, Outcome::No);
+    let same = "near(mean(read(new)), mean(read(old)))";
+    assert_eq!(of(same, 1.04, 1.0).outcome, Outcome::Yes);
+    assert_eq!(of(same, 1.06, 1.0).outcome, Outcome::No);
+}
+
+#[test]
+fn statements_on_workloads_hold_in_part() {
+    let all = "all(read(new) < read(old))";
+    check_ratios(all, [0.9; 4], 0.01, Outcome::Yes);
+    check_ratios(all, [0.9, 0.9, 0.9, 1.1], 0.01, Outcome::Partly);
+    check_ratios(all, [1.0, 1.0, 1.1, 1.1], 0.01, Outcome::No);
+    let most = "most(read(new) < read(old))";
+    check_ratios(most, [0.9, 0.9, 0.9, 1.1], 0.01, Outcome::Yes);
+    check_ratios(most, [0.9, 0.9, 1.1, 1.1], 0.01, Outcome::No);
+    check_ratios("any(read(new) < read(old))", [0.9, 1.1, 1.1, 1.1], 0.01, Outcome::Yes);
+    check_ratios("any(read(new) < read(old))", [1.1; 4], 0.01, Outcome::No);
+    check_ratios("on('W1', read(new) < read(old))", [0.9, 1.1, 1.1, 1.1], 0.01, Outcome::Yes);
+    check_ratios(
+        "without('W1', all(read(new) < read(old)))",
+        [1.1, 0.9, 0.9, 0.9],
+        0.01,
+        Outcome::Yes,
+    );
+    // A sentence of two comparisons has no parts.
+    let both = "mean(read(new/old)) < 1 and on('W4', read(new) < read(old))";
+    check_ratios(both, [0.5, 0.5, 0.5, 1.1], 0.01, Outcome::No);
+    let one = "mean(read(new/old)) < 1 or on('W4', read(new) < read(old))";
+    check_ratios(one, [0.5, 0.5, 0.5, 1.1], 0.01, Outcome::Yes);
+}
+
+/// One more run lies within 4.303 x deviation x sqrt(4/3), which is 4.97 x the noise here.
+#[test]
+fn a_published_number_is_matched_where_one_more_run_would_lie() {
+    let slower = "mean(read(new/old)) - 1 ~ 2%";
+    // No difference is never a match, however near the number is.
+    check_ratios(slower, [1.0; 4], 0.0, Outcome::No);
+    check_ratios(slower, [1.0; 4], 0.01, Outcome::No);
+    check_ratios(slower, [0.98; 4], 0.02, Outcome::No);
+    check_ratios(slower, [1.015; 4], 0.0, Outcome::Yes);
+    check_ratios(slower, [1.026; 4], 0.0, Outcome::No);
+    check_ratios(slower, [1.03; 4], 0.002, Outcome::Yes);
+    check_ratios(slower, [1.03; 4], 0.0005, Outcome::No);
+    // The same on the other side.
+    let faster = "mean(read(new/old)) - 1 ~ -30%";
+    check_ratios(faster, [0.72; 4], 0.005, Outcome::Yes);
+    check_ratios(faster, [0.68; 4], 0.005, Outcome::Yes);
+    check_ratios(faster, [0.74; 4], 0.005, Outcome::No);
+    check_ratios(faster, [0.66; 4], 0.005, Outcome::No);
+    // Noise that swallows the change does not help.
+    check_ratios(faster, [0.7; 4], 0.2, Outcome::No);
+    check_ratios("on('W1', read_kib ~ published(read_kib))", [1.0; 4], 0.0, Outcome::Yes);
+    check_ratios("on('W1', read_kib ~ printed(2, 1))", [1.0; 4], 0.0, Outcome::No);
+}
+
+#[test]
+fn sameness_has_to_be_shown() {
+    let same = "near(mean(read(new)), mean(read(old)))";
+    check_ratios(same, [1.0; 4], 0.0, Outcome::Yes);
+    check_ratios(same, [1.03; 4], 0.005, Outcome::Yes);
+    check_ratios(same, [0.97; 4], 0.005, Outcome::Yes);
+    check_ratios(same, [1.03; 4], 0.01, Outcome::No);
+    check_ratios(same, [1.1; 4], 0.0, Outcome::No);
+}
+
+#[test]
+fn a_run_whose_queue_grows_is_never_a_match() {
+    let with = |ratio: f64| {
+        move |key: RunKey| match (key.subject, key.workload) {
+            (0, 3) => overloaded(ratio),
+            (0, _) => around(0.9, 0.01),
+            _ => around(1.0, 0.0),
+        }
+    };
+    let of = |text: &str, ratio: f64| judge("one", text, with(ratio));
+    assert_eq!(of("on('W4', read(new) < read(old))", 0.5).outcome, Outcome::NotJudged);
+    assert_eq!(of("on('W4', read(new) < read(old))", 1.5).outcome, Outcome::No);
+    assert_eq!(of("on('W4', read(new) - read(old) ~ -50%)", 0.5).outcome, Outcome::NotJudged);
+    assert_eq!(of("on('W4', near(read(new), read(old)))", 1.0).outcome, Outcome::NotJudged);
+    let all = of("all(read(new) < read(old))", 0.5);
+    assert_eq!(all.outcome, Outcome::Partly);
+    assert_eq!(all.reason.as_deref(), Some("3 of 4; not W4 (its queue grows)"));
+    // Means leave it out, and say so.
+    assert_eq!(of("mean(read(new/old)) < 0.95", 50.0).outcome, Outcome::Yes);
+    let study = study(MADE_UP);
+    let figures = MadeUp(|key| Some(with(50.0)(key)));
+    let evaluator = Evaluator::new(&study.names, &figures);
+    let expr = Expr::number("mean(read(new/old))", &study.names, Context::of(&study.names, 0));
+    let workloads = vec![0, 1, 2, 3];
+    let scope = Scope { grid: 0, point: 0, subject: None, workload: None, workloads };
+    let mean = evaluator.number(&expr.unwrap(), &scope).unwrap();
+    assert!((mean.base - 0.9).abs() < 1e-12);
+    assert_eq!(evaluator.left_out.take().into_iter().collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn what_was_not_run_or_replicated_is_not_judged() {
+    let none = |_: RunKey| None;
+    assert_eq!(judge_some("one", "mean(read(new/old)) < 1", none).outcome, Outcome::NotJudged);
+    assert_eq!(judge_some("one", "all(read(new) < read(old))", none).outcome, Outcome::NotJudged);
+    let once = |key: RunKey| {
+        let base = if key.subject == 0 { 0.5 } else { 1.0 };
+        Sample { base, spread: Spread::Unknown, of: None }
+    };
+    assert_eq!(judge("one", "mean(read(new/old)) < 1", once).outcome, Outcome::NotJudged);
+}
+
+/// Of fifteen pairs of six points thirteen more have to go one way than the other for a trend:
+/// chance brings that about in 1.7 %, eleven in 5.6 %.
+#[test]
+fn a_trend_is_one_by_the_test_of_mann_and_kendall() {
+    let of = |text: &str, values: [f64; 6], noise: f64| {
+        let figures = |key: RunKey| around(values[key.point], noise);
+        judge("sweep", text, figures).outcome
+    };
+    let rises = "rises(mean(read(new)))";
+    let steady = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    assert_eq!(of(rises, steady, 0.0), Outcome::Yes);
+    assert_eq!(of(rises, [1.0, 3.0, 2.0, 4.0, 5.0, 6.0], 0.0), Outcome::Yes);
+    assert_eq!(of(rises, [1.0, 3.0, 2.0, 4.0, 6.0, 5.0], 0.0), Outcome::No);
+    assert_eq!(of(rises, [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], 0.0), Outcome::No);
+    assert_eq!(of("falls(mean(read(new)))", [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], 0.0), Outcome::Yes);
+    let none = "trendless(mean(read(new)))";
+    assert_eq!(of(none, [1.0, 6.0, 2.0, 5.0, 3.0, 4.0], 0.0), Outcome::Yes);
+    assert_eq!(of(none, steady, 0.0), Outcome::No);
+    // Nothing goes either way: that shows nothing.
+    assert_eq!(of(none, [1.0; 6], 0.0), Outcome::NotJudged);
+    let reason = judge("sweep", rises, |key| around(steady[key.point], 0.0)).reason;
+    let expected = "of 15 pairs of points 15 rise and 0 fall above the noise, by chance in 0.3 %";
+    assert_eq!(reason.as_deref(), Some(expected));
+}
+
+#[test]
+fn verdicts_have_their_words() {
+    let word = |outcome, by| Verdict::of(outcome, by).word();
+    assert_eq!(word(Outcome::Yes, None), "yes");
+    assert_eq!(word(Outcome::Partly, None), "in part");
+    assert_eq!(word(Outcome::No, None), "no");
+    assert_eq!(word(Outcome::NotJudged, None), "not judged");
+    assert_eq!(word(Outcome::Yes, Some(By::Definition)), "by definition");
+    assert_eq!(word(Outcome::Yes, Some(By::Calibration)), "by calibration");
+    // What was to hold in any case and does not is a plain no.
+    assert_eq!(word(Outcome::No, Some(By::Definition)), "no");
+}
+
+#[test]
+fn expressions_are_refused_with_what_is_wrong() {
+    let study = study(MADE_UP);
+    let refused = |text: &str, what: &str| {
+        let context = |grid: &str| Context::of(&study.names, study.grid(grid).unwrap());
+        let grid = if text.starts_with("at") || text.contains('@') { "sweep" } else { "one" };
+        let error = Expr::claim(text, &study.names, context(grid)).unwrap_err().to_string();
+        assert!(error.contains(what), "{text}: {error}");
+    };
+    refused("mean(read(new/odl)) < 1", "odl: no subject of this name; did you mean old?");
+    refused("mean(raed(new)) < 1", "raed: no function, and no figure of a run; did you mean read?");
+    refused(
+        "read(new) < 1",
+        "read is of one workload: put mean(...), all(...) or on(...) around it",
+    );
+    refused("on('W9', read(new) < 1)", "W9: no workload and no group of this name");
+    refused("at('7', mean(read(new))) < 1", "7: no point of this name");
+    refused("mean(read(new@1)) < read(new)", "read is of one workload");
+    refused("mean(read(new@1)) < mean(read(new))", "grid sweep has several points: name one");
+    refused("mean(read(new))", "it is a number; a comparison is wanted");
+    refused("mean(read(new)) ~ mean(read(old))", "~ wants a published number on its right");
+    refused("mean(read(new)) < 1 and 2", "part 2 is a number");
+    refused("mean(read(new) < 1) < 1", "a number is wanted");
+    refused("mean(read(new) < 1", "a number is wanted");
+    refused("mean(read(new) < 1 1", "is wanted");
+    refused("rises(mean(read(new)))", "a trend wants a grid of several points");
+    refused("gain < 1", "gain: neither a definition nor a figure of a workload");
+    refused("all(read(new)) < 1", "want comparisons");
+}
