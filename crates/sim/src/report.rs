@@ -162,15 +162,15 @@ pub struct FlashReport {
     pub phases: BTreeMap<&'static str, Counts>,
     /// Bytes programmed for all purposes / bytes the host wrote.
     pub write_amplification: Option<f64>,
-    /// What it is made of, which adds up to it: units programmed for the host, by garbage collection,
-    /// for the map, by merges and by wear levelling, and padding of any of these.
+    /// What it is made of, which adds up to it: units programmed for the host, by garbage
+    /// collection, for the map, by merges and by wear levelling, and padding of any of these.
     pub write_amplification_by: BTreeMap<&'static str, Option<f64>>,
     /// Programs for all purposes / programs of host data.
     pub programs_per_host_page: Option<f64>,
     /// Mapping units left empty because a program was not filled.
     pub padded_units: u64,
-    /// The same, by the cause of the program; asked: a request asked for it, by a flush, a preflush,
-    /// FUA or `buffer.acknowledge = "program"`.
+    /// The same, by the cause of the program; asked: a request asked for it, by a flush, a
+    /// preflush, FUA or `buffer.acknowledge = "program"`.
     pub padded_units_by: BTreeMap<&'static str, u64>,
     /// Writes of parts of units that had to read the unit first.
     pub partial_writes_read: u64,

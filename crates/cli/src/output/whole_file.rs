@@ -1,9 +1,9 @@
 //! Files that appear under their names when they are complete.
 //!
-//! On Linux a file has no name at all until then (`O_TMPFILE`), so however the program ends, nothing
-//! is left of it: not even after a signal that cannot be caught. Where the file system has no such
-//! files, and on other systems, it has a temporary name beside the one that it is to get; the name
-//! is in the list of what [`interrupt`](crate::interrupt) removes.
+//! On Linux a file has no name at all until then (`O_TMPFILE`), so however the program ends,
+//! nothing is left of it: not even after a signal that cannot be caught. Where the file system has
+//! no such files, and on other systems, it has a temporary name beside the one that it is to get;
+//! the name is in the list of what [`interrupt`](crate::interrupt) removes.
 
 use super::unfinished::{self, Listed};
 use crate::inputs::wrong;

@@ -1,4 +1,5 @@
-//! A run that is stopped leaves nothing behind, whatever it was doing; results of earlier runs stay.
+//! A run that is stopped leaves nothing behind, whatever it was doing; results of earlier runs
+//! stay.
 
 use crate::support::Folder;
 use std::os::unix::process::ExitStatusExt;

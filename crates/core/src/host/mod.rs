@@ -92,8 +92,8 @@ pub trait HostView {
     fn write_die_idle(&self, lpn: Lpn) -> bool;
     /// Whether there is a buffer.
     fn has_buffer(&self) -> bool;
-    /// Whether there is one that outlives a loss of power: a flush or a preflush then waits for puts
-    /// alone, not for flash.
+    /// Whether there is one that outlives a loss of power: a flush or a preflush then waits for
+    /// puts alone, not for flash.
     fn keeps_writes(&self) -> bool;
     /// Whether the buffer holds every page of a request: of a read, all that it reads of them.
     fn is_buffered(&self, place: usize) -> bool;

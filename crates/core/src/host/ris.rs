@@ -3,9 +3,9 @@
 //! their banks differ. Nothing else overlaps: a flush belongs to the write that needs its line.
 //!
 //! Source: the second baseline of the study of read-while-write scheduling (ROS) for a PRAM
-//! buffer. What flash may do beside the ports, the study does not say. Three keys say it, which `ros`
-//! has too: there they are on by default, here they are off. The default is a reading of the study:
-//! with flushes beside puts RIS gains more than the study reports for it.
+//! buffer. What flash may do beside the ports, the study does not say. Three keys say it, which
+//! `ros` has too: there they are on by default, here they are off. The default is a reading of the
+//! study: with flushes beside puts RIS gains more than the study reports for it.
 
 use super::is::{Needs, first_page, is_quiet, line_outside, needs, serve_alone, unit};
 use super::{HostAnswer, HostPolicy, HostView, UnderWay};
@@ -117,8 +117,8 @@ pub(super) fn serve_beside(view: &(impl HostView + ?Sized), beside: Beside) -> H
 /// access before it is over, and what the buffer holds need not be on flash. A flush has nothing of
 /// its own to do; a write with a preflush waits for the flush of a line as others do.
 fn barrier_may_start(view: &(impl HostView + ?Sized), beside: Beside) -> bool {
-    let waits = !view.keeps_writes() || view.waiting() == 0 || view.under_way() != UnderWay::default();
-    if waits {
+    let is_busy = view.under_way() != UnderWay::default();
+    if !view.keeps_writes() || view.waiting() == 0 || is_busy {
         return false;
     }
     let request = view.request(0);
@@ -267,8 +267,8 @@ mod tests {
         }
     }
 
-    /// While 3 is programmed, a flush waits for that. Where the buffer keeps what it holds, it waits
-    /// for accesses alone; so does a write with a preflush if others may overlap the program.
+    /// While 3 is programmed, a flush waits for that. Where the buffer keeps what it holds, it
+    /// waits for accesses alone; so does a write with a preflush if others may overlap the program.
     #[test]
     fn a_flush_waits_for_programs_only_where_the_buffer_is_volatile() {
         let mut view = Fake::default().line(3, 0, true).line(4, 1, true);
@@ -293,7 +293,8 @@ mod tests {
         view.now = view.get;
         view.complete();
         let view = view.read(4, 1);
-        assert_eq!(RisKeys { overlap_flushes: true, ..RisKeys::default() }.pick(&view), HostAnswer::Wait);
+        let overlaps = RisKeys { overlap_flushes: true, ..RisKeys::default() };
+        assert_eq!(overlaps.pick(&view), HostAnswer::Wait);
         let start = HostAnswer::StartPage { place: 0, page: 0 };
         assert_eq!(RosKeys::default().pick(&view), start);
     }

@@ -1,5 +1,5 @@
-//! The checker's account of the write buffer: what it holds, and what must be kept, on flash or in a
-//! buffer that is not volatile, when.
+//! The checker's account of the write buffer: what it holds, and what must be kept, on flash or in
+//! a buffer that is not volatile, when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
 use crate::buffer::Line;
@@ -185,7 +185,8 @@ mod tests {
         Request { arrival, first_sector: 0, sectors, stream: 0, op, flags }
     }
 
-    /// A checker that has seen a write of unit 0 begin, with change 4, which asks to be kept or not.
+    /// A checker that has seen a write of unit 0 begin, with change 4, which asks to be kept or
+    /// not.
     fn putting(volatile: bool, durable: bool) -> Checker {
         let mut keys = DeviceKeys::default();
         (keys.buffer.volatile, keys.buffer.bytes) = (volatile, 1 << 20);

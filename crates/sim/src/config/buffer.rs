@@ -112,9 +112,9 @@ keys! {
             source: "assumed: what a write-back buffer is for",
             flip: "program", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Whether a loss of power loses what the buffer holds. A flush, a preflush and FUA then wait
-        /// for flash; otherwise they are answered when what came before, or the write itself, has
-        /// been put, as in PRAM or in DRAM with a battery.
+        /// Whether a loss of power loses what the buffer holds. A flush, a preflush and FUA then
+        /// wait for flash; otherwise they are answered when what came before, or the write itself,
+        /// has been put, as in PRAM or in DRAM with a battery.
         volatile: bool = true => {
             kind: Kind::Bool,
             source: "assumed: DRAM; the ROS study's PRAM keeps what it holds",
@@ -202,8 +202,8 @@ keys! {
         },
         /// Whether a unit that was read whole from flash stays in the buffer, clean, and which line
         /// it takes: a free or clean one, or also a dirty one, which is flushed first as for a
-        /// write. Nobody waits for that; where writes wait for lines, or no flush may begin, it is not
-        /// kept. Nothing is kept of what was never written: see `state.initial`.
+        /// write. Nobody waits for that; where writes wait for lines, or no flush may begin, it is
+        /// not kept. Nothing is kept of what was never written: see `state.initial`.
         read_allocate: ReadAllocate = ReadAllocate::Never => {
             kind: Kind::Choice(ReadAllocate::WORDS),
             source: "assumed: a buffer of writes",

@@ -42,12 +42,12 @@ choice! {
 choice! {
     /// How garbage collection shares a die with programs while a plane is short of spare space.
     pub enum GcPacing {
-        /// Not at all: its commands wait behind all others until at most `hard_free_blocks` are free,
-        /// and then go before all others until its victim is erased.
+        /// Not at all: its commands wait behind all others until at most `hard_free_blocks` are
+        /// free, and then go before all others until its victim is erased.
         None = "none",
-        /// For each unit that a program writes, it copies as many as keep the spare space of the plane
-        /// where `soft_free_blocks` has it, and more the less is left. The next program waits for these
-        /// copies; reads go before them.
+        /// For each unit that a program writes, it copies as many as keep the spare space of the
+        /// plane where `soft_free_blocks` has it, and more the less is left. The next program waits
+        /// for these copies; reads go before them.
         Spare = "spare",
         /// The same with `copies_per_program` copies for each unit.
         Tokens = "tokens",
@@ -124,8 +124,8 @@ keys! {
             source: "assumed: enough for a write amplification of 5",
             flip: "1", with: &["@full", "gc.pacing=tokens"],
         },
-        /// With pacing: so many commands of requests go at most before a command of garbage collection
-        /// that programs wait for. 0: any number.
+        /// With pacing: so many commands of requests go at most before a command of garbage
+        /// collection that programs wait for. 0: any number.
         reads_before_copy: u64 = 0 => {
             kind: Kind::count("commands", 0, 1 << 20),
             source: "assumed: reads are protected",
@@ -154,7 +154,8 @@ keys! {
             flip: "100000", with: &["@full", "gc.timing=background"],
         },
         /// Whether commands of requests go between those of a job while a plane has more than
-        /// `hard_free_blocks` free; else a job goes first until its block is erased. Pacing needs it.
+        /// `hard_free_blocks` free; else a job goes first until its block is erased. Pacing needs
+        /// it.
         preemptible: bool = true => {
             kind: Kind::Bool,
             source: "assumed",
@@ -174,14 +175,15 @@ keys! {
             source: "assumed: an eighth, so that seven eighths hold data that is not valid",
             flip: "8", with: &["@full"],
         },
-        /// Without pacing its commands go before all others while a plane has at most this many free
-        /// blocks. 0: as many as `hard_percent` says.
+        /// Without pacing its commands go before all others while a plane has at most this many
+        /// free blocks. 0: as many as `hard_percent` says.
         hard_free_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
             flip: "16", with: &["@full"],
         },
-        /// With `hard_free_blocks = 0`: this share of the spare blocks of a plane; 8 blocks at most.
+        /// With `hard_free_blocks = 0`: this share of the spare blocks of a plane; 8 blocks at
+        /// most.
         hard_percent: u64 = 62_500 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of soft_percent",
@@ -195,15 +197,15 @@ keys! {
         },
         /// Host data takes no new block while a plane has at most this many free blocks, and map
         /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is
-        /// above `hard_free_blocks`, below which garbage collection goes first anyway. 0: as many as
-        /// `reserve_percent` says.
+        /// above `hard_free_blocks`, below which garbage collection goes first anyway. 0: as many
+        /// as `reserve_percent` says.
         reserve_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",
             flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
         },
-        /// With `reserve_blocks = 0`: this share of the spare blocks of a plane; 4 blocks at most, and
-        /// with a map on flash 2 at least.
+        /// With `reserve_blocks = 0`: this share of the spare blocks of a plane; 4 blocks at most,
+        /// and with a map on flash 2 at least.
         reserve_percent: u64 = 31_250 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of hard_percent",
@@ -213,8 +215,8 @@ keys! {
     }
 }
 
-/// Free blocks that no share of the spare space exceeds: at which collection starts, becomes urgent,
-/// and host data takes no new block; and up to which it goes on in the background. Assumed.
+/// Free blocks that no share of the spare space exceeds: at which collection starts, becomes
+/// urgent, and host data takes no new block; and up to which it goes on in the background. Assumed.
 const MOST_FREE: [u64; 4] = [16, 8, 4, 32];
 
 impl GcKeys {

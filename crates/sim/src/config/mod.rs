@@ -158,12 +158,7 @@ impl Settings {
         // More lines than the whole map has are never used.
         let line_entries = line_shape(&keys.map).0;
         let runs = exported.div_ceil(line_entries).max(1);
-        let frontiers = Frontiers {
-            streams: small(keys.ftl.streams).to_le_bytes()[0],
-            generations: small(keys.ftl.generations).to_le_bytes()[0],
-            maps: !resident,
-            copied_maps: keys.ftl.map_generations > 0,
-        };
+        let frontiers = frontiers(&keys);
         let most = if plans {
             planned::check_scheme(&keys, &geometry, exported, &mut fail);
             u64::MAX
@@ -273,6 +268,17 @@ fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let unit = unit_bytes(keys);
     if bytes < unit {
         fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
+    }
+}
+
+/// Which open blocks the planes have.
+fn frontiers(keys: &DeviceKeys) -> Frontiers {
+    let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
+    Frontiers {
+        streams: small(keys.ftl.streams),
+        generations: small(keys.ftl.generations),
+        maps: keys.map.store != MapStore::Resident,
+        copied_maps: keys.ftl.map_generations > 0,
     }
 }
 

@@ -1,9 +1,9 @@
 //! What reads leave in the write buffer.
 //!
 //! A unit that a read has found on flash is put where a line is free or clean. With
-//! `buffer.read_allocate` "displace" the line that goes first of all may be dirty: it is flushed, as
-//! for a write, and the unit waits until that is over. Nobody waits for any of this. Not more units
-//! wait than flushes begin for them: where none may begin, the unit is not kept.
+//! `buffer.read_allocate` "displace" the line that goes first of all may be dirty: it is flushed,
+//! as for a write, and the unit waits until that is over. Nobody waits for any of this. Not more
+//! units wait than flushes begin for them: where none may begin, the unit is not kept.
 
 use super::Device;
 use super::drain::LOOK;
@@ -63,8 +63,8 @@ impl Device {
         }
     }
 
-    /// Units that reads leave get the lines that have been flushed for them; flushes begin for those
-    /// that a read has left at this instant.
+    /// Units that reads leave get the lines that have been flushed for them; flushes begin for
+    /// those that a read has left at this instant.
     pub(super) fn serve_fills(&mut self) {
         while let Some(fill) = self.next_fill(Self::is_flushed) {
             self.free_displaced(&fill);

@@ -306,8 +306,8 @@ impl Device {
     }
 
     /// A read waits behind a program or an erase that cannot be suspended yet, because it has not
-    /// come to the array or is being resumed: the die is looked at again when it can. While it waits
-    /// for the channel that is not known; whoever grants the channel asks again.
+    /// come to the array or is being resumed: the die is looked at again when it can. While it
+    /// waits for the channel that is not known; whoever grants the channel asks again.
     fn wake_when_suspendable(&mut self, die: DieId) {
         let operation = &mut self.dies[die.index()].array;
         if operation.array_end < Time::MAX && !std::mem::replace(&mut operation.wakes, true) {

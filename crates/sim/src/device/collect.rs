@@ -229,10 +229,10 @@ impl Device {
     }
 
     /// Takes what the next job of a plane cleans out of its full blocks, tells whether it levels
-    /// wear, and at how many blocks it looked to find that: the victim that an earlier job has given
-    /// up, else by the rule. Every other job may level wear, so that the ones between bring free
-    /// blocks. None where no block gains, or where so many blocks are worn out that copies would
-    /// find no room.
+    /// wear, and at how many blocks it looked to find that: the victim that an earlier job has
+    /// given up, else by the rule. Every other job may level wear, so that the ones between bring
+    /// free blocks. None where no block gains, or where so many blocks are worn out that copies
+    /// would find no room.
     fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
         let gc = &self.settings.keys.gc;
         let blocks = &mut self.map.blocks;

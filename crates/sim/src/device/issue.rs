@@ -116,8 +116,8 @@ impl Device {
         (self.policy.place(&view, inserted), false)
     }
 
-    /// Moves a waiting command whose placement has changed. It keeps the earlier one of its deadline
-    /// and what the new queue would have given it when it was first inserted.
+    /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
+    /// deadline and what the new queue would have given it when it was first inserted.
     pub(super) fn replace_in_queue(&mut self, set: u32) {
         if self.sets[set as usize].mode != Mode::Queued {
             return;

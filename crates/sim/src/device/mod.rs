@@ -271,8 +271,7 @@ impl Device {
     /// A device that nothing was ever written to.
     fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
         let (keys, geometry) = (&settings.keys, settings.geometry);
-        let dies = geometry.dies() as usize;
-        let host_policy = HostRule::of(keys);
+        let (dies, host_policy) = (geometry.dies() as usize, HostRule::of(keys));
         Self {
             settings: *settings,
             counts_fot: policy.reads_fot(),

@@ -4,13 +4,13 @@
 //! the victim under collection which has been dealt with, since its erase will free that: a number
 //! of units that every program lowers by one, and the walk over a victim raises. While it is below
 //! its target, each unit that a program writes owes copies. A die whose next command of a request
-//! is a program of a plane that owes a whole program unit of copies serves garbage collection first;
-//! reads are not held up.
+//! is a program of a plane that owes a whole program unit of copies serves garbage collection
+//! first; reads are not held up.
 //!
-//! A victim with v valid units in the L that are left of it takes v copies and yields L - v: v / (L -
-//! v) copies for each unit keep the spare space where it is. With `gc.pacing = "spare"` that ratio
-//! grows as the spare space falls below its target, and is doubled where free blocks would fall to
-//! `gc.reserve_blocks`. So the spare space comes to its target under any load that garbage
+//! A victim with v valid units in the L that are left of it takes v copies and yields L - v: v / (L
+//! - v) copies for each unit keep the spare space where it is. With `gc.pacing = "spare"` that
+//! ratio grows as the spare space falls below its target, and is doubled where free blocks would
+//! fall to `gc.reserve_blocks`. So the spare space comes to its target under any load that garbage
 //! collection can keep up with, and stays there.
 
 use super::Device;
@@ -88,8 +88,9 @@ impl Pacing {
     }
 }
 
-/// Copies that each unit written has to bring, in parts, where `left` units of a victim hold `valid`
-/// ones. A victim without anything to gain, which wear levelling takes, is copied unit by unit.
+/// Copies that each unit written has to bring, in parts, where `left` units of a victim hold
+/// `valid` ones. A victim without anything to gain, which wear levelling takes, is copied unit by
+/// unit.
 pub(super) fn ratio(valid: u32, left: u32) -> u64 {
     let gain = left.saturating_sub(valid);
     if gain == 0 { ONE } else { u64::from(valid) * ONE / u64::from(gain) }

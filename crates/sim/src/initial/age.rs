@@ -87,8 +87,8 @@ impl Pools<'_> {
     }
 
     /// Writes units of a plane in order, with paced collection: after each one copies until the
-    /// plane has `target` spare units, those of the victim that have been dealt with included, or no
-    /// full block has an invalid unit. `begun` is that victim, and its next unit.
+    /// plane has `target` spare units, those of the victim that have been dealt with included, or
+    /// no full block has an invalid unit. `begun` is that victim, and its next unit.
     fn write_paced(
         &self,
         map: &mut ByPlane<'_>,

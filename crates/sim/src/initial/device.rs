@@ -209,8 +209,8 @@ impl<'a> Pools<'a> {
         }
     }
 
-    /// With `gc.pacing = "tokens"`, a pool that copies fewer units for each program than its victims
-    /// need: it is collected where programs find no other room than the reserve.
+    /// With `gc.pacing = "tokens"`, a pool that copies fewer units for each program than its
+    /// victims need: it is collected where programs find no other room than the reserve.
     fn pressed(&self, pool: Pool) -> Option<Pool> {
         let gc = &self.settings.keys.gc;
         let soft = u32::try_from(gc.reserve_blocks).expect("the key's range fits 32 bits");

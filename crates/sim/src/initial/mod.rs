@@ -133,9 +133,9 @@ impl Pool {
     }
 }
 
-/// The effective over-provisioning of a device that the host has filled: what a plane has in use when
-/// a victim is taken, beyond its valid units, as a share of these. Negative where thresholds of
-/// garbage collection are more than the spare space.
+/// The effective over-provisioning of a device that the host has filled: what a plane has in use
+/// when a victim is taken, beyond its valid units, as a share of these. Negative where thresholds
+/// of garbage collection are more than the spare space.
 pub fn effective_over_provisioning(settings: &Settings) -> f64 {
     let (data, maps) = settings.plane_units();
     let in_use = Pool::of_plane(settings).places_in_use() - maps as f64;

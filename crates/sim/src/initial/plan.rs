@@ -239,8 +239,8 @@ impl Recipe {
         Ok(Plan { full, open, begun })
     }
 
-    /// A victim with the mean share of valid units, of which `walked` units have been dealt with; it
-    /// takes its units from those that are left.
+    /// A victim with the mean share of valid units, of which `walked` units have been dealt with;
+    /// it takes its units from those that are left.
     fn begun(
         &self,
         pool: &Pool,

@@ -292,8 +292,8 @@ fn program_units_are_full_behind_a_buffer() {
     }
 }
 
-/// A program unit has 12 units of 4 KiB. Units that a request wants on flash at once, or that no buffer
-/// gathers, leave the rest of theirs empty.
+/// A program unit has 12 units of 4 KiB. Units that a request wants on flash at once, or that no
+/// buffer gathers, leave the rest of theirs empty.
 #[test]
 fn padding_is_told_by_what_began_the_program() {
     let fua = Request { flags: Flags::FUA, ..write(10_000, 9) };

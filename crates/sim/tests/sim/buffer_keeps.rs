@@ -6,8 +6,8 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::report::Report;
 
-/// A die that reads in 60 us and programs in 700 us and nothing else, and a buffer with a put of 30 us
-/// and a get of 10 us.
+/// A die that reads in 60 us and programs in 700 us and nothing else, and a buffer with a put of 30
+/// us and a get of 10 us.
 fn buffered(keys: &[&str]) -> Settings {
     let base = [
         "map.store=resident",

@@ -319,8 +319,8 @@ fn a_restored_device_knows_how_its_state_was_made() {
     assert_eq!(after.initial_write_amplification, before);
 }
 
-/// Settings that are accepted have a state: every rule, temperature, start and pacing of collection,
-/// with as little spare space as is accepted.
+/// Settings that are accepted have a state: every rule, temperature, start and pacing of
+/// collection, with as little spare space as is accepted.
 #[test]
 fn a_steady_state_that_is_accepted_is_made() {
     let (mut made, mut random) = (0, Random(77));

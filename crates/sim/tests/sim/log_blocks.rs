@@ -549,8 +549,8 @@ fn examples_take_what_they_take_by_hand() {
     }
 }
 
-/// Two sequential log blocks of LAST, and a third stream. The search goes through them in the order of
-/// use, up to the first full one, or finds none and takes the first.
+/// Two sequential log blocks of LAST, and a third stream. The search goes through them in the order
+/// of use, up to the first full one, or finds none and takes the first.
 #[test]
 fn a_search_for_a_sequential_victim_counts_every_block_up_to_a_full_one() {
     let example = CASES.iter().find(|case| case.id == "LA1b").unwrap();

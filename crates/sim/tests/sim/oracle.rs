@@ -157,10 +157,10 @@ fn random_runs_equal_the_naive_implementation() {
     }
 }
 
-/// By hand: unit 1 is programmed from 0 to 700 us. The write of 2 queues the eviction of line 0 at 350
-/// us. The read of 2 at 500 us waits for it, and moves it to the queue of reads, whose limit of 300 us
-/// counts from 350 us. So it goes at 700 us, before the read of 1, which has a shorter FOT; counted
-/// from 500 us it would go behind, and that read would end at 760 us.
+/// By hand: unit 1 is programmed from 0 to 700 us. The write of 2 queues the eviction of line 0 at
+/// 350 us. The read of 2 at 500 us waits for it, and moves it to the queue of reads, whose limit of
+/// 300 us counts from 350 us. So it goes at 700 us, before the read of 1, which has a shorter FOT;
+/// counted from 500 us it would go behind, and that read would end at 760 us.
 #[test]
 fn the_deadline_of_a_rekeyed_command_counts_from_its_first_insertion() {
     let config = crate::naive::Config {

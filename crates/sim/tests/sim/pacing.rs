@@ -67,8 +67,8 @@ fn spare_over_time(settings: &Settings, run: &Recorded) -> Vec<Vec<u64>> {
     found
 }
 
-/// The spare space of each plane after every program of a request: mean, least and most, under random
-/// writes that come `gap_us` apart.
+/// The spare space of each plane after every program of a request: mean, least and most, under
+/// random writes that come `gap_us` apart.
 fn spare_range(settings: &Settings, gap_us: u64) -> Vec<(f64, u64, u64)> {
     let mut requests = writes(settings, 6_000);
     for (number, request) in (0..).zip(&mut requests) {
@@ -203,8 +203,8 @@ fn pacing_needs_collection_that_starts_early_and_lets_reads_go_between() {
     }
 }
 
-/// The default thresholds are shares of the spare blocks, at most those of earlier versions; what is
-/// set in blocks stays, and the others keep below it.
+/// The default thresholds are shares of the spare blocks, at most those of earlier versions; what
+/// is set in blocks stays, and the others keep below it.
 #[test]
 fn thresholds_are_shares_of_the_spare_space() {
     let thresholds = |spare: u32, keys: &[&str]| {

@@ -147,8 +147,8 @@ fn check(small: &Small) {
         let (mean, width) = expect(&values[1..], most);
         assert!((values[0] - mean).abs() <= width, "{}: {what} {values:?}", small.0);
     }
-    // A percentile is where the commands that it waited for end, and jumps from one such time to the
-    // next: no interval of Student's is right for it.
+    // A percentile is where the commands that it waited for end, and jumps from one such time to
+    // the next: no interval of Student's is right for it.
     let tails: [Figure; 4] = [
         ("p99 of reads", |fill| fill.p99[0]),
         ("p99 of writes", |fill| fill.p99[1]),

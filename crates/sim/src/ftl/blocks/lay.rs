@@ -18,7 +18,8 @@ impl Blocks {
         self.open[slot] = OpenBlock { block: block.get() + 1, next: valid };
     }
 
-    /// A block was filled and is the victim of a job that has begun; it holds this many valid units.
+    /// A block was filled and is the victim of a job that has begun; it holds this many valid
+    /// units.
     pub(crate) fn lay_begun(&mut self, block: BlockId, frontier: Frontier, valid: u32) {
         self.lay_valid(block, frontier, valid);
         self.set_aside(block);

@@ -2,9 +2,10 @@
 //! (Lee et al., 2008).
 //!
 //! A sequential victim is found in O(1): blocks are linked in the order of use, full and valid ones
-//! apart. What a search in that order looks at, up to the first of those, is counted in a walk. A shared victim is a scan of the shared blocks, O(1) each, once a block filled: O(shared
-//! blocks / pages of a block) a page. The published scheme also moves the border between the
-//! areas; here it is fixed.
+//! apart. What a search in that order looks at, up to the first of those, is counted in a walk. A
+//! shared victim is a scan of the shared blocks, O(1) each, once a block filled: O(shared blocks /
+//! pages of a block) a page. The published scheme also moves the border between the areas; here it
+//! is fixed.
 
 use super::engine::Engine;
 use super::last_shared::{COLD, HOT, Shared};
@@ -189,8 +190,8 @@ impl Sequential {
         self.order.first()
     }
 
-    /// Blocks that a search for the victim looks at in the order of use: up to the first whose pages
-    /// are all valid, or all of them.
+    /// Blocks that a search for the victim looks at in the order of use: up to the first whose
+    /// pages are all valid, or all of them.
     fn looks(&mut self, engine: &Engine) -> u64 {
         let victim = self.victim(engine).filter(|_| self.complete.len() > 0);
         u64::from(victim.map_or(self.order.len(), |block| self.order.place(block) + 1))

@@ -33,9 +33,9 @@ use std::collections::VecDeque;
 /// first. `duplex`: one link each way, else one for both. `at_once`: a line is flushed as soon
 /// as nobody uses it, else when a write finds no free line. `holds`: of conflicting requests the
 /// earlier one starts instead of the one picked, and none while one is out. Without `hit_first` the
-/// proposed policies take a page in the buffer for one that needs no chip; without `read_first` they
-/// class writes as reads, of which the buffer takes every page. `skips`: the chip-idle policies pass
-/// over requests that an earlier conflicting one holds back, queued or out.
+/// proposed policies take a page in the buffer for one that needs no chip; without `read_first`
+/// they class writes as reads, of which the buffer takes every page. `skips`: the chip-idle
+/// policies pass over requests that an earlier conflicting one holds back, queued or out.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub channels: usize,

@@ -53,9 +53,10 @@ pub enum Allocate {
 
 /// The device and the policy. The overlaps are of RIS, where they are off by default, and of ROS,
 /// where they are on: the flush of the oldest access begins beside a put; the oldest access reads
-/// flash beside a put; the base order goes on beside a flush. The next five are of ROS: `newest_first`: the newest request is hoisted first, its
-/// pages by address; `watermark`: empty and flushed lines to keep, 0 for as many as queued writes
-/// need. Then times, flash channels, places in the queue, and whether gets make a line recent.
+/// flash beside a put; the base order goes on beside a flush. The next five are of ROS:
+/// `newest_first`: the newest request is hoisted first, its pages by address; `watermark`: empty
+/// and flushed lines to keep, 0 for as many as queued writes need. Then times, flash channels,
+/// places in the queue, and whether gets make a line recent.
 #[derive(Clone, Debug)]
 pub struct Params {
     pub policy: Policy,
