@@ -52,13 +52,15 @@ const WORKLOADS: [(&str, &str); 3] = [
 fn ftls() -> Vec<(String, Vec<String>)> {
     let experiment: toml::Table =
         include_str!("../../../experiments/energy.toml").parse().expect("an experiment");
-    let ftls = experiment["ftl"].as_array().expect("a list");
+    let ftls = experiment["subject"].as_array().expect("a list");
     let text = |value: &toml::Value| value.as_str().expect("a text").to_owned();
+    // "page map" is page here.
+    let short = |name: &str| name.to_lowercase().replace(" map", "");
     let mut ftls: Vec<_> = ftls
         .iter()
         .map(|ftl| {
             let settings = ftl["settings"].as_array().expect("a list").iter().map(text);
-            (text(&ftl["name"]), settings.collect())
+            (short(&text(&ftl["name"])), settings.collect())
         })
         .collect();
     let lines = [
