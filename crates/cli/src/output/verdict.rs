@@ -151,7 +151,8 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let spread = percent(verdict.spread_requests as f64, report.workload.requests as f64);
     vec![
         fact("starts", state_cell, format!("the device starts {state}")),
-        fact("GC", ran.to_string(), format!("{collector} {ran}{}", spare_space(report))),
+        fact("GC", ran.to_string(), format!("{collector} {ran}")),
+        spare_space(report),
         fact(LOAD, load_cell, load),
         fact(QUEUE, queue_cell.to_string(), queue.to_string()),
         fact(
@@ -193,16 +194,21 @@ fn initial_state(report: &Report) -> (String, String) {
     (sentence, format!("{name}, WA {factor:.2}"))
 }
 
-/// What is left of the over-provisioning; empty where blocks are merged.
-fn spare_space(report: &Report) -> String {
+/// What thresholds of garbage collection leave of the over-provisioning.
+fn spare_space(report: &Report) -> Fact {
     let verdict = &report.verdict;
-    verdict.effective_over_provisioning.map_or_else(String::new, |effective| {
-        format!(
-            " (of {:.1} % over-provisioning {:.1} % are left beside free and open blocks)",
-            verdict.over_provisioning * 100.0,
-            effective * 100.0
-        )
-    })
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let (cell, sentence) = match verdict.effective_over_provisioning {
+        None => ("none".to_string(), String::new()),
+        Some(left) => {
+            let all = percent(verdict.over_provisioning);
+            let left = percent(left);
+            let sentence =
+                format!("of {all} over-provisioning {left} are left beside free and open blocks");
+            (left, sentence)
+        }
+    };
+    Fact { heading: "effective spare", cell, sentence }
 }
 
 /// The offered load, at length and in short.

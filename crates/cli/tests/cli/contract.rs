@@ -61,7 +61,8 @@ series null
 throughput.makespan_ns integer
 throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
 utilisation.{channels,dies}.{max,mean,min} number?
-verdict.offered_load number?
+verdict.{effective_over_provisioning,offered_load} number?
+verdict.over_provisioning number
 verdict.{folded_requests,most_outstanding,spread_requests,unmapped_reads} integer
 verdict.{gc_ran,queue_grew} boolean
 verdict.{initial_error,initial_write_amplification} number?

@@ -80,11 +80,13 @@ fn logged() -> &'static [Logged] {
     static LOGGED: OnceLock<Vec<Logged>> = OnceLock::new();
     LOGGED.get_or_init(|| {
         let few = ["--set", "generator.requests=2500"];
+        let many = ["--set", "generator.requests=6000"];
         let resident = ["--set", "map.store=resident", "--set", "policy.command=fifo"];
+        let cached = ["--set", "map.store=line_cache", "--set", "map.cache_bytes=4096"];
         vec![
             Logged::run(&[&["drs", "radiowb"], &few[..]].concat()),
             Logged::run(&[&["embedded-2x2", "facebook"], &few[..], &resident].concat()),
-            Logged::run(&["small-full", "radiowb", "--set", "generator.requests=6000"]),
+            Logged::run(&[&["small-full", "radiowb"], &many[..], &cached].concat()),
         ]
     })
 }
@@ -316,6 +318,29 @@ fn the_stages_of_commands_are_documented_and_mean_what_they_say() {
         assert!(seen.contains(stage), "no run has {stage}");
         assert!(document.contains(&format!("`{stage}`")), "docs/JSON.md does not name {stage}");
     }
+}
+
+/// A read that comes while the data of a program are on the channel (20.48 us) suspends it as soon
+/// as its array phase begins (20 us), and takes 60 us in the array and 20.48 us on the channel.
+#[test]
+fn suspensions_have_rows_and_reads_do_not_miss_them() {
+    let folder = Folder::with("t.txt", "0 0 0 8 0\n20000 0 32 8 1\n");
+    let keys = ["map.store=resident", "policy.command=rcf", "nand.program_suspends=8"];
+    let keys = keys.iter().flat_map(|key| ["--set", key]).collect::<Vec<_>>();
+    let args = ["run", "embedded-2x2", "t.txt", "--check", "--json", "--commands", "c.csv"];
+    let summary = folder.run(&[&args[..], &keys].concat()).json();
+    let latency = 480 + 20_000 + 60_000 + 20_480;
+    assert_eq!(int(&summary["latency_ns"]["read"], "max"), latency);
+    let rows = read_commands(&String::from_utf8(folder.read("c.csv")).unwrap());
+    let shown = ["op", "start_ns", "end_ns"];
+    let rows: Vec<_> = rows.iter().map(|row| shown.map(|name| row[name].as_str())).collect();
+    let expected = [
+        ["suspend", "20480", "40480"],
+        ["read", "40480", "120960"],
+        ["resume", "120960", "140960"],
+        ["program", "0", "840960"],
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn devices_that_cannot_exist_are_refused() {
     check(&["geometry.blocks_per_plane=20"], room);
     check(&["map.entries_per_line=7"], "map.entries_per_line: 7 does not divide the 1024 ...");
     check(
-        &["gc.reserve_blocks=17"],
+        &["gc.reserve_blocks=17", "gc.soft_free_blocks=16"],
         "gc.reserve_blocks: 17 is above gc.soft_free_blocks = 16; ...",
     );
 }
@@ -124,14 +124,14 @@ fn all_problems_of_a_device_file_are_reported_together_with_their_lines() {
 
 #[test]
 fn a_device_that_contradicts_itself_is_refused_with_every_reason() {
-    let file =
-        "[geometry]\npage_bytes = 1000\n[gc]\nhard_free_blocks = 20\n[map]\ncache_bytes = 1\n";
+    let file = "[geometry]\npage_bytes = 1000\n[gc]\nhard_free_blocks = 20\nsoft_free_blocks = 16\n\
+                [map]\ncache_bytes = 1\n";
     let folder = Folder::with("mine.toml", file);
     let args = [&["run", "mine.toml", "movie"], &OUTPUTS[..]].concat();
     let messages = [
         "device mine.toml: geometry.page_bytes: 1000 is not a multiple of the sector of 512 bytes",
-        "device mine.toml: gc.hard_free_blocks: 20 is above gc.soft_free_blocks = 16; ...",
         "device mine.toml: map.entries_per_line: 8 does not divide the 250 entries of a map page",
+        "device mine.toml: gc.hard_free_blocks: 20 is above gc.soft_free_blocks = 16; ...",
     ];
     assert_refused(&folder, &args, &messages);
 }

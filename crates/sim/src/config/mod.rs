@@ -119,14 +119,17 @@ impl Settings {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
-        let bad = factory_bad(keys);
         let plans = planned::plans(keys);
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
             * u128::from(g.dies_per_way)
             * u128::from(g.planes);
-        let units_per_page = units_per_page?;
+        let Some(units_per_page) = units_per_page else {
+            // Shares of a spare space that nobody knows contradict nothing.
+            resolve_gc(keys, u64::from(u32::MAX), &mut fail);
+            return None;
+        };
         let pages = planes * u128::from(g.blocks_per_plane) * u128::from(g.pages_per_block);
         let units = pages * u128::from(units_per_page);
         if units >= u128::from(u32::MAX) {
@@ -149,11 +152,8 @@ impl Settings {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
             _ => 0,
         };
-        let mut keys = *keys;
-        keys.gc = keys.gc.resolved(spare_blocks(&keys, &geometry, exported, map_pages), &keys);
-        if !plans {
-            check_gc(&keys, g.blocks_per_plane - bad, &mut fail);
-        }
+        let spare = spare_blocks(keys, &geometry, exported, map_pages);
+        let keys = resolve_gc(keys, spare, &mut fail);
         let (entries, map_lines) = lines?;
         // More lines than the whole map has are never used.
         let line_entries = line_shape(&keys.map).0;
@@ -173,7 +173,7 @@ impl Settings {
             entries_per_map_page: small(entries),
             map_pages: small(map_pages),
             frontiers,
-            factory_bad_blocks: small(bad),
+            factory_bad_blocks: small(factory_bad(&keys)),
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
@@ -310,6 +310,17 @@ const fn unit_bytes(keys: &DeviceKeys) -> u64 {
         0 => keys.geometry.page_bytes,
         bytes => bytes,
     }
+}
+
+/// The keys with every threshold of garbage collection in blocks, on planes with this many spare
+/// ones; and what contradicts itself in them.
+fn resolve_gc(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> DeviceKeys {
+    let mut keys = *keys;
+    keys.gc = keys.gc.resolved(spare, &keys);
+    if !planned::plans(&keys) {
+        check_gc(&keys, keys.geometry.blocks_per_plane - factory_bad(&keys), fail);
+    }
+    keys
 }
 
 fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
