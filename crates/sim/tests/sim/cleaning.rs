@@ -2,7 +2,7 @@
 //! not interrupted.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, one_full_die, record, request, settings};
+use crate::common::{Random, one_full_die, record, request, settings, write};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -330,4 +330,38 @@ fn saved_devices_go_on_under_any_rule() {
             }
         }
     }
+}
+
+/// Thresholds are shares of the spare space, so that a small device keeps it: with a map on flash it
+/// amplifies writes as with the least thresholds that are possible, not as with those of a large one.
+#[test]
+fn small_devices_keep_their_spare_space() {
+    let amplification = |thresholds: &[&str]| {
+        let base = [
+            "geometry.blocks_per_plane=64",
+            "geometry.pages_per_block=96",
+            "ftl.over_provisioning_percent=20",
+            "map.store=cmt",
+            "map.cache_bytes=32768",
+            "state.initial=aged",
+        ];
+        let settings = settings(&[&base[..], thresholds].concat());
+        let mut random = Random(9);
+        let units = u64::from(settings.exported_units);
+        let writes: Vec<_> = (0..8_000).map(|_| write(0, random.below(units))).collect();
+        let (report, _) = record(&settings, &[], &writes);
+        let left = report.verdict.effective_over_provisioning.unwrap();
+        (report.flash.write_amplification.unwrap(), left / report.verdict.over_provisioning)
+    };
+    let thresholds = |soft: u32, hard: u32, reserve: u32| {
+        amplification(&[
+            &format!("gc.soft_free_blocks={soft}"),
+            &format!("gc.hard_free_blocks={hard}"),
+            &format!("gc.reserve_blocks={reserve}"),
+        ])
+    };
+    let (usual, left) = amplification(&[]);
+    let (least, most) = (thresholds(2, 2, 2), thresholds(5, 5, 4));
+    assert!(usual <= 1.1 * least.0 && left >= 0.9 * least.1, "{usual} {left} {least:?}");
+    assert!(most.0 > 1.5 * usual && most.1 < 0.7 * left, "{usual} {left} {most:?}");
 }

@@ -313,3 +313,18 @@ fn blocks_are_written_in_order_and_erased_in_peace(log: &Log) {
     }
     assert!(erased_once > 20, "{erased_once} erases tell little");
 }
+
+/// A read of a page costs the same where its units were never written: they are read together, from
+/// the page of their static place.
+#[test]
+fn a_page_that_was_never_written_is_read_once() {
+    let read = |state: &str| {
+        let keys = [state, "nand.unmapped_read=array", "ftl.allocation=static"];
+        let (report, run) = record(&device(&keys), &[], &[request(0, RequestOp::Read, 0, 4)]);
+        let starts: BTreeSet<_> = run.commands.iter().map(|c| (c.die, c.start, c.end)).collect();
+        (run.requests[0].parts.total(), starts.len(), report.flash.pages["reads"]["host"])
+    };
+    let (fresh, full) = (read("state.initial=fresh"), read("state.initial=full"));
+    assert_eq!(fresh, full);
+    assert_eq!(fresh.1, 1, "one operation");
+}

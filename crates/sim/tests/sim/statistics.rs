@@ -160,6 +160,53 @@ fn utilisation_is_the_share_of_busy_time() {
     assert_eq!(report.utilisation.dies.mean, None);
 }
 
+/// The load that the verdict tells is the busy time of the table over the time of arrivals, however
+/// many planes an operation has.
+#[test]
+fn the_load_of_the_verdict_is_the_busy_time_of_the_table() {
+    for planes in ["1", "4"] {
+        let planes = format!("geometry.planes={planes}");
+        let settings = settings(&[
+            "geometry.blocks_per_plane=512",
+            "geometry.ways=2",
+            "nand.multi_plane=any",
+            "channel.ps_per_byte=15625",
+            "map.store=resident",
+            &planes,
+        ]);
+        let requests: Vec<_> = (0..40)
+            .map(|at| request(at * 700, if at % 2 == 0 { WRITE } else { READ }, 5 * at, 4))
+            .collect();
+        let (report, _) = record(&settings, &[], &requests);
+        let (verdict, span) = (&report.verdict, 39.0 * 700_000.0);
+        let busy = report.utilisation.dies.mean.unwrap() * report.throughput.makespan_ns as f64;
+        let offered = verdict.offered_load.unwrap() * span;
+        assert!((busy - offered).abs() < 1e-6 * busy, "{planes}: {busy} and {offered} ns a die");
+        assert!(busy > 0.2 * span);
+    }
+}
+
+/// Collection in the background goes on long before the first request arrives, in a time that no
+/// share is of.
+#[test]
+fn dies_are_never_busy_for_longer_than_there_was_time() {
+    let settings = settings(&[
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=16",
+        "ftl.over_provisioning_percent=60",
+        "map.store=resident",
+        "state.initial=aged",
+        "gc.timing=background",
+        "gc.idle_us=10",
+        "gc.background_free_blocks=12",
+    ]);
+    let requests: Vec<_> = (0..20).map(|at| request(1_000_000 + at, READ, at, 1)).collect();
+    let (report, recorded) = record(&settings, &[], &requests);
+    let first = requests[0].arrival;
+    assert!(recorded.commands.iter().filter(|command| command.end < first).count() > 20);
+    assert!(report.utilisation.dies.max.unwrap() <= 1.0, "{:?}", report.utilisation.dies);
+}
+
 /// What the command log says, cut at the last completion of each phase.
 #[test]
 fn utilisation_agrees_with_the_command_log() {
