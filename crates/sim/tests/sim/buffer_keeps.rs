@@ -1,27 +1,16 @@
 //! What the buffer keeps: of reads, and without power.
 
 use crate::common::phases::latency;
-use crate::common::{flush, read, record, request, settings, write};
+use crate::common::{buffered, flush, read, record, request, write};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::report::Report;
 
 /// A die that reads in 60 us and programs in 700 us and nothing else, and a buffer with a put of 30
 /// us and a get of 10 us.
-fn buffered(keys: &[&str]) -> Settings {
-    let base = [
-        "map.store=resident",
-        "policy.command=fifo",
-        "geometry.blocks_per_plane=64",
-        "geometry.pages_per_block=32",
-        "ftl.over_provisioning_percent=100",
-        "buffer.bytes=262144",
-        "buffer.access_ns=0",
-        "buffer.ps_per_byte=0",
-        "buffer.write_ns=30000",
-        "buffer.read_ns=10000",
-    ];
-    settings(&[&base, keys].concat())
+fn slow(keys: &[&str]) -> Settings {
+    let slow = ["buffer.write_ns=30000", "buffer.read_ns=10000"];
+    buffered(&[&slow, keys].concat())
 }
 
 /// Latencies in microseconds, and the report.
@@ -47,12 +36,12 @@ fn promises_of_a_buffer_that_keeps_what_it_holds_wait_for_puts_alone() {
     ];
     for policy in ["fifo", "cache-read-aware", "is", "ris", "ros"] {
         let policy = format!("host.policy={policy}");
-        let keeps = buffered(&["buffer.volatile=false", &policy]);
+        let keeps = slow(&["buffer.volatile=false", &policy]);
         let (latencies, report) = run(&keeps, &requests);
         // The last put begins behind the one before: 20 us later than it is asked for.
         assert_eq!(latencies, [30, 20, 30, 30, 50, 0], "{policy}");
         assert_eq!((report.buffer.flushed_units, report.buffer.dirty_at_end), (0, 4));
-        let (latencies, report) = run(&buffered(&[&policy]), &requests);
+        let (latencies, report) = run(&slow(&[&policy]), &requests);
         assert!(latencies[1..].iter().all(|&us| us >= 700), "{policy} {latencies:?}");
         assert_eq!(report.buffer.flushed_units, 4);
     }
@@ -61,11 +50,11 @@ fn promises_of_a_buffer_that_keeps_what_it_holds_wait_for_puts_alone() {
 /// A put is over at 30 us, its program at 730 us, a map command of a trim at 60 us.
 #[test]
 fn programs_that_a_write_asks_for_and_trims_are_not_put() {
-    let through = buffered(&["buffer.volatile=false", "buffer.acknowledge=program"]);
+    let through = slow(&["buffer.volatile=false", "buffer.acknowledge=program"]);
     assert_eq!(run(&through, &[write(0, 0), flush(40)]).0, [730, 0]);
     assert_eq!(run(&through, &[write(0, 0), flush(10)]).0, [730, 20]);
     let map = ["map.store=line_cache", "map.cache_bytes=32", "buffer.volatile=false"];
-    let cached = buffered(&map);
+    let cached = slow(&map);
     let trim = request(0, RequestOp::Trim, 5, 1);
     assert_eq!(run(&cached, &[trim, flush(10)]).0, [60, 50]);
     assert_eq!(run(&cached, &[trim, with(Flags::PREFLUSH, write(10, 9))]).0, [60, 80]);
@@ -76,8 +65,8 @@ fn programs_that_a_write_asks_for_and_trims_are_not_put() {
 fn without_promises_it_does_not_matter_whether_the_buffer_is_volatile() {
     let requests: Vec<_> = (0..200).map(|lpn| write(lpn * 37, lpn * 7 % 90)).collect();
     let full = ["buffer.bytes=65536", "buffer.eviction=full"];
-    let kept = buffered(&[&full[..], &["buffer.volatile=false"]].concat());
-    let (volatile, kept) = (run(&buffered(&full), &requests), run(&kept, &requests));
+    let kept = slow(&[&full[..], &["buffer.volatile=false"]].concat());
+    let (volatile, kept) = (run(&slow(&full), &requests), run(&kept, &requests));
     assert_eq!(format!("{volatile:?}"), format!("{kept:?}"));
 }
 
@@ -92,7 +81,7 @@ fn two_lines(allocate: &str, keys: &[&str], requests: &[Request]) -> (Vec<u64>, 
         "buffer.read_ns=0",
         &allocate,
     ];
-    let (latencies, report) = run(&buffered(&[&base[..], keys].concat()), requests);
+    let (latencies, report) = run(&slow(&[&base[..], keys].concat()), requests);
     let buffer = &report.buffer;
     let gone = buffer.flushed_units + buffer.trimmed_units + buffer.dirty_at_end;
     assert_eq!(buffer.dirtied_units, gone, "{buffer:?}");

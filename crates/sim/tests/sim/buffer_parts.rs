@@ -2,7 +2,7 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
-    ONE_SHOT, Random, flush, read, record, request, settings, try_settings, write,
+    ONE_SHOT, Random, buffered, flush, read, record, request, try_settings, write,
 };
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
@@ -11,22 +11,6 @@ use flashyard_sim::device::Device;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
-
-/// Dies with a resident map whose programs take 700 us, reads 60 us and nothing else, and a buffer
-/// whose accesses take no time.
-fn buffered(keys: &[&str]) -> Settings {
-    let base = [
-        "map.store=resident",
-        "policy.command=fifo",
-        "geometry.blocks_per_plane=64",
-        "geometry.pages_per_block=32",
-        "ftl.over_provisioning_percent=100",
-        "buffer.bytes=262144",
-        "buffer.access_ns=0",
-        "buffer.ps_per_byte=0",
-    ];
-    settings(&[&base, keys].concat())
-}
 
 /// A put takes 30 us and a get 10 us, in one of two banks.
 const SLOW: [&str; 3] = ["buffer.read_ns=10000", "buffer.write_ns=30000", "buffer.banks=2"];
