@@ -136,8 +136,7 @@ fn every_format_holds_what_an_example_of_any_other_holds() {
 fn read_rebased(format: &FormatInfo, bytes: &[u8]) -> (Vec<Request>, Vec<String>) {
     let keys = TraceKeys { tick_us: 1, ..TraceKeys::default() };
     let options = TraceOptions { format: Some(format.name.to_owned()), ..Default::default() };
-    let mut trace =
-        Trace::open(Input::memory("t", bytes), &keys, &options).unwrap();
+    let mut trace = Trace::open(Input::memory("t", bytes), &keys, &options).unwrap();
     let mut requests = Vec::new();
     while let Some(request) = trace.next_request().unwrap() {
         requests.push(request);
