@@ -7,11 +7,11 @@
 //! is a program of a plane that owes a whole program unit of copies serves garbage collection
 //! first; reads are not held up.
 //!
-//! A victim with v valid units in the L that are left of it takes v copies and yields L - v: v / (L
-//! - v) copies for each unit keep the spare space where it is. With `gc.pacing = "spare"` that
-//! ratio grows as the spare space falls below its target, and is doubled where free blocks would
-//! fall to `gc.reserve_blocks`. So the spare space comes to its target under any load that garbage
-//! collection can keep up with, and stays there.
+//! A victim with v valid units in the L that are left of it takes v copies and yields L - v. Each
+//! unit then owes v / (L - v) copies, which keeps the spare space where it is. With
+//! `gc.pacing = "spare"` that ratio grows as the spare space falls below its target, and is doubled
+//! where free blocks would fall to `gc.reserve_blocks`. So the spare space comes to its target under
+//! any load that garbage collection can keep up with, and stays there.
 
 use super::Device;
 use super::collect::Job;
