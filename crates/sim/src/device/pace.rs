@@ -10,8 +10,8 @@
 //! A victim with v valid units in the L that are left of it takes v copies and yields L - v. Each
 //! unit then owes v / (L - v) copies, which keeps the spare space where it is. With
 //! `gc.pacing = "spare"` that ratio grows as the spare space falls below its target, and is doubled
-//! where free blocks would fall to `gc.reserve_blocks`. So the spare space comes to its target under
-//! any load that garbage collection can keep up with, and stays there.
+//! where free blocks would fall to `gc.reserve_blocks`. So the spare space comes to its target
+//! under any load that garbage collection can keep up with, and stays there.
 
 use super::Device;
 use super::collect::Job;
