@@ -4,14 +4,16 @@
 use crate::support::Folder;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Longer than any start of a run takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Numbers of signals.
-const SIGINT: u32 = 2;
-const SIGTERM: u32 = 15;
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
 
 /// Work that does not end while anybody waits for it.
 const ENDLESS: [&str; 3] = ["random-write", "--set", "pattern.requests=1000000000000"];
@@ -34,18 +36,30 @@ fn wait_until(child: &mut Child, what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Starts the command with signals that are not ignored, whatever the tests were started with: those
+/// that are caught here have their default there.
 fn start(folder: &Folder, args: &[&str]) -> Child {
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        if has(std::process::id(), "SigIgn:", signal) {
+            signal_hook::flag::register(signal, Arc::default()).expect("it can be caught");
+        }
+    }
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the command starts")
 }
 
-/// Whether a process has a handler for a signal.
-fn catches(id: u32, signal: u32) -> bool {
+/// Whether a signal is in this set of a process.
+fn has(id: u32, set: &str, signal: i32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = status.lines().find_map(|line| line.strip_prefix(set));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(id: u32, signal: i32) -> bool {
+    has(id, "SigCgt:", signal)
 }
 
 /// The status and what it said on standard error.
