@@ -36,8 +36,8 @@ fn wait_until(child: &mut Child, what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Starts the command with signals that are not ignored, whatever the tests were started with: those
-/// that are caught here have their default there.
+/// Starts the command with signals that are not ignored, whatever the tests were started with:
+/// those that are caught here have their default there.
 fn start(folder: &Folder, args: &[&str]) -> Child {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         if has(std::process::id(), "SigIgn:", signal) {
