@@ -39,6 +39,9 @@ fn device(policy: &str) -> Settings {
         "map.entries_per_page=64",
         "map.cache_bytes=512",
         "queue.depth=64",
+        "gc.soft_free_blocks=16",
+        "gc.hard_free_blocks=8",
+        "gc.reserve_blocks=4",
     ])
 }
 
@@ -69,6 +72,9 @@ fn behind_a_buffer() -> Settings {
         "ftl.partial_write=read_modify_write",
         "channel.ps_per_byte=2500",
         "queue.depth=64",
+        "gc.soft_free_blocks=16",
+        "gc.hard_free_blocks=8",
+        "gc.reserve_blocks=4",
     ];
     settings(&keys)
 }
