@@ -17,8 +17,8 @@
 #[cfg(test)]
 extern crate std;
 
-pub mod agenda;
 pub mod command;
+pub mod events;
 pub mod geometry;
 pub mod graph;
 pub mod heap;

@@ -1,6 +1,6 @@
 //! The order of events and of waiting commands against sorted lists, over long random histories.
 
-use flashyard_core::agenda::{Agenda, Slot};
+use flashyard_core::events::{EventTree, Match};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::Placement;
 use flashyard_core::queue::{CommandQueue, Positions};
@@ -22,9 +22,9 @@ impl Random {
 fn events_happen_in_the_order_of_a_sorted_list() {
     for resources in [1u32, 3, 64, 129] {
         let mut random = Random(resources.into());
-        let mut slots: [Slot; 512] = [0; 512];
-        let length = Agenda::<&mut [Slot]>::slots(resources as usize);
-        let mut agenda = Agenda::new(&mut slots[..length]);
+        let mut lent = [[Time::ZERO; 2]; 256];
+        let length = EventTree::<&mut [Match]>::matches(resources as usize);
+        let mut tree = EventTree::new(&mut lent[..length]);
         let mut list: Vec<(Time, u32)> = Vec::new();
         let mut now = Time::ZERO;
         let mut happened = 0;
@@ -33,7 +33,7 @@ fn events_happen_in_the_order_of_a_sorted_list() {
             let takes = first.is_some() && random.below(3) > 0;
             let resource = match first {
                 Some((time, resource)) if takes => {
-                    assert_eq!(agenda.first(), (time, resource));
+                    assert_eq!(tree.first(), (time, resource));
                     assert!(time >= now, "time goes on");
                     (now, happened) = (time, happened + 1);
                     resource
@@ -45,7 +45,7 @@ fn events_happen_in_the_order_of_a_sorted_list() {
                 0 => Time::MAX,
                 _ => now + Span::from_ns(random.below(8)),
             };
-            agenda.set(resource, next);
+            tree.set(resource, next);
             if next < Time::MAX {
                 let at = list.partition_point(|event| *event < (next, resource));
                 list.insert(at, (next, resource));

@@ -23,19 +23,24 @@
 //!
 //! No I/O, no clock, no threads, no globals: a run depends on its settings and its requests alone.
 
+mod account;
 pub mod buffer;
 pub mod check;
 pub mod config;
 pub mod device;
+mod flash;
 pub mod ftl;
+mod host;
 pub mod initial;
 pub mod metrics;
 pub mod observe;
 pub mod own;
 pub mod policy;
+mod queues;
 mod random;
 pub mod report;
 pub mod saved;
+mod sets;
 pub mod stream;
 
 /// The example of the guide, compiled and run.

@@ -10,6 +10,7 @@
 //! belongs to a bank.
 
 pub mod ports;
+pub(crate) mod staging;
 #[cfg(test)]
 mod tests;
 

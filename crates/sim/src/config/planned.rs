@@ -2,9 +2,9 @@
 
 use super::{Allocation, DeviceKeys, InitialState, MapStore};
 use super::{MultiPlane, ProgramOrder};
-use crate::device::plane_shape;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::{AnyLayer, SchemeName};
+use crate::ftl::planned::shape as plane_shape;
 use crate::own::Family;
 use flashyard_core::geometry::Geometry;
 

@@ -5,12 +5,12 @@
 //! take slots in page order; no later request is translated before all of them have one.
 
 use super::Device;
-use super::explain::Track;
-use super::state::{Mode, Set, Stage};
-use super::timers::Timer;
 use super::view::View;
 use crate::config::{Admission, SlotsScope};
+use crate::host::timers::Timer;
 use crate::metrics::parts::{Part, Parts};
+use crate::sets::Track;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
@@ -43,7 +43,7 @@ impl Device {
             self.admit_requests();
         }
         // A policy that looks at dies has seen them before these flushes.
-        while self.drain_buffer() && !self.host_policy.in_order() {
+        while self.drain_buffer() && !self.host.policy.in_order() {
             self.admit_requests();
         }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
@@ -56,8 +56,8 @@ impl Device {
         loop {
             self.give_slots(false);
             let whole_device = self.settings.keys.queue.slots_scope == SlotsScope::Device;
-            let full = whole_device && self.slots >= self.settings.keys.queue.depth;
-            if !self.unslotted.is_empty() || full {
+            let full = whole_device && self.sets.slots >= self.settings.keys.queue.depth;
+            if !self.sets.unslotted.is_empty() || full {
                 return;
             }
             let handle = match self.pick_request() {
@@ -68,16 +68,16 @@ impl Device {
             if !self.may_start(handle, admission) {
                 return;
             }
-            if self.pending[handle as usize].pages == 0 {
-                self.translating = None;
+            if self.host.pending[handle as usize].pages == 0 {
+                self.host.translating = None;
                 self.start_without_pages(handle);
                 continue;
             }
             let limit = if admission == Admission::Page { 1 } else { u32::MAX };
             let translated = self.translate(handle, limit);
-            let request = &self.pending[handle as usize];
+            let request = &self.host.pending[handle as usize];
             if request.translated == request.pages {
-                self.translating = None;
+                self.host.translating = None;
             } else if translated == 0 {
                 return;
             }
@@ -86,18 +86,18 @@ impl Device {
 
     /// The request to go on with, or what the host policy starts next.
     fn pick_request(&mut self) -> Picked {
-        if self.started.dispatching {
+        if self.host.started.dispatching {
             return Picked::Nothing;
         }
-        if let Some(handle) = self.translating {
+        if let Some(handle) = self.host.translating {
             return Picked::Request(handle);
         }
         let keys = self.settings.keys.host;
-        if keys.dispatch_width > 0 && self.started.unanswered >= keys.dispatch_width {
+        if keys.dispatch_width > 0 && self.host.started.unanswered >= keys.dispatch_width {
             return Picked::Nothing;
         }
-        if self.host_policy.is_fifo() {
-            let oldest = self.waiting_requests.pop_front();
+        if self.host.policy.is_fifo() {
+            let oldest = self.host.waiting.pop_front();
             return oldest.map_or(Picked::Nothing, |handle| self.start_request(handle));
         }
         self.pick_by_view()
@@ -105,10 +105,10 @@ impl Device {
 
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
-        if self.host_policy.by_pages() {
+        if self.host.policy.by_pages() {
             self.settle_hits();
         }
-        let answer = self.host_policy.pick(&View(self));
+        let answer = self.host.policy.pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
             HostAnswer::Wait => {
@@ -124,16 +124,16 @@ impl Device {
             HostAnswer::Start(place) => place,
         };
         let start = self.earliest_conflict(place);
-        let conflicts = !self.host_policy.in_order() && self.holds_back(place, start);
+        let conflicts = !self.host.policy.in_order() && self.holds_back(place, start);
         if conflicts && self.settings.keys.host.hold_conflicts {
             return Picked::Nothing;
         }
-        let handle = self.waiting_requests[start];
-        if self.pending[handle as usize].translated > 0 {
+        let handle = self.host.waiting[start];
+        if self.host.pending[handle as usize].translated > 0 {
             // Its pages are started one by one; what was picked waits for that.
             return Picked::Nothing;
         }
-        self.waiting_requests.remove(start);
+        self.host.waiting.remove(start);
         self.hits_started(handle, start);
         self.start_request(handle)
     }
@@ -141,10 +141,10 @@ impl Device {
     /// A request that has left the queue is started, all of it.
     fn start_request(&mut self, handle: u32) -> Picked {
         self.begin_request(handle);
-        self.translating = Some(handle);
+        self.host.translating = Some(handle);
         let dispatch_ns = self.settings.keys.host.dispatch_ns;
         if dispatch_ns > 0 {
-            self.started.dispatching = true;
+            self.host.started.dispatching = true;
             let over = self.now + Span::from_ns(dispatch_ns);
             self.host.timers.set(over, Timer::Dispatched);
             return Picked::Nothing;
@@ -155,12 +155,12 @@ impl Device {
     /// A request is started.
     pub(super) fn begin_request(&mut self, handle: u32) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.fot_by_die.fill(Span::ZERO);
+            self.queues.fot_by_die.fill(Span::ZERO);
         }
-        self.graph.new_count();
-        self.started.unanswered += 1;
-        if !self.host_policy.in_order() {
-            self.started.handles.push(handle);
+        self.sets.graph.new_count();
+        self.host.started.unanswered += 1;
+        if !self.host.policy.in_order() {
+            self.host.started.handles.push(handle);
         }
     }
 
@@ -168,28 +168,29 @@ impl Device {
     /// under way; it is then held back until that one is over. A pick counts once, however often it
     /// is made meanwhile.
     fn holds_back(&mut self, picked: usize, start: usize) -> bool {
-        let handle = self.waiting_requests[picked];
-        let held = self.is_under_way(self.waiting_requests[start]);
-        let known = self.started.held_back == handle;
-        self.totals.hazard_picks += u64::from(start != picked && !held && !known);
+        let handle = self.host.waiting[picked];
+        let held = self.is_under_way(self.host.waiting[start]);
+        let known = self.host.started.held_back == handle;
+        self.account.totals.hazard_picks += u64::from(start != picked && !held && !known);
         self.count_hazard(handle, held);
         held
     }
 
     /// A request that was picked must wait for another one, or not; counted once in a row.
     pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
-        self.totals.hazard_picks += u64::from(held && self.started.held_back != handle);
-        self.started.held_back = if held { handle } else { NIL };
+        self.account.totals.hazard_picks +=
+            u64::from(held && self.host.started.held_back != handle);
+        self.host.started.held_back = if held { handle } else { NIL };
     }
 
     /// Whether a request that is under way conflicts with this one. Where pages are started one by
     /// one, none that is over conflicts, and so no request whose answer is on the way.
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
-        let request = &self.pending[handle as usize];
-        let by_pages = self.host_policy.by_pages();
-        let mut started = self.started.handles.iter();
+        let request = &self.host.pending[handle as usize];
+        let by_pages = self.host.policy.by_pages();
+        let mut started = self.host.started.handles.iter();
         started.any(|&other| {
-            let state = &self.pending[other as usize];
+            let state = &self.host.pending[other as usize];
             other != handle
                 && state.conflicts(request)
                 && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
@@ -200,8 +201,8 @@ impl Device {
     /// Whether a request that was started by pages waits with some of them behind one that waits;
     /// those that were started access no page of that.
     fn waits_behind(&self, other: u32, handle: u32) -> bool {
-        let state = &self.pending[other as usize];
-        let waits = state.translated < state.pages && self.translating != Some(other);
+        let state = &self.host.pending[other as usize];
+        let waits = state.translated < state.pages && self.host.translating != Some(other);
         waits && self.queue_number(handle) < self.queue_number(other)
     }
 
@@ -217,9 +218,9 @@ impl Device {
 
     /// The first request that overlaps the one at `place`, where one of the two changes contents.
     pub(super) fn first_conflict(&self, place: usize) -> Option<usize> {
-        let picked = &self.pending[self.waiting_requests[place] as usize];
-        self.waiting_requests.iter().take(place).position(|&earlier| {
-            let earlier = &self.pending[earlier as usize];
+        let picked = &self.host.pending[self.host.waiting[place] as usize];
+        self.host.waiting.iter().take(place).position(|&earlier| {
+            let earlier = &self.host.pending[earlier as usize];
             earlier.conflicts(picked) || (picked.request.is_barrier() && earlier.changes())
         })
     }
@@ -227,22 +228,22 @@ impl Device {
     /// Whether the translation of a request may begin, or go on.
     fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
         let now = self.now;
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         let barrier = request.flush_since.is_none() && request.request.is_barrier();
         if barrier && !self.keeps_writes() {
-            if !self.flush_all() && self.pending[handle as usize].translated == 0 {
+            if !self.flush_all() && self.host.pending[handle as usize].translated == 0 {
                 self.begin_stall(handle);
                 return false;
             }
             self.end_stall(handle);
         }
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         if request.translated > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request.flags.has(Flags::PREFLUSH);
         let waits = preflush && self.barrier_waits();
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         if preflush {
             if waits {
                 request.flush_since.get_or_insert(now);
@@ -256,12 +257,12 @@ impl Device {
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
             return false;
         }
-        admission != Admission::Atomic || self.slots == 0 || self.slots_for(first, pages)
+        admission != Admission::Atomic || self.sets.slots == 0 || self.slots_for(first, pages)
     }
 
     /// Whether the next page access of a request can have a slot now.
     fn page_has_slot(&self, handle: u32) -> bool {
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         self.slots_for(Lpn::new(request.first.get() + request.translated), 1)
     }
 
@@ -269,20 +270,20 @@ impl Device {
     pub(super) fn slots_for(&self, first: Lpn, pages: u32) -> bool {
         let depth = self.settings.keys.queue.depth;
         if self.settings.keys.queue.slots_scope == SlotsScope::Device {
-            return u64::from(pages) <= depth.saturating_sub(self.slots);
+            return u64::from(pages) <= depth.saturating_sub(self.sets.slots);
         }
         if self.settings.geometry.units_per_page == 1 && self.settings.geometry.planes == 1 {
             let dies = self.settings.geometry.dies();
             return (0..pages.min(dies)).all(|page| {
                 let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
                 let needed = u64::from((pages - page).div_ceil(dies));
-                needed <= depth.saturating_sub(self.slots_of_die[die.index()])
+                needed <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
             });
         }
         (0..self.settings.geometry.dies()).map(DieId::new).all(|die| {
             let lpns = (first.get()..first.get() + pages).map(Lpn::new);
             let needed = lpns.filter(|lpn| self.settings.geometry.die_of_lpn(*lpn) == die).count();
-            needed as u64 <= depth.saturating_sub(self.slots_of_die[die.index()])
+            needed as u64 <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
         })
     }
 
@@ -290,8 +291,8 @@ impl Device {
     /// page is over at once.
     fn start_without_pages(&mut self, handle: u32) {
         let parts = self.parts_until_now(handle);
-        let request = self.pending[handle as usize].request;
-        self.pending[handle as usize].unfinished = 1;
+        let request = self.host.pending[handle as usize].request;
+        self.host.pending[handle as usize].unfinished = 1;
         let set = Set {
             request: handle,
             charge: handle,
@@ -304,13 +305,13 @@ impl Device {
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(set, stages);
-        let mut change = if flush { self.oldest_change } else { NIL };
+        let mut change = if flush { self.sets.oldest_change } else { NIL };
         while change != NIL {
             if let Some(stage) = self.barrier_stage(change) {
                 let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
-                self.connect(wait, barrier, 0);
+                self.sets.connect(wait, barrier, 0);
             }
-            change = self.sets[change as usize].later_change;
+            change = self.sets[change].later_change;
         }
         self.count_fot(handle, &[barrier]);
         self.hand_on_ranks(&[barrier], None);
@@ -320,7 +321,7 @@ impl Device {
 
     /// What the time since arrival was spent on, for a set that is made now.
     pub(super) fn parts_until_now(&self, handle: u32) -> Parts {
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         let all = self.now.since(request.request.arrival).as_ns();
         let mut parts = Parts::default();
         parts.add(Part::MapStall, request.stalled_ns);
@@ -337,16 +338,16 @@ impl Device {
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
     fn translate(&mut self, handle: u32, limit: u32) -> u32 {
-        let first_new = self.unslotted.len();
+        let first_new = self.sets.unslotted.len();
         let mut translated = 0;
         loop {
-            let request = &self.pending[handle as usize];
+            let request = &self.host.pending[handle as usize];
             if translated == limit || request.translated == request.pages {
                 break;
             }
             let page = request.translated;
             let Some(set) = self.translate_page(handle, page) else { break };
-            self.unslotted.push_back(set);
+            self.sets.unslotted.push_back(set);
             translated += 1;
         }
         if translated > 0 {
@@ -359,13 +360,13 @@ impl Device {
     /// `unslotted` from `first` on.
     #[inline]
     pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
-        let split = self.pending[handle as usize].translated > count;
-        let mut new = std::mem::take(&mut self.new_sets);
-        new.extend(self.unslotted.range(first..));
+        let split = self.host.pending[handle as usize].translated > count;
+        let mut new = std::mem::take(&mut self.sets.new_sets);
+        new.extend(self.sets.unslotted.range(first..));
         self.count_fot(handle, &new);
         self.hand_on_ranks(&new, split.then_some(handle));
         new.clear();
-        self.new_sets = new;
+        self.sets.new_sets = new;
     }
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
@@ -373,17 +374,17 @@ impl Device {
     #[inline]
     fn give_slots(&mut self, all: bool) {
         let keys = self.settings.keys.queue;
-        while let Some(&set) = self.unslotted.front() {
+        while let Some(&set) = self.sets.unslotted.front() {
             let taken = match keys.slots_scope {
-                SlotsScope::Device => self.slots,
-                SlotsScope::Die => self.slots_of_die[self.slot_die(set).index()],
+                SlotsScope::Device => self.sets.slots,
+                SlotsScope::Die => self.sets.slots_of_die[self.slot_die(set).index()],
             };
             let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
-            let slotless = !keys.delayed_sets_hold_slot && self.graph.node(set).is_blocked();
+            let slotless = !keys.delayed_sets_hold_slot && self.sets.graph.node(set).is_blocked();
             if !free && !slotless {
                 return;
             }
-            self.unslotted.pop_front();
+            self.sets.unslotted.pop_front();
             if !slotless {
                 self.take_slot(set);
             }
@@ -395,31 +396,14 @@ impl Device {
     /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
     fn slot_die(&self, set: u32) -> DieId {
-        let state = &self.sets[set as usize];
-        match self.graph.node(set).stages {
-            0 => self.settings.geometry.die_of_lpn(state.lpn),
-            last => self.settings.geometry.die_of_plane(state.stages[last as usize - 1].1),
-        }
+        self.sets.slot_die(set, &self.settings.geometry)
     }
 
     #[inline]
     pub(super) fn take_slot(&mut self, set: u32) {
-        let die = self.slot_die(set);
-        let state = &mut self.sets[set as usize];
-        state.slotted = true;
-        state.slot_die = die;
-        self.slots += 1;
-        self.slots_of_die[die.index()] += 1;
-        let now = self.now;
-        self.pending[state.request as usize].first_slot.get_or_insert(now);
-    }
-
-    pub(super) fn drop_slot(&mut self, set: u32) {
-        let state = &mut self.sets[set as usize];
-        if std::mem::take(&mut state.slotted) {
-            self.slots -= 1;
-            self.slots_of_die[state.slot_die.index()] -= 1;
-        }
+        self.sets.take_slot(set, &self.settings.geometry);
+        let (now, request) = (self.now, self.sets[set].request);
+        self.host.pending[request as usize].first_slot.get_or_insert(now);
     }
 
     /// A set may go on, and then whoever waited for what it does at once.
@@ -435,12 +419,12 @@ impl Device {
     /// are not woken in here, because each may in turn end at once what the next one waits for: a
     /// row of writes of one unit would take a frame of the stack for each.
     pub(super) fn go_on(&mut self, set: u32) {
-        if self.graph.node(set).is_blocked() {
+        if self.sets.graph.node(set).is_blocked() {
             self.enter(set, Mode::Waiting);
         } else if self.is_over(set) {
             self.complete_set(set);
         } else {
-            match self.stage(set) {
+            match self.sets.stage(set) {
                 Stage::Buffer => self.use_buffer(set),
                 Stage::Link => self.use_link(set),
                 _ => self.enqueue(set),
@@ -451,11 +435,11 @@ impl Device {
     /// Whether a set has no command left; a barrier is over once it is not blocked, and whoever
     /// waits for it is woken by [`Self::wake_passed`].
     fn is_over(&mut self, set: u32) -> bool {
-        let node = self.graph.node(set);
-        if node.stage < node.stages && self.stage(set) == Stage::Barrier {
+        let node = self.sets.graph.node(set);
+        if node.stage < node.stages && self.sets.stage(set) == Stage::Barrier {
             self.close_and_rest(set);
-            let passed = &mut self.ready.sets;
-            self.graph.complete_stage(set, |waiter| passed.push(waiter));
+            let passed = &mut self.sets.ready.sets;
+            self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
             self.charge_passed();
             return true;
         }
@@ -464,7 +448,7 @@ impl Device {
 
     /// Wakes the sets of the ready list where an access has ended since the last time.
     pub(super) fn wake_due(&mut self) {
-        if self.ready.due {
+        if self.sets.ready.due {
             self.wake_passed();
         }
     }
@@ -472,9 +456,9 @@ impl Device {
     /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
     /// over. Those that a woken set lets pass come next, before the others.
     pub(super) fn wake_passed(&mut self) {
-        while let Some(set) = self.ready.sets.pop() {
+        while let Some(set) = self.sets.ready.sets.pop() {
             self.wake(set);
         }
-        self.ready.due = false;
+        self.sets.ready.due = false;
     }
 }

@@ -27,49 +27,52 @@ impl Device {
     /// and no other die, and requests that wait do not look at dies.
     pub(super) fn may_run_ahead(&self) -> bool {
         let keys = &self.settings.keys;
-        self.layered.as_ref().is_some_and(|layered| !layered.ordered)
-            && self.observers.is_empty()
-            && self.checker.is_none()
-            && self.series.is_none()
-            && !self.suspends
+        self.ftl.layered.as_ref().is_some_and(|layered| !layered.ordered)
+            && self.account.observers.is_empty()
+            && self.account.checker.is_none()
+            && self.account.series.is_none()
+            && !self.flash.suspends
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && keys.nand.spread_percent == 0
-            && self.budget.is_none()
+            && self.flash.budget.is_none()
             && keys.nand.multi_plane == MultiPlane::None
-            && self.host_policy.in_order()
+            && self.host.policy.in_order()
     }
 
-    /// The next completion is that of die `number`, and nothing but dies is due before `others`:
-    /// its chunk goes on as far as it may.
-    pub(super) fn run_ahead(&mut self, number: u32, others: Time) {
-        let Some(unit) = self.dies.get(number as usize) else { return };
+    /// Nothing but dies and channels is due before `others`: where the next completion is that of a
+    /// chunk, that goes on as far as it may.
+    pub(super) fn run_ahead(&mut self, others: Time) {
+        let (event, number) = self.flash.events.first();
+        if event >= others {
+            return;
+        }
+        let Some(unit) = self.flash.dies.get(number as usize) else { return };
         let set = unit.array.leader;
         let alone = set != NIL
-            && unit.host.is_empty()
-            && unit.gc.is_empty()
+            && self.queues.of_dies[number as usize].is_empty()
             && !unit.output.is_some()
             && self.is_chunk(set);
-        if !alone || self.stage(set).op() == Op::Erase {
+        if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
         let due = unit.array_due;
-        self.events.set(number, Time::MAX);
-        let limit = others.min(self.events.first().0);
+        self.flash.events.set(number, Time::MAX);
+        let limit = others.min(self.flash.events.next_due());
         let due = if due < limit { self.copy_ahead(set, DieId::new(number), limit) } else { due };
-        self.events.set(number, due);
+        self.flash.events.set(number, due);
     }
 
     /// Goes on with the copies of a chunk until `limit`; returns when its command is due then.
     fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) -> Time {
-        let plane = self.current_plane(set);
-        let operation = self.dies[die.index()].array;
+        let plane = self.sets.plane(set);
+        let operation = self.flash.dies[die.index()].array;
         let mut reading = operation.op == Op::Read;
         let (mut began, mut span, mut end) =
             (operation.began, operation.array, operation.array_end);
         let mut done = Done::default();
         while end < limit {
-            let layered = self.layered.as_ref().expect("only layers have chunks");
+            let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
             let step = layered.front(plane);
             if reading {
                 done.reads += 1;
@@ -81,7 +84,7 @@ impl Device {
                     Some(next) if chain.chunks[0].1 > 1 && !next.erases() => *next,
                     _ => break,
                 };
-                if !self.map.is_valid(next.from()) {
+                if !self.ftl.map.is_valid(next.from()) {
                     break;
                 }
                 done.programs += 1;
@@ -96,61 +99,61 @@ impl Device {
         if done.reads + done.programs > 0 {
             self.count_ahead(set, &done);
             self.leave_running(set, plane, reading);
-            let array = &mut self.dies[die.index()].array;
+            let array = &mut self.flash.dies[die.index()].array;
             (array.op, array.began, array.lead_from) =
                 (if reading { Op::Read } else { Op::Program }, began, began);
             (array.array, array.array_end) = (span, end);
-            self.dies[die.index()].array_due = end;
+            self.flash.dies[die.index()].array_due = end;
         }
         end
     }
 
     /// The copy that a plane is at has been programmed.
     fn copied_ahead(&mut self, plane: PlaneId) {
-        let layered = self.layered.as_mut().expect("only layers have chunks");
+        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
         let chain = &mut layered.chains[plane.index()];
         let step = chain.steps.pop_front().expect("a copy is under way");
         chain.chunks[0].1 -= 1;
-        layered.note_page(step.to(), &mut self.map);
-        if self.map.is_valid(step.from()) {
-            self.map.commit(Owner::Data(step.lpn()), step.to());
+        layered.note_page(step.to(), &mut self.ftl.map);
+        if self.ftl.map.is_valid(step.from()) {
+            self.ftl.map.commit(Owner::Data(step.lpn()), step.to());
         } else {
-            self.totals.gc_superseded += 1;
+            self.account.totals.gc_superseded += 1;
         }
     }
 
     /// Counts commands that were done in place.
     fn count_ahead(&mut self, set: u32, done: &Done) {
-        let layered = self.layered.as_ref().expect("only layers have chunks");
-        let state = &self.sets[set as usize];
+        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
+        let state = &self.sets[set];
         let (levels, charge) = (state.levels, state.charge);
         let phase = self.phase();
         let (read, program) = (layered.read, layered.program);
-        self.next_insertion += done.reads + done.programs;
-        let mut left = self.graph.node(set).spans[0].as_ns();
+        self.queues.next_insertion += done.reads + done.programs;
+        let mut left = self.sets.graph.node(set).spans[0].as_ns();
         for (stage, ops, array_ns) in
             [(read, done.reads, done.read_ns), (program, done.programs, done.program_ns)]
         {
             left -= ops * self.span_of(stage).as_ns();
             let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };
             let (op, purpose) = (stage.op(), stage.purpose(false, levels));
-            self.totals.work[phase as usize].count(op, purpose, &work);
+            self.account.totals.work[phase as usize].count(op, purpose, &work);
             let sum = if charge == NIL {
-                &mut self.totals.unattributed
+                &mut self.account.totals.unattributed
             } else {
-                &mut self.totals.attributed
+                &mut self.account.totals.attributed
             };
             sum.count(op, purpose, &work);
         }
-        self.graph.set_span(set, 0, Span::from_ns(left));
+        self.sets.graph.set_span(set, 0, Span::from_ns(left));
     }
 
     /// The command that a chunk has come to is under way.
     fn leave_running(&mut self, set: u32, plane: PlaneId, reading: bool) {
-        let layered = self.layered.as_ref().expect("only layers have chunks");
+        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
         let step = layered.front(plane);
         let stage = if reading { layered.read } else { layered.program };
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.stages[0].0 = stage;
         state.lpn = step.lpn();
         state.source = Some(step.from());

@@ -7,32 +7,25 @@
 
 use super::Device;
 use super::drain::LOOK;
-use super::timers::Timer;
 use crate::buffer::ports::Direction;
+use crate::buffer::staging::Fill;
 use crate::config::{PartialWrite, ReadAllocate};
+use crate::host::timers::Timer;
 use flashyard_core::units::Lpn;
-
-/// A unit that a read has found on flash and that waits for a line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fill {
-    lpn: Lpn,
-    /// The unit whose line it gets when its flush is over; none until that has begun.
-    displaces: Option<Lpn>,
-}
 
 impl Device {
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
     /// it was asked for, no write waits for a line, and a line can be had.
     pub(super) fn allocate_read(&mut self, set: u32) {
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let (lpn, request, page) = (state.lpn, state.request, state.page);
         let Some(buffer) = &self.buffer else { return };
-        let asked = &self.pending[request as usize];
+        let asked = &self.host.pending[request as usize];
         let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
             || !self.is_partial(&asked.request, lpn);
         if !whole
             || state.ppn.is_none()
-            || self.map.lookup(lpn) != state.ppn
+            || self.ftl.map.lookup(lpn) != state.ppn
             || buffer.lines.find(lpn).is_some()
             || !buffer.waiting.is_empty()
             || buffer.fills.iter().any(|fill| fill.lpn == lpn)
@@ -42,12 +35,12 @@ impl Device {
         let access = (asked.order, page);
         if self.has_room_for_read() {
             let evicted = self.leave_unit(lpn);
-            if let Some(checker) = &mut self.checker {
+            if let Some(checker) = &mut self.account.checker {
                 checker.allocated(access, lpn, evicted);
             }
         } else if self.settings.keys.buffer.read_allocate == ReadAllocate::Displace {
             self.staging_mut().fills.push_back(Fill { lpn, displaces: None });
-            if let Some(checker) = &mut self.checker {
+            if let Some(checker) = &mut self.account.checker {
                 checker.fill_waits(access, lpn);
             }
         }
@@ -108,7 +101,7 @@ impl Device {
             return;
         };
         lines.remove(line);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.unbuffered(unit);
         }
     }
@@ -120,7 +113,7 @@ impl Device {
         }
         self.staging_mut().fills.retain(|fill| fill.lpn != lpn);
         let evicted = self.leave_unit(lpn);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.filled(lpn, evicted);
         }
     }
@@ -151,7 +144,7 @@ impl Device {
         let fills = &mut self.staging_mut().fills;
         if let Some(at) = fills.iter().position(|fill| fill.lpn == lpn) {
             fills.remove(at);
-            if let Some(checker) = &mut self.checker {
+            if let Some(checker) = &mut self.account.checker {
                 checker.fill_dropped(lpn);
             }
         }
@@ -161,7 +154,7 @@ impl Device {
     fn leave_unit(&mut self, lpn: Lpn) -> Option<Lpn> {
         let evicted = self.add_clean(lpn);
         let line = self.staging().lines.find(lpn);
-        self.totals.buffer.allocated_units += 1;
+        self.account.totals.buffer.allocated_units += 1;
         let put = self.take_port(Direction::Put, lpn, line, false);
         if !self.drains_by_itself() && put.until > self.now {
             self.host.timers.set(put.until, Timer::Port);

@@ -8,11 +8,12 @@
 //! event a phase at which something can be decided; who gets the channel is decided in `channel`.
 
 use super::Device;
-use super::explain::{DIE_GC, DIE_POWER};
-use super::state::{Mode, Operation, Place, Stage};
-use super::timers::Timer;
+use crate::flash::{Operation, Place};
+use crate::host::timers::Timer;
 use crate::observe::Suspension;
 use crate::random::{STEP, mix};
+use crate::sets::track::{DIE_GC, DIE_POWER};
+use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
@@ -20,30 +21,30 @@ use flashyard_core::units::{DieId, Ppn, Span, Time};
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
     pub(super) fn start(&mut self, set: u32, die: DieId, ppn: Option<Ppn>) {
-        let stage = self.stage(set);
+        let stage = self.sets.stage(set);
         let op = stage.op();
         let now = self.now;
-        self.dies[die.index()].array = Operation {
+        self.flash.dies[die.index()].array = Operation {
             leader: set,
             op,
             gc: stage.purpose(false, false).is_gc(),
             began: now,
             ..Operation::NONE
         };
-        if self.budget.is_some() {
+        if self.flash.budget.is_some() {
             self.take_power(die, op);
         }
         self.board(set, ppn, true);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.started(now, die, op);
         }
-        if self.gathers {
+        if self.flash.gathers {
             self.gather(set, die, ppn);
         }
         self.time_operation(die, stage);
         self.check_pages(set);
         self.relabel(die);
-        if op == Op::Program && self.pacing.is_some() {
+        if op == Op::Program && self.ftl.pacing.is_some() {
             self.owe_copies(set);
         }
     }
@@ -52,27 +53,28 @@ impl Device {
     pub(super) fn board(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool) {
         self.enter(set, Mode::Running);
         let now = self.now;
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.ppn = ppn;
         state.started = now;
         state.place = Place::Array;
         state.rider = NIL;
         state.page_units = u32::from(heads_page);
-        if self.stage(set) == Stage::Read && self.latest_change != NIL {
-            let lpn = self.sets[set as usize].lpn;
-            let overtakes = self.live_change_of(lpn, self.graph.node(set).number).is_some();
-            self.totals.data_hazards_ignored += u64::from(overtakes);
+        if self.sets.stage(set) == Stage::Read && self.sets.latest_change != NIL {
+            let lpn = self.sets[set].lpn;
+            let overtakes =
+                self.sets.live_change_of(lpn, self.sets.graph.node(set).number).is_some();
+            self.account.totals.data_hazards_ignored += u64::from(overtakes);
         }
     }
 
     /// Plans the phases of the operation that has just been put together.
     fn time_operation(&mut self, die: DieId, stage: Stage) {
-        let leader = self.dies[die.index()].array.leader;
+        let leader = self.flash.dies[die.index()].array.leader;
         let op = stage.op();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         let mut at = leader;
         while at != NIL {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             if state.page_units > 0 {
                 array = array.max(self.array_time(op, state.ppn));
                 data_ns += self.channel_ns(stage, state.page_units);
@@ -83,12 +85,12 @@ impl Device {
         let command_ns = self.settings.keys.channel.command_ns;
         let lead_ns = command_ns + if op == Op::Program { data_ns } else { 0 };
         let out_ns = if op == Op::Read { data_ns } else { 0 };
-        let operation = &mut self.dies[die.index()].array;
+        let operation = &mut self.flash.dies[die.index()].array;
         operation.lead_ns = lead_ns;
         operation.array = array;
         operation.out_ns = out_ns;
         self.for_riders(leader, |device, set| {
-            device.sets[set as usize].channel_ns = lead_ns + out_ns;
+            device.sets[set].channel_ns = lead_ns + out_ns;
         });
         self.want_channel(die, op == Op::Program, Place::Array);
     }
@@ -151,8 +153,8 @@ impl Device {
         if most == 0 {
             return typical;
         }
-        self.operations += 1;
-        let unit = u128::from(mix(self.operations.wrapping_mul(STEP)) >> 32);
+        self.flash.operations += 1;
+        let unit = u128::from(mix(self.flash.operations.wrapping_mul(STEP)) >> 32);
         let square = (unit * unit) >> 32;
         let fourth = (square * square) >> 32;
         let longest = u128::from(typical.as_ns()) * u128::from(most) / 1_000_000;
@@ -161,18 +163,18 @@ impl Device {
     }
 
     pub(super) fn post(&mut self, die: DieId, place: Place, at: Time) {
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         match place {
             Place::Output => unit.output_due = at,
             Place::Array | Place::Suspended => unit.array_due = at,
         }
-        self.events.set(die.get(), unit.array_due.min(unit.output_due));
+        self.flash.events.set(die.get(), unit.array_due.min(unit.output_due));
     }
 
     /// A die is due: its array, its page register, or both.
     pub(super) fn die_event(&mut self, die: DieId) {
         let now = self.now;
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         let array = unit.array_due == now;
         let output = unit.output_due == now;
         if array {
@@ -180,36 +182,37 @@ impl Device {
             self.array_done(die);
         }
         if output {
-            self.dies[die.index()].output_due = Time::MAX;
-            let operation = std::mem::replace(&mut self.dies[die.index()].output, Operation::NONE);
+            self.flash.dies[die.index()].output_due = Time::MAX;
+            let operation =
+                std::mem::replace(&mut self.flash.dies[die.index()].output, Operation::NONE);
             self.operation_over(operation, die);
             self.output_left(die);
-            if self.dies[die.index()].array.held {
+            if self.flash.dies[die.index()].array.held {
                 self.release(die);
             }
         }
-        let unit = &self.dies[die.index()];
-        if self.events.due(die.get()) == now {
-            self.events.set(die.get(), unit.array_due.min(unit.output_due));
+        let unit = &self.flash.dies[die.index()];
+        if self.flash.events.due(die.get()) == now {
+            self.flash.events.set(die.get(), unit.array_due.min(unit.output_due));
         }
     }
 
     /// The array of a die is done with its operation, or on its way from a suspended one.
     fn array_done(&mut self, die: DieId) {
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         if unit.pausing {
             unit.pausing = false;
             self.relabel(die);
-            self.stir(die);
+            self.queues.stir(die);
             return;
         }
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.array_over(die);
         }
-        if self.budget.is_some() {
+        if self.flash.budget.is_some() {
             self.return_power(die);
         }
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         if unit.array.out_ns == 0 {
             let operation = std::mem::replace(&mut unit.array, Operation::NONE);
             self.operation_over(operation, die);
@@ -223,19 +226,19 @@ impl Device {
     /// What the array has sensed goes to the page register and on to the channel. With cache read
     /// the command that senses on goes first, and the data follow while the array works.
     fn release(&mut self, die: DieId) {
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         let mut operation = std::mem::replace(&mut unit.array, Operation::NONE);
         operation.held = false;
         unit.output = operation;
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.released(die);
         }
         self.for_riders(operation.leader, |device, set| {
-            device.sets[set as usize].place = Place::Output;
+            device.sets[set].place = Place::Output;
         });
         if self.settings.keys.nand.cache_read {
             self.dispatch(die);
-            self.stir(die);
+            self.queues.stir(die);
         }
         self.relabel(die);
         self.want_channel(die, true, Place::Output);
@@ -243,7 +246,7 @@ impl Device {
 
     /// Whether a die can take a command that does this.
     pub(super) fn is_free_for(&self, die: DieId, op: Op) -> bool {
-        let unit = &self.dies[die.index()];
+        let unit = &self.flash.dies[die.index()];
         let reads_on = self.settings.keys.nand.cache_read && op == Op::Read;
         !unit.array.is_some() && !unit.pausing && (!unit.output.is_some() || reads_on)
     }
@@ -251,7 +254,7 @@ impl Device {
     /// A program or an erase makes way for a read that would be served next, if it may.
     pub(super) fn suspend_for_read(&mut self, die: DieId) {
         let nand = &self.settings.keys.nand;
-        let unit = &self.dies[die.index()];
+        let unit = &self.flash.dies[die.index()];
         let operation = unit.array;
         let limit = match operation.op {
             Op::Read => return,
@@ -266,24 +269,24 @@ impl Device {
         {
             return;
         }
-        let next = self.next_command(die).filter(|&set| !self.sets[set as usize].in_gc_queue);
-        if next.is_none_or(|set| self.stage(set).op() != Op::Read) {
+        let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue);
+        if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
         if self.now + operation.array < operation.array_end {
             return self.wake_when_suspendable(die);
         }
         let left = operation.array_end.since(self.now);
-        self.totals.suspensions += 1;
+        self.account.totals.suspensions += 1;
         self.record_suspended(die, &operation);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.suspended(die, false);
         }
         self.for_riders(operation.leader, |device, set| {
             device.enter(set, Mode::Suspended);
-            device.sets[set as usize].place = Place::Suspended;
+            device.sets[set].place = Place::Suspended;
         });
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         unit.suspended = Operation { suspensions: operation.suspensions + 1, left, ..operation };
         unit.array = Operation::NONE;
         unit.pausing = true;
@@ -295,21 +298,21 @@ impl Device {
 
     /// Tells observers that the operation of a set is suspended, or resumed, by `until`.
     fn tell_suspension(&mut self, die: DieId, leader: u32, until: Time, resumed: bool) {
-        if self.observers.is_empty() {
+        if self.account.observers.is_empty() {
             return;
         }
-        let (command, stage) = (self.command_name(leader), self.stage(leader));
-        let state = &self.sets[leader as usize];
+        let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
+        let state = &self.sets[leader];
         let purpose = stage.purpose(state.copies_map, state.levels);
         let event = Suspension { command, purpose, die, at: self.now, until, resumed };
-        self.observers.iter_mut().for_each(|observer| observer.suspended(&event));
+        self.account.observers.iter_mut().for_each(|observer| observer.suspended(&event));
     }
 
     /// A read waits behind a program or an erase that cannot be suspended yet, because it has not
     /// come to the array or is being resumed: the die is looked at again when it can. While it
     /// waits for the channel that is not known; whoever grants the channel asks again.
     fn wake_when_suspendable(&mut self, die: DieId) {
-        let operation = &mut self.dies[die.index()].array;
+        let operation = &mut self.flash.dies[die.index()].array;
         if operation.array_end < Time::MAX && !std::mem::replace(&mut operation.wakes, true) {
             let rest = operation.array_end.since(self.now).as_ns() - operation.array.as_ns();
             self.host.timers.set(self.now + Span::from_ns(rest), Timer::Suspendable(die));
@@ -318,24 +321,24 @@ impl Device {
 
     /// The operation of a die may be suspended from now on.
     pub(super) fn suspendable(&mut self, die: DieId) {
-        self.dies[die.index()].array.wakes = false;
-        self.stir(die);
+        self.flash.dies[die.index()].array.wakes = false;
+        self.queues.stir(die);
     }
 
     /// The suspended operation of a die goes on.
     pub(super) fn resume(&mut self, die: DieId) {
         let mut operation =
-            std::mem::replace(&mut self.dies[die.index()].suspended, Operation::NONE);
+            std::mem::replace(&mut self.flash.dies[die.index()].suspended, Operation::NONE);
         let cost = Span::from_ns(self.settings.keys.nand.resume_us);
         operation.array_end = self.now + operation.left + cost;
         let (end, leader) = (operation.array_end, operation.leader);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.suspended(die, true);
         }
-        self.dies[die.index()].array = operation;
+        self.flash.dies[die.index()].array = operation;
         self.for_riders(leader, |device, set| {
             device.enter(set, Mode::Running);
-            device.sets[set as usize].place = Place::Array;
+            device.sets[set].place = Place::Array;
         });
         self.relabel(die);
         self.post(die, Place::Array, end);
@@ -346,7 +349,7 @@ impl Device {
     pub(super) fn for_riders(&mut self, leader: u32, mut visit: impl FnMut(&mut Self, u32)) {
         let mut at = leader;
         while at != NIL {
-            let next = self.sets[at as usize].rider;
+            let next = self.sets[at].rider;
             visit(self, at);
             at = next;
         }
@@ -355,7 +358,7 @@ impl Device {
     /// What the die is doing may have changed: its running totals follow.
     pub(super) fn relabel(&mut self, die: DieId) {
         let now = self.now;
-        let unit = &self.dies[die.index()];
+        let unit = &self.flash.dies[die.index()];
         let operation = if unit.array.is_some() {
             &unit.array
         } else if unit.pausing {
@@ -364,12 +367,12 @@ impl Device {
             &unit.output
         };
         let label = match operation.is_some() {
-            false if self.budget.is_some() && self.waits_for_power(die) => Some(DIE_POWER),
+            false if self.flash.budget.is_some() && self.waits_for_power(die) => Some(DIE_POWER),
             false => None,
             true if operation.gc => Some(DIE_GC),
             true => Some(operation.op as usize),
         };
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         if let Some(doing) = unit.doing {
             unit.busy[doing] += now.since(unit.since).as_ns();
         }
@@ -379,18 +382,18 @@ impl Device {
 
     /// Shows the checker every page of an operation.
     fn check_pages(&mut self, leader: u32) {
-        if self.checker.is_none() {
+        if self.account.checker.is_none() {
             return;
         }
         let mut at = leader;
         while at != NIL {
-            let state = &self.sets[at as usize];
-            let reads = (self.stage(at) == Stage::Read).then_some(state.lpn);
+            let state = &self.sets[at];
+            let reads = (self.sets.stage(at) == Stage::Read).then_some(state.lpn);
             let (op, plane, ppn, next) =
-                (self.stage(at).op(), self.current_plane(at), state.ppn, state.rider);
-            let read =
-                reads.map(|lpn| (lpn, (self.pending[state.request as usize].order, state.page)));
-            if let Some(checker) = &mut self.checker {
+                (self.sets.stage(at).op(), self.sets.plane(at), state.ppn, state.rider);
+            let read = reads
+                .map(|lpn| (lpn, (self.host.pending[state.request as usize].order, state.page)));
+            if let Some(checker) = &mut self.account.checker {
                 checker.touched(plane, op, ppn, read);
             }
             self.show_map_write(at);

@@ -8,115 +8,20 @@
 //! together, so that their programs fill a program unit.
 
 use super::Device;
-use super::allocate::Fill;
 use super::buffered_map::Found;
-use super::drain::{Begun, Wanted};
-use super::explain::Track;
-use super::state::{Mode, Set, Stage};
-use super::timers::Timer;
 use super::translate::Plan;
-use crate::buffer::ports::{Direction, Granted, Ports};
-use crate::buffer::{Line, Lines};
-use crate::config::{
-    Acknowledge, AfterFlush, Allocation, BufferKeys, Eviction, PartialWrite, PortKind, Recency,
-    Settings,
-};
+use crate::buffer::ports::{Direction, Granted};
+use crate::buffer::staging::{Begun, Staging};
+use crate::config::{Acknowledge, Allocation, PartialWrite, Recency};
+use crate::host::timers::Timer;
 use crate::metrics::parts::Parts;
 use crate::observe::BufferAccess;
+use crate::sets::Track;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId, Span, Time};
-use std::collections::VecDeque;
+use flashyard_core::units::{Lpn, PlaneId, Span};
 use std::ops::Range;
-
-/// Program units that a plane may have under way from the buffer: one in the array and one that
-/// waits for it.
-const WINDOW: u32 = 2;
-
-/// The write buffer of a device.
-#[derive(Debug)]
-pub(super) struct Staging {
-    pub(super) keys: BufferKeys,
-    pub(super) lines: Lines,
-    pub(super) ports: Ports,
-    /// Time of a unit on its port, got and put.
-    pub(super) spans: [Span; 2],
-    /// Writes that wait for a line.
-    pub(super) waiting: VecDeque<u32>,
-    /// Units that reads leave and that wait for one.
-    pub(super) fills: VecDeque<Fill>,
-    /// Dirty lines at which flushing begins, and at which it ends.
-    pub(super) high: u32,
-    pub(super) low: u32,
-    pub(super) draining: bool,
-    /// Whether a flush could not begin because of the map cache since the flusher last tried.
-    pub(super) stalled: bool,
-    /// Whether one could not before that.
-    pub(super) tries_again: bool,
-    /// Program units under way that no request has asked for.
-    pub(super) flushes: u64,
-    /// Requests that had come when the device became idle, and when that was.
-    pub(super) quiet: (u64, Time),
-    /// Whether a look at that is due.
-    pub(super) looks: bool,
-    pub(super) wanted: Wanted,
-    /// Flushes that begin together, and map commands that they wait for; empty between uses.
-    together: Vec<u32>,
-    map_waits: Vec<(u32, Wait)>,
-}
-
-impl Staging {
-    /// The buffer that the settings ask for.
-    pub(super) fn new(settings: &Settings, by_pages: bool) -> Option<Box<Self>> {
-        let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
-        let units = settings.buffer_units;
-        if units == 0 {
-            return None;
-        }
-        let share = |ppm: u64| u64::from(units) * ppm;
-        let narrow = |lines: u64| u32::try_from(lines).expect("at most all lines");
-        let high = narrow(share(keys.high_percent).div_ceil(1_000_000)).max(1);
-        let streams = u32::from(settings.frontiers.streams);
-        let whole = geometry.program_units();
-        let (groups, window) = match settings.keys.ftl.allocation {
-            Allocation::Static => (geometry.all_planes() * streams, WINDOW * whole),
-            Allocation::Dynamic => (streams, WINDOW * whole * geometry.all_planes()),
-        };
-        let window = if keys.flush_width == 0 { window } else { u32::MAX };
-        let ready = if keys.eviction == Eviction::AtOnce { 1 } else { whole };
-        let banks = u32::try_from(keys.banks).expect("the key's range fits 32 bits");
-        let frees = keys.after_flush == AfterFlush::Free;
-        let bytes = u64::from(geometry.unit_bytes());
-        let unit_ns = (bytes * keys.ps_per_byte).div_ceil(1_000);
-        let lines = Lines::new(units, groups, ready, window);
-        let mut lines = lines.ruled(keys.replacement, banks, frees);
-        lines.notes_changes = by_pages;
-        Some(Box::new(Self {
-            keys,
-            lines,
-            ports: Ports::new(keys.ports == PortKind::Shared, banks),
-            spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
-            waiting: VecDeque::new(),
-            fills: VecDeque::new(),
-            flushes: 0,
-            quiet: (u64::MAX, Time::ZERO),
-            looks: false,
-            wanted: Wanted::new(if keys.eviction == Eviction::Ahead { units } else { 0 }),
-            high,
-            low: narrow(share(keys.low_percent) / 1_000_000).min(high - 1),
-            draining: false,
-            stalled: false,
-            tries_again: false,
-            together: Vec::new(),
-            map_waits: Vec::new(),
-        }))
-    }
-
-    /// Every line that it holds.
-    pub(super) fn all_lines(&self) -> impl Iterator<Item = &Line> {
-        self.lines.dirty_lines().chain(self.lines.clean_lines())
-    }
-}
 
 impl Device {
     /// The commands of a read or write of a page where there is a buffer.
@@ -124,19 +29,19 @@ impl Device {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
-        if self.cache.is_some()
+        if self.ftl.cache.is_some()
             && let Some(write) = self.latest_unput(lpn)
         {
             // It may have map commands to do first.
-            plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
+            plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.plane_of_lpn(lpn));
-        let request = self.pending[handle as usize].request;
+        let request = self.host.pending[handle as usize].request;
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             let covered = self.covered(&request, lpn);
-            self.map.cover(lpn, covered);
+            self.ftl.map.cover(lpn, covered);
         }
     }
 
@@ -155,18 +60,18 @@ impl Device {
     /// not wait at all. That is the put of a write where the buffer keeps what it holds, the last
     /// command otherwise.
     pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
-        let state = &self.sets[change as usize];
+        let state = &self.sets[change];
         if state.trims || !self.keeps_writes() {
-            return Some(self.graph.node(change).stages - 1);
+            return Some(self.sets.graph.node(change).stages - 1);
         }
-        self.is_unput(change).then(|| self.stage_index(change, Stage::Buffer))
+        self.is_unput(change).then(|| self.sets.stage_index(change, Stage::Buffer))
     }
 
     /// Whether a live change must be over, or put, before a write with a preflush begins.
     pub(super) fn barrier_waits(&self) -> bool {
-        let mut change = self.oldest_change;
+        let mut change = self.sets.oldest_change;
         while change != NIL && self.barrier_stage(change).is_none() {
-            change = self.sets[change as usize].later_change;
+            change = self.sets[change].later_change;
         }
         change != NIL
     }
@@ -175,20 +80,21 @@ impl Device {
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
         let plane = self.plane_of_lpn(lpn);
-        let access = (self.pending[handle as usize].order, self.pending[handle as usize].page);
+        let access =
+            (self.host.pending[handle as usize].order, self.host.pending[handle as usize].page);
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {
-                let version = self.graph.node(write).number;
-                plan.wait(write, self.stage_index(write, Stage::Buffer), EdgeKind::Order);
+                let version = self.sets.graph.node(write).number;
+                plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
                 plan.push(Stage::Buffer, plane);
-                self.totals.buffer.read_hits += 1;
-                if let Some(checker) = &mut self.checker {
+                self.account.totals.buffer.read_hits += 1;
+                if let Some(checker) = &mut self.account.checker {
                     checker.buffer_read(access, lpn, version, false);
                 }
                 return;
             }
             Found::Nothing => {
-                self.totals.buffer.read_misses += 1;
+                self.account.totals.buffer.read_misses += 1;
                 return self.plan_read(plan, lpn);
             }
             Found::Line(line, enough) => (line, enough),
@@ -199,24 +105,24 @@ impl Device {
             self.staging_mut().lines.touch(line);
         }
         // What was never written needs no array.
-        let whole = enough || self.map.lookup(lpn).is_none();
-        match &mut self.checker {
+        let whole = enough || self.ftl.map.lookup(lpn).is_none();
+        match &mut self.account.checker {
             Some(checker) if of_flash => checker.allocated_read(access, lpn),
             Some(checker) => checker.buffer_read(access, lpn, version, true),
             None => {}
         }
         if whole {
-            self.totals.buffer.read_hits += 1;
+            self.account.totals.buffer.read_hits += 1;
             plan.push(Stage::Buffer, plane);
         } else {
-            self.totals.buffer.read_misses += 1;
+            self.account.totals.buffer.read_misses += 1;
             self.plan_read(plan, lpn);
         }
     }
 
     /// Whether a set is a write that is not in the buffer yet, or only just.
     pub(super) fn is_unput(&self, set: u32) -> bool {
-        let (state, node) = (&self.sets[set as usize], self.graph.node(set));
+        let (state, node) = (&self.sets[set], self.sets.graph.node(set));
         let left = &state.stages[node.stage as usize..node.stages as usize];
         state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
     }
@@ -224,14 +130,14 @@ impl Device {
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
     pub(super) fn use_buffer(&mut self, set: u32) {
-        let Set { slotted, changes, request, .. } = self.sets[set as usize];
+        let Set { slotted, changes, request, .. } = self.sets[set];
         if !slotted && request != NIL {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
         if changes && request != NIL && !self.put(set, false) {
             self.enter(set, Mode::Lineless);
-            self.totals.buffer.stalls += 1;
+            self.account.totals.buffer.stalls += 1;
             self.staging_mut().waiting.push_back(set);
             return;
         }
@@ -241,7 +147,7 @@ impl Device {
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     /// [`Self::wake_due`] must follow.
     fn access_buffer(&mut self, set: u32) {
-        let Set { changes, request, .. } = self.sets[set as usize];
+        let Set { changes, request, .. } = self.sets[set];
         let comes = self.host.carries_pages && changes && request != NIL;
         if !(comes && self.crosses_link(set)) {
             self.access(set);
@@ -250,12 +156,12 @@ impl Device {
 
     /// A unit is put or got. [`Self::wake_due`] must follow.
     pub(super) fn access(&mut self, set: u32) {
-        let Set { lpn, changes, request, buffered, .. } = self.sets[set as usize];
+        let Set { lpn, changes, request, buffered, .. } = self.sets[set];
         let host = request != NIL;
         let direction = if host && changes { Direction::Put } else { Direction::Get };
         let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
         let granted = self.take_port(direction, lpn, line, host);
-        if !self.observers.is_empty() {
+        if !self.account.observers.is_empty() {
             self.tell_access(set, direction, line, &granted);
         }
         let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
@@ -285,7 +191,7 @@ impl Device {
         let span = buffer.spans[direction as usize];
         let line = line.unwrap_or(NIL);
         let granted = buffer.ports.reserve(direction, bank, span, line, host, now);
-        let totals = &mut self.totals.buffer;
+        let totals = &mut self.account.totals.buffer;
         totals.hidden_ns += granted.hidden.as_ns();
         *match (direction, host) {
             (Direction::Get, true) => &mut totals.get_ns,
@@ -303,9 +209,9 @@ impl Device {
         line: Option<u32>,
         granted: &Granted,
     ) {
-        let Set { request, page, lpn, .. } = self.sets[set as usize];
+        let Set { request, page, lpn, .. } = self.sets[set];
         let event = BufferAccess {
-            request: (request != NIL).then(|| self.pending[request as usize].order),
+            request: (request != NIL).then(|| self.host.pending[request as usize].order),
             page,
             lpn: lpn.get(),
             bank: line.map(|line| self.staging().lines.line(line).bank()),
@@ -313,41 +219,41 @@ impl Device {
             start: granted.from,
             end: granted.until,
         };
-        self.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
+        self.account.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
     }
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
-        let Set { changes, request, page, lpn, .. } = self.sets[set as usize];
-        if !changes && let Some(checker) = &mut self.checker {
-            checker.read_over(self.pending[request as usize].order, page);
+        let Set { changes, request, page, lpn, .. } = self.sets[set];
+        if !changes && let Some(checker) = &mut self.account.checker {
+            checker.read_over(self.host.pending[request as usize].order, page);
         }
         if changes && request != NIL {
-            if let Some(checker) = &mut self.checker {
-                checker.put_over(lpn, self.graph.node(set).number);
+            if let Some(checker) = &mut self.account.checker {
+                checker.put_over(lpn, self.sets.graph.node(set).number);
             }
             self.flush_at_once(lpn);
         }
-        let passed = &mut self.ready.sets;
-        self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        let passed = &mut self.sets.ready.sets;
+        self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.charge_passed();
         self.go_on(set);
-        self.ready.due = true;
+        self.sets.ready.due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
     fn put(&mut self, set: u32, granted: bool) -> bool {
-        let Set { lpn, superseded, stream, request, .. } = self.sets[set as usize];
+        let Set { lpn, superseded, stream, request, .. } = self.sets[set];
         if superseded {
             // A later trim has forgotten the unit already.
             return true;
         }
-        let number = self.graph.node(set).number;
+        let number = self.sets.graph.node(set).number;
         let covered = self.kept_range(request, lpn);
         let group = self.group_of(lpn, stream);
-        let writer = (request, self.pending[request as usize].order);
-        let through = self.graph.node(set).stages > 1;
+        let writer = (request, self.host.pending[request as usize].order);
+        let through = self.sets.graph.node(set).stages > 1;
         let held = self.staging().lines.find(lpn);
         let first = granted || self.staging().waiting.is_empty();
         // What waits is put in order; a write that finds its unit may pass writes of others.
@@ -372,10 +278,10 @@ impl Device {
         if !through {
             buffer.lines.soil(line, group);
         }
-        self.totals.buffer.write_hits += u64::from(held.is_some());
-        self.totals.buffer.write_misses += u64::from(held.is_none());
-        self.totals.buffer.dirtied_units += u64::from(clean);
-        if let Some(checker) = &mut self.checker {
+        self.account.totals.buffer.write_hits += u64::from(held.is_some());
+        self.account.totals.buffer.write_misses += u64::from(held.is_none());
+        self.account.totals.buffer.dirtied_units += u64::from(clean);
+        if let Some(checker) = &mut self.account.checker {
             checker.buffered(writer.1, lpn, number, evicted);
         }
         if through {
@@ -387,16 +293,16 @@ impl Device {
     /// The program of a write carries its own unit, and others fill its program unit.
     fn write_through(&mut self, set: u32, line: u32, group: u32) {
         self.begin_flush(set, line, group);
-        let plane = self.sets[set as usize].stages[self.graph.node(set).stages as usize - 1].1;
+        let plane = self.sets[set].stages[self.sets.graph.node(set).stages as usize - 1].1;
         self.flush_lines(None, group, Some((set, plane)), true);
     }
 
     /// A set begins to carry the contents of a line to flash.
     fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
         let sectors = self.unit_range();
-        self.sets[set as usize].buffered = line;
-        self.totals.buffer.flushed_units += 1;
-        self.totals.energy.flushed[self.phase() as usize] += 1;
+        self.sets[set].buffered = line;
+        self.account.totals.buffer.flushed_units += 1;
+        self.account.totals.energy.flushed[self.phase() as usize] += 1;
         let buffer = self.staging_mut();
         let state = buffer.lines.line_mut(line);
         // What it lacks is read for the program.
@@ -436,19 +342,19 @@ impl Device {
             (begun.any, begun.head) = (true, begun.head || is_head);
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
             if self.settings.keys.ftl.allocation == Allocation::Dynamic {
-                self.planes[plane.index()].writes += 1;
+                self.ftl.planes[plane.index()].writes += 1;
             }
             together.push(self.new_flush(line, group, plane));
         }
         if !asked && let Some(&leader) = together.first() {
-            self.sets[leader as usize].leads_flush = true;
+            self.sets[leader].leads_flush = true;
             self.staging_mut().flushes += 1;
         }
         for &set in &together {
-            self.sets[set as usize].asked = asked;
+            self.sets[set].asked = asked;
         }
         self.start_together(&together);
-        if self.cache.is_some()
+        if self.ftl.cache.is_some()
             && let Some((set, _)) = first
         {
             self.hand_on_ranks(&[set], None);
@@ -471,12 +377,12 @@ impl Device {
         }
         let mut waits = std::mem::take(&mut self.staging_mut().map_waits);
         for &set in sets {
-            let (node, stages) = (self.graph.node(set), &self.sets[set as usize].stages);
+            let (node, stages) = (self.sets.graph.node(set), &self.sets[set].stages);
             let program = node.stages - 1;
             if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
                 waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
             }
-            self.graph.waits_of(set, program, |wait| {
+            self.sets.graph.waits_of(set, program, |wait| {
                 if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
                     waits.push((set, wait));
                 }
@@ -484,18 +390,18 @@ impl Device {
         }
         for (set, wait) in waits.drain(..) {
             for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
-                self.connect(wait, other, self.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
             }
         }
         self.staging_mut().map_waits = waits;
         // They are got one after the other, in this order.
         if let Some((&last, others)) = sets.split_last()
-            && self.stage(last) == Stage::Buffer
-            && self.sets[last as usize].request == NIL
+            && self.sets.stage(last) == Stage::Buffer
+            && self.sets[last].request == NIL
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {
-                self.connect(wait, other, self.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
             }
         }
     }
@@ -504,10 +410,10 @@ impl Device {
     fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
         let state = *self.staging().lines.line(line);
         let (handle, order) = state.writer;
-        let known = handle != NIL && self.pending[handle as usize].order == order;
+        let known = handle != NIL && self.host.pending[handle as usize].order == order;
         let charge = if known { handle } else { NIL };
         if known {
-            self.pending[handle as usize].charges += 1;
+            self.host.pending[handle as usize].charges += 1;
         }
         let set = Set {
             charge,
@@ -537,17 +443,17 @@ impl Device {
     /// Where the sectors of a unit are that its line lacks; none where it lacks none.
     fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
         let state = *self.staging().lines.line(line);
-        let place = self.map.lookup(state.lpn)?;
+        let place = self.ftl.map.lookup(state.lpn)?;
         let (held, all) = (state.from..state.until, self.unit_range());
         let lacks = held != all
             && match self.settings.keys.ftl.partial_write {
                 PartialWrite::Ignore => false,
                 PartialWrite::ReadModifyWrite => true,
                 PartialWrite::Bitmap => {
-                    self.map.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
+                    self.ftl.map.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
                 }
             };
-        self.totals.partial_writes_read += u64::from(lacks);
+        self.account.totals.partial_writes_read += u64::from(lacks);
         lacks.then(|| self.settings.geometry.plane_of(place))
     }
 
@@ -588,27 +494,27 @@ impl Device {
         if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
             return self.unit_range();
         }
-        let covered = self.covered(&self.pending[handle as usize].request, lpn);
+        let covered = self.covered(&self.host.pending[handle as usize].request, lpn);
         let narrow = |sector: u64| u16::try_from(sector).expect("a unit is at most 1 MiB");
         narrow(covered.start)..narrow(covered.end)
     }
 
     /// A set that carried a unit to flash is complete.
     pub(super) fn flush_over(&mut self, set: u32) {
-        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set as usize];
+        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
         let group = self.group_of(lpn, stream);
         let buffer = self.staging_mut();
         buffer.flushes -= u64::from(leads_flush);
         if let Some(freed) = buffer.lines.land(buffered, group)
-            && let Some(checker) = &mut self.checker
+            && let Some(checker) = &mut self.account.checker
         {
             checker.unbuffered(freed);
         }
-        self.sets[set as usize].leads_flush = false;
-        self.sets[set as usize].buffered = NIL;
+        self.sets[set].leads_flush = false;
+        self.sets[set].buffered = NIL;
         if request == NIL {
-            self.unlist_change(set);
-            self.unlist_by_lpn(set);
+            self.sets.unlist_change(set);
+            self.sets.unlist_by_lpn(set);
         }
     }
 
@@ -623,9 +529,9 @@ impl Device {
         if buffer.lines.line(line).version > number {
             return;
         }
-        self.totals.buffer.trimmed_units += u64::from(buffer.lines.line(line).is_dirty());
+        self.account.totals.buffer.trimmed_units += u64::from(buffer.lines.line(line).is_dirty());
         buffer.lines.remove(line);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.unbuffered(lpn);
         }
     }

@@ -15,9 +15,9 @@
 //! translated that might take its line.
 
 use super::Device;
-use super::state::Mode;
 use crate::config::DataOrder;
 use crate::ftl::line_cache::Lookup;
+use crate::sets::Mode;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
@@ -36,7 +36,7 @@ impl Device {
     /// Whether a page access needs its map entry before it can be translated: not where the buffer
     /// alone serves it, whose flush looks it up.
     pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
-        self.cache.is_some()
+        self.ftl.cache.is_some()
             && (self.buffer.is_none()
                 || match op {
                     RequestOp::Read => {
@@ -46,7 +46,7 @@ impl Device {
                         )
                     }
                     RequestOp::Write => {
-                        self.is_durable(self.pending[handle as usize].request.flags)
+                        self.is_durable(self.host.pending[handle as usize].request.flags)
                     }
                     RequestOp::Trim | RequestOp::Flush => true,
                 })
@@ -58,13 +58,13 @@ impl Device {
         let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
         let earlier = self.write_or_change(lpn, u64::MAX);
         if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
-            if self.is_unput(change) && !self.sets[change as usize].superseded {
+            if self.is_unput(change) && !self.sets[change].superseded {
                 return Found::Write(change);
             }
             // What was written behind a trim that is not over is there already.
-            let number = self.graph.node(change).number;
+            let number = self.sets.graph.node(change).number;
             let newer = |line| self.staging().lines.line(line).version > number;
-            if self.sets[change as usize].trims && !held.is_some_and(newer) {
+            if self.sets[change].trims && !held.is_some_and(newer) {
                 return Found::Nothing;
             }
         }
@@ -76,7 +76,7 @@ impl Device {
     pub(super) fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
         let mut change = self.write_or_change(lpn, u64::MAX);
         while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
-            change = self.write_or_change(lpn, self.graph.node(set).number);
+            change = self.write_or_change(lpn, self.sets.graph.node(set).number);
         }
         change
     }
@@ -84,7 +84,7 @@ impl Device {
     /// The latest live change of a unit below a number; of a write that is being put and the flush
     /// of what it puts, the write.
     pub(super) fn write_or_change(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        self.latest_change(lpn, number, |set| self.is_unput(set))
+        self.sets.latest_change(lpn, number, |set| self.is_unput(set))
     }
 
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
@@ -96,7 +96,7 @@ impl Device {
         let buffer = self.staging_mut();
         let known = std::mem::replace(&mut buffer.stalled, true) || buffer.tries_again;
         // However often it is tried again.
-        self.totals.map.stalls += u64::from(stalled == Lookup::Stall && !known);
+        self.account.totals.map.stalls += u64::from(stalled == Lookup::Stall && !known);
         true
     }
 
@@ -105,11 +105,11 @@ impl Device {
     fn waits_for_slot(&self, set: u32) -> bool {
         let mut at = set;
         loop {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             if state.request != NIL {
                 return state.mode == Mode::Slotless && !state.slotted;
             }
-            match self.graph.first_wait(at) {
+            match self.sets.graph.first_wait(at) {
                 Some(wait) if state.mode == Mode::Waiting => at = wait.source,
                 _ => return false,
             }

@@ -6,53 +6,21 @@
 //! the others; equals are served in the order of need.
 
 use super::Device;
-use super::state::Place;
 use crate::config::ChannelArbitration;
-use flashyard_core::geometry::Geometry;
+use crate::flash::Place;
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
-use std::collections::VecDeque;
-
-/// A channel and the phases that wait for it, by die: of the array the one before it, of the page
-/// register the one behind it.
-#[derive(Debug)]
-pub(super) struct Channel {
-    /// When it has carried what it carries.
-    pub(super) free: Time,
-    /// Whether that is data from a page register.
-    carries_output: bool,
-    commands: VecDeque<DieId>,
-    data: VecDeque<(DieId, Place)>,
-}
-
-impl Channel {
-    /// The channels of a device; each die waits with two phases at most.
-    pub(super) fn all(geometry: &Geometry) -> Vec<Self> {
-        let dies = (geometry.dies() / geometry.channels) as usize;
-        let channel = |_| Self {
-            free: Time::ZERO,
-            carries_output: false,
-            commands: VecDeque::with_capacity(dies),
-            data: VecDeque::with_capacity(2 * dies),
-        };
-        (0..geometry.channels).map(channel).collect()
-    }
-
-    fn has_waiters(&self) -> bool {
-        !self.commands.is_empty() || !self.data.is_empty()
-    }
-}
 
 impl Device {
     /// The operation in the array or the page register of a die needs the channel; `data` is
     /// whether it moves data.
     pub(super) fn want_channel(&mut self, die: DieId, data: bool, place: Place) {
-        let unit = &self.dies[die.index()];
+        let unit = &self.flash.dies[die.index()];
         let needs = match place {
             Place::Output => unit.output.out_ns > 0,
             Place::Array | Place::Suspended => unit.array.lead_ns > 0,
         };
         let index = unit.channel.index();
-        let channel = &mut self.channels[index];
+        let channel = &mut self.flash.channels[index];
         let first = !channel.has_waiters();
         if !needs || (channel.free <= self.now && first) {
             return self.grant(die, place, self.now);
@@ -71,35 +39,29 @@ impl Device {
     /// Somebody waits for a channel: it chooses when it has carried what it carries. The end of
     /// data from a page register is an event of that die anyway.
     fn await_channel(&mut self, index: usize) {
-        let channel = &self.channels[index];
+        let channel = &self.flash.channels[index];
         if !channel.carries_output {
             let free = channel.free;
-            self.events.set(self.channel_number(index), free);
+            self.flash.events.set(self.channel_number(index), free);
         }
     }
 
     /// The data of a die have left its page register: its channel chooses at the end of the
     /// instant.
     pub(super) fn output_left(&mut self, die: DieId) {
-        let channel = self.dies[die.index()].channel;
-        let state = &self.channels[channel.index()];
+        let channel = self.flash.dies[die.index()].channel;
+        let state = &self.flash.channels[channel.index()];
         if state.free <= self.now && state.has_waiters() {
-            self.choosing.push(channel);
+            self.flash.choosing.push(channel);
         }
     }
 
     /// Channels that have become free choose among all that this instant brought.
     pub(super) fn channels_choose(&mut self) {
-        let dies = self.settings.geometry.dies();
-        loop {
-            let (at, number) = self.events.first();
-            if at != self.now || number < dies {
-                break;
-            }
-            self.events.set(number, Time::MAX);
-            self.choose(ChannelId::new(number - dies));
+        while let Some(channel) = self.flash.due_channel(self.now) {
+            self.choose(channel);
         }
-        while let Some(channel) = self.choosing.pop() {
+        while let Some(channel) = self.flash.choosing.pop() {
             self.choose(channel);
         }
     }
@@ -111,7 +73,7 @@ impl Device {
         let in_order = self.settings.keys.channel.arbitration == ChannelArbitration::InOrder;
         let mut at = self.now;
         loop {
-            let state = &mut self.channels[index];
+            let state = &mut self.flash.channels[index];
             let command = state.commands.pop_front().map(|die| (die, Place::Array));
             let brief = command.is_some() || in_order;
             let next = command.or_else(|| state.data.pop_front());
@@ -121,21 +83,21 @@ impl Device {
             if !brief || !follows || place == Place::Output {
                 break;
             }
-            at = self.channels[index].free;
+            at = self.flash.channels[index].free;
         }
-        if self.channels[index].has_waiters() {
+        if self.flash.channels[index].has_waiters() {
             self.await_channel(index);
         }
     }
 
     /// The place of a channel among those who are due.
     fn channel_number(&self, index: usize) -> u32 {
-        ChannelId::from_index(self.dies.len() + index).get()
+        ChannelId::from_index(self.flash.dies.len() + index).get()
     }
 
     /// A phase begins at an instant.
     fn grant(&mut self, die: DieId, place: Place, at: Time) {
-        let unit = &mut self.dies[die.index()];
+        let unit = &mut self.flash.dies[die.index()];
         let (ns, due) = match place {
             Place::Output => {
                 unit.output.out_from = at;
@@ -152,16 +114,16 @@ impl Device {
         if ns > 0 {
             let channel = unit.channel;
             let end = at + Span::from_ns(ns);
-            let state = &mut self.channels[channel.index()];
+            let state = &mut self.flash.channels[channel.index()];
             state.free = end;
             state.carries_output = place == Place::Output;
-            self.carried_ns[channel.index()] += ns;
-            if let Some(checker) = &mut self.checker {
+            self.flash.carried_ns[channel.index()] += ns;
+            if let Some(checker) = &mut self.account.checker {
                 checker.transferred(channel, at, end);
             }
         }
         self.post(die, place, due);
-        if self.suspends && place == Place::Array && ns > 0 {
+        if self.flash.suspends && place == Place::Array && ns > 0 {
             self.suspend_for_read(die);
         }
     }

@@ -7,14 +7,16 @@
 //! a job with one free block. Where collection is paced (`pace`), a job copies a program unit at a
 //! time and rests while its plane has the spare space that it is kept at.
 
-use super::explain::Track;
-use super::state::{Mode, Set, Stage};
-use super::timers::Timer;
-use super::{Device, SimError, pace};
-use crate::config::{GcStart, GcTiming, Settings};
+use super::{Device, SimError};
+use crate::config::GcStart;
 use crate::ftl::blocks::Freed;
+use crate::ftl::job::Job;
+use crate::ftl::pacing;
 use crate::ftl::page_map::Owner;
+use crate::host::timers::Timer;
 use crate::metrics::counters::Phase;
+use crate::sets::Track;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::units::{BlockId, PlaneId, Span, Time};
 
@@ -26,77 +28,17 @@ const FRUITLESS_ROUNDS: u64 = 8;
 /// map pages behind it, take the room that the program waits for.
 const FRUITLESS_LEVELLING: u32 = 8;
 
-/// The work on one victim.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) victim: BlockId,
-    /// Units before this one have been dealt with.
-    pub(super) next_unit: u32,
-    /// Copies under way.
-    pub(super) copies: u32,
-    /// The set of the final erase; [`NIL`] while pacing has not made it.
-    pub(super) eraser: u32,
-    /// The request that is charged, [`NIL`] for none.
-    pub(super) charge: u32,
-    /// Whether it levels wear.
-    pub(super) levels: bool,
-    /// With pacing: copies that each unit written owes, in parts of one.
-    pub(super) ratio: u64,
-    /// With pacing: what the eraser waits for in place of the copies, [`NIL`] for nothing.
-    pub(super) gate: u32,
-    /// With pacing: whether it goes on to its erase whatever the spare space, whether its victim
-    /// has been found, and whether its erase is all that is left.
-    pub(super) presses: bool,
-    pub(super) found: bool,
-    pub(super) erases: bool,
-}
-
-impl Job {
-    /// Whether it has nothing under way and can go on.
-    pub(super) const fn rests(&self) -> bool {
-        self.found && self.copies == 0 && !self.erases
-    }
-}
-
-/// Garbage collection in idle times.
-#[derive(Debug)]
-pub(super) struct Idle {
-    /// Planes that may want it, a bit each; none where it works on demand only.
-    pub(super) wanting: Vec<u64>,
-    /// Since when no request has been outstanding; [`Time::MAX`] while one is.
-    since: Time,
-    /// When that will have been long enough and a plane may want it.
-    pub(super) due: Time,
-}
-
-impl Idle {
-    /// At the start every plane may want it.
-    pub(super) fn new(settings: &Settings) -> Self {
-        let words = match settings.keys.gc.timing {
-            GcTiming::OnDemand => 0,
-            GcTiming::Background => (settings.geometry.all_planes() as usize).div_ceil(64),
-        };
-        Self { wanting: vec![u64::MAX; words], since: Time::MAX, due: Time::MAX }
-    }
-
-    /// The same at the start of a phase; idle times before it are forgotten.
-    pub(super) fn begin_phase(&mut self) {
-        self.wanting.fill(u64::MAX);
-        self.since = Time::MAX;
-    }
-}
-
 impl Device {
     /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
     /// the request whose program asked for space.
     pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
-        let job = self.planes[plane.index()].job;
-        if !self.idle.wanting.is_empty() {
-            self.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
+        let job = self.ftl.planes[plane.index()].job;
+        if !self.ftl.idle.wanting.is_empty() {
+            self.ftl.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
         }
         match job {
             None if self.is_short(plane) => self.start_job(plane, charge),
-            Some(job) if self.pacing.is_some() && job.rests() => self.copy_more(plane),
+            Some(job) if self.ftl.pacing.is_some() && job.rests() => self.copy_more(plane),
             _ => {}
         }
     }
@@ -104,12 +46,12 @@ impl Device {
     /// Starts a job on a plane without one, where a block gains.
     pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
         let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
-        self.totals.gc_jobs += 1;
-        self.totals.gc_searches += searches;
-        self.totals.wear_jobs += u64::from(levels);
-        self.planes[plane.index()].levelled = levels;
-        let valid = self.map.blocks.valid_units(victim);
-        self.totals.gc_valid += u64::from(valid);
+        self.account.totals.gc_jobs += 1;
+        self.account.totals.gc_searches += searches;
+        self.account.totals.wear_jobs += u64::from(levels);
+        self.ftl.planes[plane.index()].levelled = levels;
+        let valid = self.ftl.map.blocks.valid_units(victim);
+        self.account.totals.gc_valid += u64::from(valid);
         let mut job = Job {
             victim,
             next_unit: 0,
@@ -123,14 +65,14 @@ impl Device {
             found: false,
             erases: false,
         };
-        if self.pacing.is_some() {
+        if self.ftl.pacing.is_some() {
             let units = self.settings.geometry.units_per_block();
-            job.next_unit = self.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
-            job.ratio = pace::ratio(valid, units - job.next_unit);
+            job.next_unit = self.ftl.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
+            job.ratio = pacing::ratio(valid, units - job.next_unit);
         } else {
             job.eraser = self.new_eraser(plane, &job);
         }
-        self.planes[plane.index()].job = Some(job);
+        self.ftl.planes[plane.index()].job = Some(job);
         let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if search == Span::ZERO {
             self.search_over(plane);
@@ -144,7 +86,7 @@ impl Device {
 
     /// Makes the set that erases the victim of a job.
     pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> u32 {
-        let charge = if self.pacing.is_some() { self.drawer_of(plane) } else { job.charge };
+        let charge = if self.ftl.pacing.is_some() { self.drawer_of(plane) } else { job.charge };
         let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
         let state = Set { ppn, levels: job.levels, ..Set::VACANT };
         self.own_set(charge, state, &[(Stage::Erase, plane)])
@@ -152,10 +94,11 @@ impl Device {
 
     /// The victim of a job has been found: its commands begin.
     pub(super) fn search_over(&mut self, plane: PlaneId) {
-        self.planes[plane.index()].job.as_mut().expect("a search belongs to a job").found = true;
+        self.ftl.planes[plane.index()].job.as_mut().expect("a search belongs to a job").found =
+            true;
         self.copy_more(plane);
-        let job = self.planes[plane.index()].job.expect("a search belongs to a job");
-        if self.pacing.is_none() {
+        let job = self.ftl.planes[plane.index()].job.expect("a search belongs to a job");
+        if self.ftl.pacing.is_none() {
             self.activate(job.eraser);
         }
     }
@@ -163,7 +106,7 @@ impl Device {
     /// Whether a plane collects garbage without being asked to.
     fn is_short(&self, plane: PlaneId) -> bool {
         let gc = &self.settings.keys.gc;
-        let free = u64::from(self.map.blocks.free_blocks(plane));
+        let free = u64::from(self.ftl.map.blocks.free_blocks(plane));
         let short = match self.is_behind(plane) {
             // Behind the last request a job starts only where a program needs its room.
             Some(behind) => behind && self.phase() != Phase::Post,
@@ -175,53 +118,53 @@ impl Device {
     /// Whether a plane with so many free blocks collects garbage because no request has been
     /// outstanding for long enough.
     pub(super) fn is_idle_short(&self, free: u64) -> bool {
-        let idle = self.idle.since < Time::MAX && self.idle_ends() <= self.now;
+        let idle = self.ftl.idle.since < Time::MAX && self.idle_ends() <= self.now;
         idle && free <= self.settings.keys.gc.background_free_blocks
     }
 
     /// When no request will have been outstanding for long enough.
     fn idle_ends(&self) -> Time {
-        self.idle.since.saturating_add(Span::from_ns(self.settings.keys.gc.idle_us))
+        self.ftl.idle.since.saturating_add(Span::from_ns(self.settings.keys.gc.idle_us))
     }
 
     /// At the end of an instant: garbage collection in idle times.
     pub(super) fn collect_idle(&mut self) {
-        if self.idle.wanting.is_empty() {
+        if self.ftl.idle.wanting.is_empty() {
             return;
         }
-        self.idle.due = Time::MAX;
+        self.ftl.idle.due = Time::MAX;
         if self.phase() != Phase::Idle {
-            if self.layered.is_some() && self.idle.since < Time::MAX {
+            if self.ftl.layered.is_some() && self.ftl.idle.since < Time::MAX {
                 // The next gap is another one.
-                self.idle.wanting.fill(u64::MAX);
+                self.ftl.idle.wanting.fill(u64::MAX);
             }
-            self.idle.since = Time::MAX;
+            self.ftl.idle.since = Time::MAX;
             return;
         }
-        self.idle.since = self.idle.since.min(self.now);
-        if self.idle.wanting.iter().all(|planes| *planes == 0) {
+        self.ftl.idle.since = self.ftl.idle.since.min(self.now);
+        if self.ftl.idle.wanting.iter().all(|planes| *planes == 0) {
             return;
         }
         if self.now < self.idle_ends() {
-            self.idle.due = self.idle_ends();
+            self.ftl.idle.due = self.idle_ends();
             return;
         }
-        for word in 0..self.idle.wanting.len() {
-            let planes = self.idle.wanting[word];
+        for word in 0..self.ftl.idle.wanting.len() {
+            let planes = self.ftl.idle.wanting[word];
             for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
                 let plane = word * 64 + bit;
-                if plane < self.planes.len() {
+                if plane < self.ftl.planes.len() {
                     self.work_idle(PlaneId::from_index(plane));
                 }
             }
             // Whoever has a job or takes a block will ask again; layers do a piece of work a gap.
-            self.idle.wanting[word] = 0;
+            self.ftl.idle.wanting[word] = 0;
         }
     }
 
     /// A piece of work of a plane while no request is outstanding.
     fn work_idle(&mut self, plane: PlaneId) {
-        if self.layered.is_some() {
+        if self.ftl.layered.is_some() {
             self.merge_idle(plane);
         } else {
             self.collect(plane, NIL);
@@ -235,13 +178,13 @@ impl Device {
     /// would find no room.
     fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
         let gc = &self.settings.keys.gc;
-        let blocks = &mut self.map.blocks;
+        let blocks = &mut self.ftl.map.blocks;
         if let Some(victim) = blocks.take_begun(plane) {
             return Some((victim, false, 0));
         }
         let few = u64::from(blocks.free_blocks(plane)) <= gc.reserve_blocks / 2;
         let (victim, searches) = blocks.search(plane, !(gc.emergency && few))?;
-        let state = &self.planes[plane.index()];
+        let state = &self.ftl.planes[plane.index()];
         let levels = !state.levelled && state.fruitless < FRUITLESS_LEVELLING;
         let laggard = if levels { blocks.laggard(plane) } else { None };
         let (victim, levels) = laggard.map_or((victim, false), |laggard| (laggard, true));
@@ -255,10 +198,10 @@ impl Device {
     /// Why writes of a plane find no room.
     pub(super) fn no_room(&self, plane: PlaneId) -> SimError {
         let geometry = &self.settings.geometry;
-        if self.map.blocks.worn_out(plane) > 0 {
+        if self.ftl.map.blocks.worn_out(plane) > 0 {
             return SimError::WornOut {
                 plane: plane.get(),
-                worn: self.map.blocks.worn_out_blocks(plane).collect(),
+                worn: self.ftl.map.blocks.worn_out_blocks(plane).collect(),
                 blocks: geometry.blocks_per_plane,
             };
         }
@@ -268,7 +211,7 @@ impl Device {
     /// Makes a set of the device's own work.
     pub(super) fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if charge != NIL {
-            self.pending[charge as usize].charges += 1;
+            self.host.pending[charge as usize].charges += 1;
         }
         let track = Track::starting(self.now, crate::metrics::parts::Parts::default());
         self.new_set(Set { charge, mode: Mode::Slotless, track, ..state }, stages)
@@ -279,19 +222,20 @@ impl Device {
     /// long as the plane wants copies.
     pub(super) fn copy_more(&mut self, plane: PlaneId) {
         let most = self.settings.geometry.program_units();
-        let paced = self.pacing.is_some();
+        let paced = self.ftl.pacing.is_some();
         if paced {
-            let job = self.planes[plane.index()].job.expect("a copy belongs to a job");
+            let job = self.ftl.planes[plane.index()].job.expect("a copy belongs to a job");
             if job.copies > 0 || !self.wants_copies(plane) {
                 return;
             }
         }
         loop {
-            let job = self.planes[plane.index()].job.expect("a copy belongs to a job");
+            let job = self.ftl.planes[plane.index()].job.expect("a copy belongs to a job");
             if job.copies == most {
                 return;
             }
-            let Some((unit, source, owner)) = self.map.next_valid(job.victim, job.next_unit) else {
+            let Some((unit, source, owner)) = self.ftl.map.next_valid(job.victim, job.next_unit)
+            else {
                 match job.copies {
                     0 if paced => self.erase_paced(plane),
                     0 => self.rewrite_moved_maps(plane, &job),
@@ -300,11 +244,11 @@ impl Device {
                 return;
             };
             let (next_unit, copies) = (unit + 1, job.copies + 1);
-            self.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
+            self.ftl.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
             let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
             match owner {
                 Owner::Data(lpn) => {
-                    self.map.prefetch(u64::from(lpn.get()));
+                    self.ftl.map.prefetch(u64::from(lpn.get()));
                     state.lpn = lpn;
                 }
                 Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
@@ -313,7 +257,11 @@ impl Device {
             let charge = if paced { self.drawer_of(plane) } else { job.charge };
             let copy = self.own_set(charge, state, &stages);
             if !paced {
-                self.connect(Wait { source: copy, stage: 1, kind: EdgeKind::Gc }, job.eraser, 0);
+                self.sets.connect(
+                    Wait { source: copy, stage: 1, kind: EdgeKind::Gc },
+                    job.eraser,
+                    0,
+                );
             }
             self.activate(copy);
         }
@@ -321,26 +269,26 @@ impl Device {
 
     /// A copy has been programmed: it counts if its source is still the newest.
     pub(super) fn copy_over(&mut self, set: u32) {
-        let plane = self.current_plane(set);
-        let state = &self.sets[set as usize];
+        let plane = self.sets.plane(set);
+        let state = &self.sets[set];
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
         let (lpn, copies_map) = (state.lpn, state.copies_map);
         let owner = if copies_map { Owner::Map(state.map_page) } else { Owner::Data(lpn) };
-        let current = self.map.is_valid(from);
-        debug_assert!(!current || self.map.owner(from) == Some(owner), "a page changed hands");
-        if let Some(checker) = &mut self.checker {
+        let current = self.ftl.map.is_valid(from);
+        debug_assert!(!current || self.ftl.map.owner(from) == Some(owner), "a page changed hands");
+        if let Some(checker) = &mut self.account.checker {
             checker.copied(from, to, (!copies_map).then_some(lpn));
         }
         if current {
-            self.map.commit(owner, to);
+            self.ftl.map.commit(owner, to);
             if !copies_map {
-                self.totals.tables.copies += 1;
+                self.account.totals.tables.copies += 1;
                 self.moved(plane, lpn);
             }
         } else {
-            self.totals.gc_superseded += 1;
+            self.account.totals.gc_superseded += 1;
         }
-        self.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
+        self.ftl.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
         self.copy_paid(plane);
         self.copy_more(plane);
     }
@@ -350,19 +298,19 @@ impl Device {
     fn can_hold(&self, plane: PlaneId) -> bool {
         let geometry = &self.settings.geometry;
         let dense = geometry.units_per_block() - geometry.program_units() + 1;
-        let lost = self.map.blocks.worn_out(plane).saturating_mul(dense);
+        let lost = self.ftl.map.blocks.worn_out(plane).saturating_mul(dense);
         let most = self.settings.plane_valid_units.saturating_sub(lost);
-        self.map.blocks.valid_of_plane(plane) <= most
+        self.ftl.map.blocks.valid_of_plane(plane) <= most
     }
 
     /// The victim has been erased: programs that wait for room are woken by its set; the next job
     /// starts if blocks are still short.
     pub(super) fn erase_over(&mut self, set: u32) {
-        let plane = self.current_plane(set);
-        let job = self.planes[plane.index()].job.take().expect("an erase belongs to a job");
+        let plane = self.sets.plane(set);
+        let job = self.ftl.planes[plane.index()].job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, set, "another job erases this block");
-        let freed = self.map.blocks.erased(job.victim);
-        if let Some(checker) = &mut self.checker {
+        let freed = self.ftl.map.blocks.erased(job.victim);
+        if let Some(checker) = &mut self.account.checker {
             checker.erased(job.victim);
             if freed == Freed::WornOut {
                 checker.worn_out(job.victim);
@@ -372,7 +320,7 @@ impl Device {
             self.failed = Some(self.no_room(plane));
             return;
         }
-        let unit = &mut self.planes[plane.index()];
+        let unit = &mut self.ftl.planes[plane.index()];
         if std::mem::take(&mut unit.programs_wait) {
             unit.fruitless += 1;
             let blocks = self.settings.keys.geometry.blocks_per_plane;

@@ -1,11 +1,11 @@
 //! When the write buffer is flushed although no request asks for it, and what it holds before the
 //! run.
 
-use super::timers::Timer;
 use super::{Device, SimError};
 use crate::buffer::Lines;
 use crate::buffer::ports::Direction;
 use crate::config::{Eviction, InitialBuffer, InitialState, PartialWrite};
+use crate::host::timers::Timer;
 use crate::initial::{self, random::Random};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Span, Time};
@@ -15,62 +15,10 @@ pub(super) const LOOK: usize = 256;
 /// Queued requests that are looked at for one that needs a line (the study of ROS: a queue of 32).
 const QUEUE_LOOK: usize = 32;
 
-/// What has come of flushes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Begun {
-    /// Whether any began.
-    pub(super) any: bool,
-    /// Whether that of the line asked for did.
-    pub(super) head: bool,
-    /// Whether the map cache held one back.
-    pub(super) stalled: bool,
-}
-
-/// The distinct units that writes in the host queue will need lines for.
-#[derive(Debug)]
-pub(super) struct Wanted {
-    /// Units of this and of earlier looks, each with the number of its look.
-    places: Vec<(u32, u32)>,
-    look: u32,
-}
-
-impl Wanted {
-    /// Room for one unit more than `units`.
-    pub(super) fn new(units: u32) -> Self {
-        let places = if units == 0 { 0 } else { 2 * (units as usize + 1).next_power_of_two() };
-        Self { places: vec![(0, 0); places], look: 0 }
-    }
-
-    /// A new look begins, that has seen none.
-    fn begin(&mut self) {
-        self.look = self.look.wrapping_add(1);
-        if self.look == 0 {
-            self.places.fill((0, 0));
-            self.look = 1;
-        }
-    }
-
-    /// Whether a unit is seen for the first time in this look.
-    fn is_new(&mut self, lpn: Lpn) -> bool {
-        let mask = self.places.len() - 1;
-        let mut at = lpn.scattered() as usize & mask;
-        loop {
-            match &mut self.places[at] {
-                (known, look) if *look == self.look && *known == lpn.get() => return false,
-                (_, look) if *look == self.look => at = (at + 1) & mask,
-                place => {
-                    *place = (lpn.get(), self.look);
-                    return true;
-                }
-            }
-        }
-    }
-}
-
 impl Device {
     /// Whether the buffer flushes by itself, not as a host policy says.
     pub(super) fn drains_by_itself(&self) -> bool {
-        !self.host_policy.by_pages()
+        !self.host.policy.by_pages()
     }
 
     /// Whether a flush could not begin because of the map cache since this was last asked.
@@ -169,9 +117,9 @@ impl Device {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let mut needed = buffer.waiting.len() as u64;
         buffer.wanted.begin();
-        let requests = self.translating.iter().chain(&self.waiting_requests);
+        let requests = self.host.translating.iter().chain(&self.host.waiting);
         let window = usize::try_from(buffer.keys.ahead_requests).unwrap_or(usize::MAX);
-        for request in requests.take(window).map(|&handle| &self.pending[handle as usize]) {
+        for request in requests.take(window).map(|&handle| &self.host.pending[handle as usize]) {
             if needed > coming {
                 return true;
             }
@@ -194,8 +142,8 @@ impl Device {
     /// Whether no request has been outstanding for as long as the buffer waits before it is
     /// flushed.
     fn is_quiet(&mut self) -> bool {
-        let (arrived, now) = (self.arrived, self.now);
-        if !self.keys().flush_when_idle || self.outstanding > 0 {
+        let (arrived, now) = (self.host.arrived, self.now);
+        if !self.keys().flush_when_idle || self.host.outstanding > 0 {
             return false;
         }
         let wait = Span::from_ns(self.keys().idle_ms);
@@ -223,7 +171,9 @@ impl Device {
     pub(super) fn is_being_put(&self, line: u32) -> bool {
         let line = self.staging().lines.line(line);
         let writer = self.write_or_change(line.lpn, line.version + 1);
-        writer.is_some_and(|set| self.graph.node(set).number == line.version && self.is_unput(set))
+        writer.is_some_and(|set| {
+            self.sets.graph.node(set).number == line.version && self.is_unput(set)
+        })
     }
 
     /// A unit has been put: it is flushed where that is the rule.
@@ -287,8 +237,8 @@ impl Device {
 
     /// Whether one of the oldest queued requests has an access of a unit that is not started.
     fn is_queued(&self, lpn: Lpn) -> bool {
-        self.waiting_requests.iter().take(QUEUE_LOOK).any(|&handle| {
-            let request = &self.pending[handle as usize];
+        self.host.waiting.iter().take(QUEUE_LOOK).any(|&handle| {
+            let request = &self.host.pending[handle as usize];
             let page = || lpn.get() - request.first.get();
             request.touches(lpn) && self.unstarted_page(handle, page()) == Some(page())
         })
@@ -320,10 +270,10 @@ impl Device {
     /// Adds a unit as a write would, that came before all others and that nobody is charged for.
     fn add_dirty(&mut self, lpn: Lpn) {
         let (sectors, group) = (self.unit_range(), self.group_of(lpn, 0));
-        let number = self.next_set;
-        self.next_set += 1;
+        let number = self.sets.next_number;
+        self.sets.next_number += 1;
         if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            self.map.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
+            self.ftl.map.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
         }
         let lines = &mut self.staging_mut().lines;
         let (line, _) = lines.insert(lpn);
@@ -415,7 +365,7 @@ impl Device {
             }
         }
         let lines = self.buffer.iter().flat_map(|buffer| buffer.all_lines());
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.adopt_buffer(lines);
         }
         Ok(())

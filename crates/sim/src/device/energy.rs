@@ -6,71 +6,25 @@
 //! of a power by bytes, is rounded down once.
 
 use super::Device;
-use super::state::Operation;
+use crate::account::energy::{Accesses, Background};
+use crate::flash::Operation;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::{MIB_BITS, SeriesReport};
 use crate::report::{Counts, EnergyReport, PowerReport};
-use crate::saved::saved;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Span, Time};
 use std::collections::BTreeMap;
 
-/// What energy is made of besides operations.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EnergyTotals {
-    /// Units that flushes got from the write buffer, by phase.
-    pub(super) flushed: [u64; 3],
-    /// Time without outstanding requests by phase, without and with work of the device's own.
-    quiet_ns: [[u64; 2]; 3],
-    /// Until when there was no outstanding request.
-    pub(super) quiet_until: Time,
-    /// Accesses of tables and searches without outstanding requests, by phase, and all of them when
-    /// they were last looked at.
-    quiet: [Accesses; 3],
-    seen: Accesses,
-    /// Dies that waited for power, and how long in all.
-    pub(super) power_waits: u64,
-    pub(super) power_waited_ns: u64,
-}
-
-/// Accesses of tables, and looks at candidates in searches.
-#[derive(Clone, Copy, Debug, Default)]
-struct Accesses {
-    tables: u64,
-    searches: u64,
-}
-
-saved!(Accesses { tables, searches });
-saved!(EnergyTotals { flushed, quiet_ns, quiet_until, quiet, seen, power_waits, power_waited_ns });
-
-/// Energy of a phase besides operations, in picojoules.
-#[derive(Clone, Copy, Default)]
-struct Background {
-    standby: u128,
-    controller: u128,
-    dram: u128,
-    buffer: u128,
-    buffer_standby: u128,
-    search: u128,
-}
-
-impl Background {
-    fn total(&self) -> u128 {
-        let memory = self.dram + self.buffer + self.buffer_standby;
-        self.standby + self.controller + memory + self.search
-    }
-}
-
 impl Device {
     /// Time goes on to `now` while no request is outstanding.
     pub(super) fn rest_until(&mut self, now: Time) {
-        if self.totals.has_begun() {
+        if self.account.totals.has_begun() {
             let ns = now.since(self.now).as_ns();
-            let (phase, busy) = (self.phase(), self.graph.live() > 0);
-            self.totals.energy.quiet_ns[phase as usize][usize::from(busy)] += ns;
+            let (phase, busy) = (self.phase(), self.sets.graph.live() > 0);
+            self.account.totals.energy.quiet_ns[phase as usize][usize::from(busy)] += ns;
         }
         self.see_accesses();
-        self.totals.energy.quiet_until = now;
+        self.account.totals.energy.quiet_until = now;
     }
 
     /// Accesses since the last look, made when nothing was outstanding and nothing is now, belong
@@ -81,8 +35,8 @@ impl Device {
             return;
         }
         let (all, phase) = (self.accesses(), self.phase());
-        let quiet = self.totals.energy.quiet_until == self.now;
-        let totals = &mut self.totals.energy;
+        let quiet = self.account.totals.energy.quiet_until == self.now;
+        let totals = &mut self.account.totals.energy;
         let seen = std::mem::replace(&mut totals.seen, all);
         if quiet {
             let sum = &mut totals.quiet[phase as usize];
@@ -93,22 +47,22 @@ impl Device {
 
     /// All accesses until now.
     fn accesses(&self) -> Accesses {
-        let mut work = self.totals.attributed;
-        work.merge(&self.totals.unattributed);
-        let searches = self.totals.gc_searches + self.merges().searches;
+        let mut work = self.account.totals.attributed;
+        work.merge(&self.account.totals.unattributed);
+        let searches = self.account.totals.gc_searches + self.merges().searches;
         Accesses { tables: self.table_accesses(&work), searches }
     }
 
     /// Power of standby, controller and memory at this moment, in microwatts times bytes of a MiB.
     pub(super) fn background_uw_mib(&self) -> u128 {
-        if !self.totals.has_begun() {
+        if !self.account.totals.has_begun() {
             return 0;
         }
         let keys = &self.settings.keys.energy;
-        let active = self.outstanding > 0 || self.graph.live() > 0;
+        let active = self.host.outstanding > 0 || self.sets.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
-        let standby = keys.standby_mw * self.dies.len() as u64;
-        let power = u128::from((standby + controller) * 1_000) + u128::from(self.dram_uw);
+        let standby = keys.standby_mw * self.flash.dies.len() as u64;
+        let power = u128::from((standby + controller) * 1_000) + u128::from(self.account.dram_uw);
         (power << MIB_BITS) + self.settings.buffer_uw_mib()
     }
 
@@ -118,7 +72,7 @@ impl Device {
         let keys = &self.settings.keys.energy;
         let unit = u64::from(self.settings.geometry.unit_bytes());
         let (get, put) = keys.buffer_pj(unit);
-        let (totals, buffer) = (&self.totals.energy, &self.totals.buffer);
+        let (totals, buffer) = (&self.account.totals.energy, &self.account.totals.buffer);
         let host = |count: u64| if phase == Phase::Foreground { u128::from(count) } else { 0 };
         let gets = host(buffer.read_hits) + u128::from(totals.flushed[phase as usize]);
         let puts = host(buffer.write_hits + buffer.write_misses + buffer.allocated_units);
@@ -144,10 +98,10 @@ impl Device {
     /// Energy besides operations by phase.
     fn background(&self) -> [Background; 3] {
         let keys = &self.settings.keys.energy;
-        let quiet = &self.totals.energy.quiet_ns;
-        let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
+        let quiet = &self.account.totals.energy.quiet_ns;
+        let foreground = self.account.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses();
-        let dram = u128::from(self.dram_uw) << MIB_BITS;
+        let dram = u128::from(self.account.dram_uw) << MIB_BITS;
         let powers = [dram, self.settings.buffer_uw_mib()];
         // Of DRAM and buffer, times bytes of a MiB.
         let mut fj = [0; 2];
@@ -165,7 +119,7 @@ impl Device {
                 *fj = fj.saturating_add(time.saturating_mul(uw));
             }
             Background {
-                standby: time * u128::from(keys.standby_mw) * self.dies.len() as u128,
+                standby: time * u128::from(keys.standby_mw) * self.flash.dies.len() as u128,
                 controller: u128::from(active) * u128::from(keys.controller_active_mw)
                     + u128::from(still) * u128::from(keys.controller_idle_mw),
                 dram: whole(fj[0]) - before[0] + tables,
@@ -205,12 +159,12 @@ impl Device {
         ];
         let purposes = Purpose::ALL.iter().map(|p| (p.name(), purpose(*p)));
         let phases = Phase::ALL.iter().zip(&background).map(|(phase, others)| {
-            let work = self.totals.work[*phase as usize].energy_pj(keys);
+            let work = self.account.totals.work[*phase as usize].energy_pj(keys);
             (phase.name(), work + others.total())
         });
-        let attributed = self.totals.attributed.energy_pj(keys);
+        let attributed = self.account.totals.attributed.energy_pj(keys);
         let rest = others.iter().map(|(_, pj)| pj).sum::<u128>();
-        let unattributed = self.totals.unattributed.energy_pj(keys) + rest;
+        let unattributed = self.account.totals.unattributed.energy_pj(keys) + rest;
         let total = attributed + unattributed;
         let narrow = |pj: u128| u64::try_from(pj).ok();
         let axis = |parts: &mut dyn Iterator<Item = (&'static str, u128)>| -> Option<Counts> {
@@ -234,7 +188,7 @@ impl Device {
         energy: &EnergyReport,
         series: Option<&SeriesReport>,
     ) -> PowerReport {
-        let span = self.totals.work_ns();
+        let span = self.account.totals.work_ns();
         // The last bin may be cut short to almost nothing.
         let peak = series.and_then(|series| {
             let whole = series.bins.len().saturating_sub(1).max(1);
@@ -245,8 +199,8 @@ impl Device {
             span_ns: span,
             mean_mw: (span > 0).then(|| energy.total as f64 / span as f64),
             peak_mw: peak,
-            waits: self.totals.energy.power_waits,
-            waited_ns: self.totals.energy.power_waited_ns,
+            waits: self.account.totals.energy.power_waits,
+            waited_ns: self.account.totals.energy.power_waited_ns,
         }
     }
 
@@ -255,7 +209,7 @@ impl Device {
     pub(super) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
         self.record_array(die, operation, planes, operation.array_end, None);
         let transfer_mw = u128::from(self.settings.keys.energy.transfer_mw);
-        let Some(series) = &mut self.series else { return };
+        let Some(series) = &mut self.account.series else { return };
         for (from, ns) in
             [(operation.lead_from, operation.lead_ns), (operation.out_from, operation.out_ns)]
         {
@@ -286,7 +240,7 @@ impl Device {
             0 => u128::from(planes) * all * u128::from(keys.array_mw(op)),
             pj => u128::from(pages) * u128::from(pj),
         };
-        let Some(series) = &mut self.series else { return };
+        let Some(series) = &mut self.account.series else { return };
         // Reads that run while another operation is suspended were not suspended themselves.
         let known = series.suspended(die.index());
         let before = if operation.suspensions > 0 { *known } else { 0 };
@@ -302,12 +256,12 @@ impl Device {
 
     /// The operation of a die is suspended: what it has done counts.
     pub(super) fn record_suspended(&mut self, die: DieId, operation: &Operation) {
-        if self.series.is_none() {
+        if self.account.series.is_none() {
             return;
         }
         let mut planes = 0;
         self.for_riders(operation.leader, |device, set| {
-            planes += u64::from(device.sets[set as usize].page_units > 0);
+            planes += u64::from(device.sets[set].page_units > 0);
         });
         let left = operation.array_end.since(self.now).min(operation.array);
         let done = operation.array.as_ns() - left.as_ns();

@@ -6,70 +6,14 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
-use super::state::{Mode, Operation, Place};
-use crate::metrics::parts::{Part, Parts};
+use crate::flash::{Operation, Place};
+use crate::metrics::parts::Part;
+use crate::sets::Mode;
+use crate::sets::track::{
+    ACCOUNTS, BUS, DIE, DIE_ACCOUNTS, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT,
+};
 use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{DieId, Span, Time};
-
-/// An account, seen from outside the set: waiting for a slot; for its die while that reads,
-/// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
-/// commands of its own request; of others.
-pub(super) const ACCOUNTS: usize = 9;
-const SLOT: usize = 0;
-const DIE: usize = 1;
-const BUS: usize = 5;
-const FIRMWARE: usize = 6;
-const OWN: usize = 7;
-const OTHER: usize = 8;
-
-/// The parts that the first accounts are charged to.
-const PART_OF: [Part; 7] = [
-    Part::Slot,
-    Part::DieRead,
-    Part::DieProgram,
-    Part::DieErase,
-    Part::DieGc,
-    Part::Bus,
-    Part::Firmware,
-];
-
-/// What a die is doing besides operations of requests: the places of its running totals.
-pub(super) const DIE_GC: usize = 3;
-pub(super) const DIE_POWER: usize = BUS - DIE;
-
-/// How many running totals a die has.
-pub(super) const DIE_ACCOUNTS: usize = DIE_POWER + 1;
-
-/// The account of a set.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Track {
-    /// When the current segment began.
-    since: Time,
-    /// What earlier segments spent.
-    spent: [u64; ACCOUNTS],
-    /// The die's or the other set's account when the current segment began.
-    base: [u64; ACCOUNTS],
-    /// The set that is waited for, and why.
-    source: u32,
-    reason: EdgeKind,
-    /// What the latency is made of so far.
-    pub(super) parts: Parts,
-}
-
-impl Track {
-    pub(super) const NEW: Self = Self {
-        since: Time::ZERO,
-        spent: [0; ACCOUNTS],
-        base: [0; ACCOUNTS],
-        source: NIL,
-        reason: EdgeKind::Order,
-        parts: Parts([0; crate::metrics::parts::PARTS]),
-    };
-
-    pub(super) fn starting(now: Time, parts: Parts) -> Self {
-        Self { since: now, parts, ..Self::NEW }
-    }
-}
 
 impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
@@ -78,12 +22,13 @@ impl Device {
         match mode {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.die_busy(self.current_die(set));
-                self.sets[set as usize].track.base[DIE..=BUS].copy_from_slice(&busy);
+                self.sets[set].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
-                let wait = self.graph.first_wait(set).expect("a blocked set waits for something");
+                let wait =
+                    self.sets.graph.first_wait(set).expect("a blocked set waits for something");
                 let base = self.account(wait.source);
-                let track = &mut self.sets[set as usize].track;
+                let track = &mut self.sets[set].track;
                 track.source = wait.source;
                 track.reason = wait.kind;
                 track.base = base;
@@ -102,12 +47,12 @@ impl Device {
     /// Charges those that have lost a wait, while the account of the set that they waited for is
     /// at hand; they are woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
-        for at in 0..self.ready.sets.len() {
-            let set = self.ready.sets[at];
-            if self.sets[set as usize].mode != Mode::Waiting {
+        for at in 0..self.sets.ready.sets.len() {
+            let set = self.sets.ready.sets[at];
+            if self.sets[set].mode != Mode::Waiting {
                 continue;
             }
-            if self.graph.node(set).is_blocked() {
+            if self.sets.graph.node(set).is_blocked() {
                 self.enter(set, Mode::Waiting);
             } else {
                 self.close_segment(set);
@@ -118,33 +63,33 @@ impl Device {
 
     /// A segment that has spent nothing begins.
     fn rest(&mut self, set: u32, mode: Mode) {
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.mode = mode;
         state.track.since = self.now;
     }
 
     /// Charges the time since the segment began.
     pub(super) fn close_segment(&mut self, set: u32) {
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         if state.track.since == self.now {
             return;
         }
         match state.mode {
             Mode::Slotless => {
                 let elapsed = self.now.since(state.track.since).as_ns();
-                let track = &mut self.sets[set as usize].track;
+                let track = &mut self.sets[set].track;
                 track.spent[SLOT] += elapsed;
                 track.parts.add(Part::Slot, elapsed);
             }
             Mode::Firmware => {
                 let elapsed = self.now.since(state.track.since).as_ns();
-                let track = &mut self.sets[set as usize].track;
+                let track = &mut self.sets[set].track;
                 track.spent[FIRMWARE] += elapsed;
                 track.parts.add(Part::Firmware, elapsed);
             }
             Mode::Collecting => {
                 let elapsed = self.now.since(state.track.since).as_ns();
-                self.sets[set as usize].track.spent[DIE + DIE_GC] += elapsed;
+                self.sets[set].track.spent[DIE + DIE_GC] += elapsed;
             }
             Mode::Lineless | Mode::Buffered | Mode::Linking => {
                 let elapsed = self.now.since(state.track.since).as_ns();
@@ -153,7 +98,7 @@ impl Device {
                     Mode::Linking => Part::Link,
                     _ => Part::Buffer,
                 };
-                let track = &mut self.sets[set as usize].track;
+                let track = &mut self.sets[set].track;
                 track.spent[OWN] += elapsed;
                 track.parts.add(part, elapsed);
             }
@@ -171,7 +116,7 @@ impl Device {
 
     /// Ends the account of a command whose operation has just left its die.
     pub(super) fn close_with(&mut self, set: u32, operation: &Operation) {
-        if self.sets[set as usize].track.since < self.now {
+        if self.sets[set].track.since < self.now {
             self.charge_running(set, operation);
         }
         self.rest(set, Mode::Slotless);
@@ -180,7 +125,7 @@ impl Device {
     /// A command waited in the queue of its die, and is charged with what the die did.
     fn charge_queued(&mut self, set: u32) {
         let busy = self.die_busy(self.current_die(set));
-        let track = &mut self.sets[set as usize].track;
+        let track = &mut self.sets[set].track;
         let mut sum = 0;
         for (place, now) in busy.into_iter().enumerate() {
             let ns = now - track.base[DIE + place];
@@ -193,10 +138,10 @@ impl Device {
 
     /// A command was on its die.
     fn charge_running(&mut self, set: u32, operation: &Operation) {
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let (all, bus) = self.running_time(state.track.since, operation);
-        let is_data = state.stages[self.graph.node(set).stage as usize].0.is_data();
-        let state = &mut self.sets[set as usize];
+        let is_data = state.stages[self.sets.graph.node(set).stage as usize].0.is_data();
+        let state = &mut self.sets[set];
         state.own += Span::from_ns(all);
         let track = &mut state.track;
         if operation.gc {
@@ -221,7 +166,7 @@ impl Device {
     /// A command waited for another set, whose account is `source`.
     fn charge_waiting(&mut self, set: u32, source: &[u64; ACCOUNTS]) {
         let spent = self.shared_segment(set, source);
-        let track = &mut self.sets[set as usize].track;
+        let track = &mut self.sets[set].track;
         let elapsed = self.now.since(track.since).as_ns();
         assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
         for (sum, ns) in track.spent.iter_mut().zip(&spent) {
@@ -240,11 +185,11 @@ impl Device {
     /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only
     /// since now, and back.
     fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
-        let mut chain = std::mem::take(&mut self.chain);
+        let mut chain = std::mem::take(&mut self.sets.chain);
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             if state.track.since == self.now {
                 break;
             }
@@ -259,12 +204,12 @@ impl Device {
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }
-        self.chain = chain;
+        self.sets.chain = chain;
         account
     }
 
     fn with_earlier(&self, set: u32, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        for (sum, &spent) in segment.iter_mut().zip(&self.sets[set as usize].track.spent) {
+        for (sum, &spent) in segment.iter_mut().zip(&self.sets[set].track.spent) {
             *sum += spent;
         }
         segment
@@ -272,12 +217,12 @@ impl Device {
 
     /// The current segment of a set that waits for another one, whose account is `source`.
     fn shared_segment(&self, set: u32, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let mut spent = *source;
         for (spent, base) in spent.iter_mut().zip(&state.track.base) {
             *spent -= base;
         }
-        let same = self.sets[state.track.source as usize].request == state.request;
+        let same = self.sets[state.track.source].request == state.request;
         if !same || state.request == NIL {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
@@ -286,7 +231,7 @@ impl Device {
 
     /// The current segment of a set that waits for no other one.
     fn own_segment(&self, set: u32) -> [u64; ACCOUNTS] {
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let track = &state.track;
         let mut spent = [0; ACCOUNTS];
         match state.mode {
@@ -319,8 +264,8 @@ impl Device {
 
     /// The operation that serves the current command of a set.
     fn operation_of(&self, set: u32) -> &Operation {
-        let die = &self.dies[self.current_die(set).index()];
-        match self.sets[set as usize].place {
+        let die = &self.flash.dies[self.current_die(set).index()];
+        match self.sets[set].place {
             Place::Array => &die.array,
             Place::Output => &die.output,
             Place::Suspended => &die.suspended,
@@ -343,7 +288,7 @@ impl Device {
 
     /// The running totals of what a die does, as of now.
     fn die_busy(&self, die: DieId) -> [u64; DIE_ACCOUNTS] {
-        let die = &self.dies[die.index()];
+        let die = &self.flash.dies[die.index()];
         let mut busy = die.busy;
         if let Some(doing) = die.doing {
             busy[doing] += self.now.since(die.since).as_ns();

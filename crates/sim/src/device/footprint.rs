@@ -4,12 +4,14 @@
 //! before it is built. What requests under way take comes on top: about a kilobyte for each page
 //! access in the deepest queue.
 
-use super::layered::PAST_BYTES;
-use super::{Channel, Die, Plane, remap};
 use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
+use crate::flash::Die;
+use crate::flash::channel::Channel;
 use crate::ftl::blocks::Blocks;
 use crate::ftl::log::SchemeName;
+use crate::ftl::planned::PAST_BYTES;
+use crate::ftl::{Moved, Plane};
 use crate::ftl::{cmt, line_cache};
 use crate::initial;
 use crate::metrics::histogram::Histogram;
@@ -123,7 +125,7 @@ impl Settings {
         footprint.add("dies and channels", dies * of_die + channels, true, remedy);
         let planes = u64::from(geometry.all_planes());
         footprint.add("planes", planes * (size::<Plane>() + 16), true, remedy);
-        let moved = u64::from(geometry.units_per_block()) * size::<remap::Moved>();
+        let moved = u64::from(geometry.units_per_block()) * size::<Moved>();
         let remedy = "lower geometry.pages_per_block, or the number of planes";
         footprint.add("units that are moved", planes * moved, false, remedy);
     }

@@ -7,11 +7,11 @@
 
 use super::Device;
 use super::issue::Bound;
-use super::state::{Mode, Stage};
 use crate::config::MultiPlane;
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Padding;
+use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
@@ -19,8 +19,8 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 impl Device {
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
     pub(super) fn gather(&mut self, leader: u32, die: DieId, ppn: Option<Ppn>) {
-        let own = self.current_plane(leader);
-        let stage = self.stage(leader);
+        let own = self.sets.plane(leader);
+        let stage = self.sets.stage(leader);
         let geometry = self.settings.geometry;
         let mut last = leader;
         self.fill_page(leader, own, ppn, &mut last);
@@ -29,11 +29,11 @@ impl Device {
         }
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let set = self.planes[plane.index()].queued[stage as usize].0;
+            let set = self.queues.of_planes[plane.index()][stage as usize].0;
             if set == NIL
                 || self.is_held_back(set)
                 || !self.fits_beside(set, plane, ppn)
-                || (self.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
+                || (self.flash.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
             {
                 continue;
             }
@@ -48,14 +48,14 @@ impl Device {
     /// Whether the page that `set` would work on may be taken together with that of `ppn`.
     fn fits_beside(&self, set: u32, plane: PlaneId, ppn: Option<Ppn>) -> bool {
         let geometry = &self.settings.geometry;
-        let stage = self.stage(set);
+        let stage = self.sets.stage(set);
         if stage.op() == Op::Erase {
             return true;
         }
         let page = match stage.op() {
             // Layers are refused on dies that need the same page on every plane.
-            Op::Program if self.layered.is_some() => return true,
-            Op::Program => self.map.blocks.next_page(plane, self.frontier(set)),
+            Op::Program if self.ftl.layered.is_some() => return true,
+            Op::Program => self.ftl.map.blocks.next_page(plane, self.frontier(set)),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
                 Some(_) => return false,
@@ -69,7 +69,7 @@ impl Device {
 
     /// The page of `head` serves whatever else it can.
     fn fill_page(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
-        match self.stage(head) {
+        match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
             Stage::CopyRead => self.copy_neighbours(head, plane, ppn, last),
             stage if stage.op() == Op::Program => self.fill_program(head, plane, stage, last),
@@ -81,16 +81,16 @@ impl Device {
     /// striping puts them: those of a run that fills a page are read together.
     fn read_neighbours(&mut self, head: u32, ppn: Option<Ppn>, last: &mut u32) {
         let (units, die) = (self.settings.geometry.units_per_page, self.current_die(head));
-        let place = ppn.map_or(self.sets[head as usize].lpn.get(), Ppn::get);
+        let place = ppn.map_or(self.sets[head].lpn.get(), Ppn::get);
         let first = place / units * units;
         for other in (first..first + units).filter(|other| *other != place) {
             let (lpn, unit) = if ppn.is_some() {
                 let unit = Ppn::new(other);
-                let Some(Owner::Data(lpn)) = self.map.owner(unit) else { continue };
+                let Some(Owner::Data(lpn)) = self.ftl.map.owner(unit) else { continue };
                 (lpn, Some(unit))
             } else {
                 let lpn = Lpn::new(other);
-                if other >= self.settings.exported_units || self.map.lookup(lpn).is_some() {
+                if other >= self.settings.exported_units || self.ftl.map.lookup(lpn).is_some() {
                     continue;
                 }
                 (lpn, None)
@@ -98,18 +98,18 @@ impl Device {
             if let Some(set) = self.queued_read(lpn, die) {
                 self.take_from_queue(set);
                 self.ride(set, unit, false, last);
-                self.sets[head as usize].page_units += 1;
+                self.sets[head].page_units += 1;
             }
         }
     }
 
     /// A read of a unit that waits for a die.
     fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<u32> {
-        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
         while at != NIL {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             let waits = state.lpn == lpn && state.mode == Mode::Queued;
-            if waits && self.stage(at) == Stage::Read && self.current_die(at) == die {
+            if waits && self.sets.stage(at) == Stage::Read && self.current_die(at) == die {
                 return Some(at);
             }
             at = state.next_of_lpn;
@@ -121,14 +121,14 @@ impl Device {
     fn copy_neighbours(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
         let Some(ppn) = ppn else { return };
         let page = ppn.get() / self.settings.geometry.units_per_page;
-        let mut at = self.planes[plane.index()].queued[Stage::CopyRead as usize].0;
+        let mut at = self.queues.of_planes[plane.index()][Stage::CopyRead as usize].0;
         while at != NIL {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             let (source, next) = (state.source.expect("a copy has a source"), state.next_queued);
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(at);
                 self.ride(at, Some(source), false, last);
-                self.sets[head as usize].page_units += 1;
+                self.sets[head].page_units += 1;
             }
             at = next;
         }
@@ -139,38 +139,42 @@ impl Device {
         let most = self.settings.geometry.program_units();
         let frontier = self.frontier(head);
         let mut taken = 1;
-        let mut at = self.planes[plane.index()].queued[stage as usize].0;
+        let mut at = self.queues.of_planes[plane.index()][stage as usize].0;
         while at != NIL && taken < most {
-            let next = self.sets[at as usize].next_queued;
+            let next = self.sets[at].next_queued;
             if self.frontier(at) == frontier {
-                let (ppn, _) =
-                    self.map.blocks.take_unit(plane, frontier).expect("its program unit has room");
+                let (ppn, _) = self
+                    .ftl
+                    .map
+                    .blocks
+                    .take_unit(plane, frontier)
+                    .expect("its program unit has room");
                 self.take_from_queue(at);
                 self.ride(at, Some(ppn), false, last);
                 taken += 1;
             }
             at = next;
         }
-        let state = &self.sets[head as usize];
+        let state = &self.sets[head];
         let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
-        self.totals.padded[cause as usize] += u64::from(most - taken);
-        self.map.blocks.pad(plane, frontier, taken);
+        self.account.totals.padded[cause as usize] += u64::from(most - taken);
+        self.ftl.map.blocks.pad(plane, frontier, taken);
     }
 
     fn ride(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool, last: &mut u32) {
         self.board(set, ppn, heads_page);
-        self.sets[*last as usize].rider = set;
+        self.sets[*last].rider = set;
         *last = set;
     }
 
     /// The frontier that a program's command writes to.
     pub(super) fn frontier(&self, set: u32) -> Frontier {
-        let state = &self.sets[set as usize];
-        match self.stage(set) {
+        let state = &self.sets[set];
+        match self.sets.stage(set) {
             Stage::Program => Frontier::HostData(state.stream),
             Stage::CopyProgram => {
                 let source = state.source.expect("a copy has a source");
-                self.map.blocks.copy_frontier(self.settings.geometry.block_of(source))
+                self.ftl.map.blocks.copy_frontier(self.settings.geometry.block_of(source))
             }
             _ => Frontier::HostMap,
         }
@@ -178,30 +182,30 @@ impl Device {
 
     /// Adds a queued command to those of its kind on its plane.
     pub(super) fn list_queued(&mut self, set: u32) {
-        let (plane, stage) = (self.current_plane(set), self.stage(set));
-        let ends = &mut self.planes[plane.index()].queued[stage as usize];
+        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
+        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
         let before = std::mem::replace(&mut ends.1, set);
         match before {
             NIL => ends.0 = set,
-            before => self.sets[before as usize].next_queued = set,
+            before => self.sets[before].next_queued = set,
         }
-        self.sets[set as usize].prev_queued = before;
-        self.sets[set as usize].next_queued = NIL;
+        self.sets[set].prev_queued = before;
+        self.sets[set].next_queued = NIL;
     }
 
     /// Takes it out again.
     pub(super) fn unlist_queued(&mut self, set: u32) {
-        let (plane, stage) = (self.current_plane(set), self.stage(set));
-        let state = &self.sets[set as usize];
+        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
+        let state = &self.sets[set];
         let (before, after) = (state.prev_queued, state.next_queued);
-        let ends = &mut self.planes[plane.index()].queued[stage as usize];
+        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
         match before {
             NIL => ends.0 = after,
-            before => self.sets[before as usize].next_queued = after,
+            before => self.sets[before].next_queued = after,
         }
         match after {
-            NIL => self.planes[plane.index()].queued[stage as usize].1 = before,
-            after => self.sets[after as usize].prev_queued = before,
+            NIL => self.queues.of_planes[plane.index()][stage as usize].1 = before,
+            after => self.sets[after].prev_queued = before,
         }
     }
 }

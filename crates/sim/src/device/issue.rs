@@ -1,13 +1,12 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
-use super::state::{Mode, Stage};
 use super::{Device, SimError};
 use crate::config::{Allocation, GcStart, MapReserve};
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
+use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::heap::Entry;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
@@ -27,12 +26,12 @@ pub(super) enum Bound {
 impl Device {
     /// Puts the current command of a set into the queue of its die.
     pub(super) fn enqueue(&mut self, set: u32) {
-        if !self.sets[set as usize].slotted && self.sets[set as usize].request != NIL {
+        if !self.sets[set].slotted && self.sets[set].request != NIL {
             self.take_slot(set);
         }
         let now = self.now;
         self.enter(set, Mode::Queued);
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.enqueued = now;
         state.rekeys = 0;
         let (placement, in_gc_queue) = self.placement(set, now);
@@ -42,32 +41,20 @@ impl Device {
     /// Adds a command to a queue of its die.
     fn insert(&mut self, set: u32, placement: &Placement, in_gc_queue: bool, moved: bool) {
         let die_id = self.current_die(set);
-        let request = self.sets[set as usize].request;
-        let of_read = request != NIL && self.pending[request as usize].is_read();
-        let die = &mut self.dies[die_id.index()];
-        if !in_gc_queue {
-            die.reads_placed = die.reads_placed() + u64::from(of_read);
-        }
-        let queue = if in_gc_queue { &mut die.gc } else { &mut die.host };
-        if queue.is_full() {
-            let count = (2 * queue.len()).max(64);
-            let (ready, deadlines) = queue.storage_mut();
-            ready.resize(count, Entry::vacant(0));
-            deadlines.resize(count, Entry::vacant(0));
-        }
-        queue.insert(&mut self.positions, set, placement, self.next_insertion);
-        self.next_insertion += 1;
-        if self.gathers {
+        let request = self.sets[set].request;
+        let of_read = request != NIL && self.host.pending[request as usize].is_read();
+        self.queues.insert(die_id, set, placement, in_gc_queue, of_read);
+        if self.flash.gathers {
             self.list_queued(set);
         }
-        let state = &mut self.sets[set as usize];
+        let state = &mut self.sets[set];
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        if !self.dies[die_id.index()].array.is_some() || self.suspends {
-            self.stir(die_id);
+        if !self.flash.dies[die_id.index()].array.is_some() || self.flash.suspends {
+            self.queues.stir(die_id);
         }
-        if !self.observers.is_empty() {
+        if !self.account.observers.is_empty() {
             let event = Queued {
                 at: self.now,
                 moved,
@@ -75,7 +62,7 @@ impl Device {
                 queue: self.queue_name(set),
                 key: placement.key,
             };
-            self.observers.iter_mut().for_each(|observer| observer.queued(&event));
+            self.account.observers.iter_mut().for_each(|observer| observer.queued(&event));
         }
     }
 
@@ -84,17 +71,17 @@ impl Device {
     /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
     /// `inserted`, when the command was first put into a queue.
     fn placement(&self, set: u32, inserted: Time) -> (Placement, bool) {
-        let state = &self.sets[set as usize];
-        let node = self.graph.node(set);
-        let op = self.stage(set).op();
-        let inherited = if self.policy.inherits() {
+        let state = &self.sets[set];
+        let node = self.sets.graph.node(set);
+        let op = self.sets.stage(set).op();
+        let inherited = if self.queues.policy.inherits() {
             node.inherited_at(node.stage)
         } else {
             flashyard_core::command::Rank::NONE
         };
-        let pressed = inherited.is_some() && !self.is_urgent(self.current_plane(set));
+        let pressed = inherited.is_some() && !self.is_urgent(self.sets.plane(set));
         let request = if state.request != NIL {
-            Some(self.pending[state.request as usize].view())
+            Some(self.host.pending[state.request as usize].view())
         } else if state.buffered != NIL {
             // As a write of one unit that came when it was flushed.
             Some(RequestView {
@@ -110,20 +97,20 @@ impl Device {
         } else {
             None
         };
-        let purpose = self.stage(set).purpose(state.copies_map, state.levels);
-        let reads_before = self.dies[self.current_die(set).index()].reads_placed();
+        let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
+        let reads_before = self.queues.of_dies[self.current_die(set).index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
-        (self.policy.place(&view, inserted), false)
+        (self.queues.policy.place(&view, inserted), false)
     }
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
     /// deadline and what the new queue would have given it when it was first inserted.
     pub(super) fn replace_in_queue(&mut self, set: u32) {
-        if self.sets[set as usize].mode != Mode::Queued {
+        if self.sets[set].mode != Mode::Queued {
             return;
         }
-        let (mut placement, in_gc_queue) = self.placement(set, self.sets[set as usize].enqueued);
-        let state = &self.sets[set as usize];
+        let (mut placement, in_gc_queue) = self.placement(set, self.sets[set].enqueued);
+        let state = &self.sets[set];
         let place = (placement.queue, placement.key, in_gc_queue);
         if place == (state.queue, state.key, state.in_gc_queue) {
             return;
@@ -133,36 +120,34 @@ impl Device {
             (Some(old), Some(new)) => Some(old.min(new)),
             (old, new) => old.or(new),
         };
-        self.sets[set as usize].rekeys += 1;
-        self.totals.rekeys += 1;
+        self.sets[set].rekeys += 1;
+        self.account.totals.rekeys += 1;
         self.insert(set, &placement, in_gc_queue, true);
     }
 
     pub(super) fn take_from_queue(&mut self, set: u32) -> Option<Time> {
-        if self.gathers {
+        if self.flash.gathers {
             self.unlist_queued(set);
         }
-        let in_gc_queue = self.sets[set as usize].in_gc_queue;
+        let in_gc_queue = self.sets[set].in_gc_queue;
         let die = self.current_die(set);
-        let die = &mut self.dies[die.index()];
-        let queue = if in_gc_queue { &mut die.gc } else { &mut die.host };
-        queue.remove(&mut self.positions, set)
+        self.queues.remove(die, set, in_gc_queue)
     }
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
         loop {
-            while let Some(word) = self.stirred.iter().position(|&dies| dies != 0) {
-                let bit = self.stirred[word].trailing_zeros();
-                self.stirred[word] &= self.stirred[word] - 1;
+            while let Some(word) = self.queues.stirred.iter().position(|&dies| dies != 0) {
+                let bit = self.queues.stirred[word].trailing_zeros();
+                self.queues.stirred[word] &= self.queues.stirred[word] - 1;
                 self.dispatch(DieId::from_index(word * 64 + bit as usize));
             }
-            if self.budget.is_none() {
+            if self.flash.budget.is_none() {
                 break;
             }
             // A die that is served may stir others even where it finds too little power itself.
             let left = self.serve_line();
-            if !left && self.stirred.iter().all(|&dies| dies == 0) {
+            if !left && self.queues.stirred.iter().all(|&dies| dies == 0) {
                 break;
             }
         }
@@ -170,9 +155,9 @@ impl Device {
 
     pub(super) fn dispatch(&mut self, die: DieId) {
         while self.failed.is_none() {
-            let unit = &self.dies[die.index()];
+            let unit = &self.flash.dies[die.index()];
             if unit.array.is_some() {
-                if self.suspends {
+                if self.flash.suspends {
                     self.suspend_for_read(die);
                 }
                 return;
@@ -181,17 +166,22 @@ impl Device {
                 return;
             }
             let next = self.next_command(die);
-            let of_request = |set: &u32| !self.sets[*set as usize].in_gc_queue;
-            let reads = next.filter(of_request).is_some_and(|set| self.stage(set).op() == Op::Read);
-            if self.dies[die.index()].suspended.is_some() && !reads {
-                if !self.dies[die.index()].pausing && !self.dies[die.index()].output.is_some() {
+            let of_request = |set: &u32| !self.sets[*set].in_gc_queue;
+            let reads =
+                next.filter(of_request).is_some_and(|set| self.sets.stage(set).op() == Op::Read);
+            if self.flash.dies[die.index()].suspended.is_some() && !reads {
+                if !self.flash.dies[die.index()].pausing
+                    && !self.flash.dies[die.index()].output.is_some()
+                {
                     self.resume(die);
                 }
                 return;
             }
             let Some(set) = next else { return };
-            let op = self.stage(set).op();
-            if !self.is_free_for(die, op) || (self.budget.is_some() && !self.has_power(die, op)) {
+            let op = self.sets.stage(set).op();
+            if !self.is_free_for(die, op)
+                || (self.flash.budget.is_some() && !self.has_power(die, op))
+            {
                 return;
             }
             match self.bind(set, die) {
@@ -208,15 +198,15 @@ impl Device {
 
     /// The command that a die takes next.
     pub(super) fn next_command(&self, die: DieId) -> Option<u32> {
-        let queues = &self.dies[die.index()];
+        let queues = &self.queues.of_dies[die.index()];
         let host = queues.host.peek(self.now);
-        if self.pacing.is_some() {
+        if self.ftl.pacing.is_some() {
             return self.paced_command(die, host, queues.gc.peek(self.now));
         }
         let Some(gc) = queues.gc.peek(self.now) else { return host };
         let Some(command) = host else { return Some(gc) };
-        let first = self.sets[command as usize].queue < self.policy.queues_before_urgent_gc();
-        if !first && self.is_urgent(self.current_plane(gc)) { Some(gc) } else { host }
+        let first = self.sets[command].queue < self.queues.policy.queues_before_urgent_gc();
+        if !first && self.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
@@ -224,22 +214,22 @@ impl Device {
     fn follow(&mut self, set: u32, plane: PlaneId) {
         self.take_from_queue(set);
         self.close_and_rest(set);
-        let stage = self.graph.node(set).stage;
-        self.sets[set as usize].stages[stage as usize].1 = plane;
+        let stage = self.sets.graph.node(set).stage;
+        self.sets[set].stages[stage as usize].1 = plane;
         self.enter(set, Mode::Queued);
-        let (placement, in_gc_queue) = self.placement(set, self.sets[set as usize].enqueued);
+        let (placement, in_gc_queue) = self.placement(set, self.sets[set].enqueued);
         self.insert(set, &placement, in_gc_queue, true);
     }
 
     /// The unit that a read would find now.
     pub(super) fn read_target(&self, set: u32) -> Option<Ppn> {
-        let state = &self.sets[set as usize];
-        match self.stage(set) {
-            Stage::Read | Stage::OldRead => self.map.lookup(state.lpn),
-            Stage::EvictRead | Stage::RewriteRead => self.map.lookup_map(state.map_page),
+        let state = &self.sets[set];
+        match self.sets.stage(set) {
+            Stage::Read | Stage::OldRead => self.ftl.map.lookup(state.lpn),
+            Stage::EvictRead | Stage::RewriteRead => self.ftl.map.lookup_map(state.map_page),
             Stage::Fetch => {
-                let cache = self.cache.as_ref().expect("only a cache fetches");
-                self.map.lookup_map(cache.map_page(state.lpn))
+                let cache = self.ftl.cache.as_ref().expect("only a cache fetches");
+                self.ftl.map.lookup_map(cache.map_page(state.lpn))
             }
             Stage::CopyRead | Stage::MergeRead => state.source,
             _ => None,
@@ -248,7 +238,7 @@ impl Device {
 
     /// Binds the page of a command that is about to start on a die.
     pub(super) fn bind(&mut self, set: u32, die: DieId) -> Bound {
-        match self.stage(set).op() {
+        match self.sets.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set);
                 if self.settings.keys.ftl.allocation == Allocation::Static {
@@ -261,35 +251,35 @@ impl Device {
                     _ => Bound::Page(target),
                 }
             }
-            Op::Erase => Bound::Page(self.sets[set as usize].ppn),
+            Op::Erase => Bound::Page(self.sets[set].ppn),
             Op::Program => self.bind_program(set),
         }
     }
 
     fn bind_program(&mut self, set: u32) -> Bound {
-        let plane = self.current_plane(set);
-        if let Some(layered) = &self.layered {
-            let state = &self.sets[set as usize];
+        let plane = self.sets.plane(set);
+        if let Some(layered) = &self.ftl.layered {
+            let state = &self.sets[set];
             let chunk = state.request == NIL;
             return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
         }
         let frontier = self.frontier(set);
-        let free = u64::from(self.map.blocks.free_blocks(plane));
+        let free = u64::from(self.ftl.map.blocks.free_blocks(plane));
         if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
             return Bound::NoRoom;
         }
-        let state = &self.sets[set as usize];
+        let state = &self.sets[set];
         let (request, charge, buffered) = (state.request, state.charge, state.buffered);
-        let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
+        let Some((ppn, opened)) = self.ftl.map.blocks.take_unit(plane, frontier) else {
             return Bound::NoRoom;
         };
         if request != NIL || buffered != NIL {
-            self.planes[plane.index()].fruitless = 0;
+            self.ftl.planes[plane.index()].fruitless = 0;
         }
         if opened {
             if charge != NIL {
-                let order = self.pending[charge as usize].order;
-                self.planes[plane.index()].drawer = (charge, order);
+                let order = self.host.pending[charge as usize].order;
+                self.ftl.planes[plane.index()].drawer = (charge, order);
             }
             self.collect(plane, charge);
         }
@@ -303,7 +293,7 @@ impl Device {
             (Frontier::HostData(_), _) => gc.reserve_blocks,
             (Frontier::HostMap, _) if self.rewrites_for_erase(set) => 0,
             (Frontier::HostMap, MapReserve::Half) => gc.reserve_blocks / 2,
-            (Frontier::HostMap, MapReserve::AsData) if self.stage(set) == Stage::Writeback => {
+            (Frontier::HostMap, MapReserve::AsData) if self.sets.stage(set) == Stage::Writeback => {
                 gc.reserve_blocks
             }
             _ => 0,
@@ -312,7 +302,7 @@ impl Device {
 
     /// Whether a set rewrites a map page that the erase of a victim waits for.
     fn rewrites_for_erase(&self, set: u32) -> bool {
-        self.settings.keys.gc.erase_after_map && self.stage(set) == Stage::RewriteProgram
+        self.settings.keys.gc.erase_after_map && self.sets.stage(set) == Stage::RewriteProgram
     }
 
     /// Whether the open block of a frontier may be filled while no other one may be opened. Where
@@ -323,83 +313,84 @@ impl Device {
         let gc = &self.settings.keys.gc;
         let theirs = match frontier {
             Frontier::HostMap => {
-                let of_job = self.stage(set) == Stage::RewriteProgram
+                let of_job = self.sets.stage(set) == Stage::RewriteProgram
                     && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
-                self.map.blocks.free_blocks(plane) == 0 && !of_job
+                self.ftl.map.blocks.free_blocks(plane) == 0 && !of_job
             }
-            _ => gc.start == GcStart::Early || self.planes[plane.index()].job.is_some(),
+            _ => gc.start == GcStart::Early || self.ftl.planes[plane.index()].job.is_some(),
         };
-        self.map.blocks.has_open_block(plane, frontier)
-            && !(theirs && self.map.blocks.copies_share(frontier))
+        self.ftl.map.blocks.has_open_block(plane, frontier)
+            && !(theirs && self.ftl.map.blocks.copies_share(frontier))
     }
 
     /// A program without room waits for the erase that garbage collection of its plane works
     /// towards, or goes to another plane where this one has more valid data than it can collect.
     fn wait_for_room(&mut self, set: u32) {
         let gc = &self.settings.keys.gc;
-        let gc_starts_early = gc.start == GcStart::Early && self.pacing.is_none();
-        let plane = self.current_plane(set);
-        if self.stage(set) == Stage::CopyProgram || self.rewrites_for_erase(set) {
+        let gc_starts_early = gc.start == GcStart::Early && self.ftl.pacing.is_none();
+        let plane = self.sets.plane(set);
+        if self.sets.stage(set) == Stage::CopyProgram || self.rewrites_for_erase(set) {
             // Otherwise a job finds room for its copies with one free block.
             assert!(gc.erase_after_map || gc.map_reserve == MapReserve::AsData, "no room to copy");
             self.failed = Some(SimError::NoReserve { plane: plane.get() });
             return;
         }
         let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
-        if dynamic && self.is_full(plane) && self.stage(set) == Stage::Program {
+        if dynamic && self.is_full(plane) && self.sets.stage(set) == Stage::Program {
             // One that is full sends the write on, which then goes round in circles.
             let mut other = self.least_busy_plane();
             if self.is_full(other) {
                 other = self.emptiest_plane();
             }
             if other != plane && !self.is_full(other) {
-                self.planes[plane.index()].writes -= 1;
-                self.planes[other.index()].writes += 1;
+                self.ftl.planes[plane.index()].writes -= 1;
+                self.ftl.planes[other.index()].writes += 1;
                 return self.follow(set, other);
             }
         }
         self.take_from_queue(set);
-        let charge = self.sets[set as usize].charge;
-        if self.planes[plane.index()].job.is_some() || gc_starts_early {
+        let charge = self.sets[set].charge;
+        if self.ftl.planes[plane.index()].job.is_some() || gc_starts_early {
             self.collect(plane, charge);
         } else {
             self.start_job(plane, charge);
         }
-        if self.planes[plane.index()].job.is_none() {
+        if self.ftl.planes[plane.index()].job.is_none() {
             self.failed = Some(self.no_room(plane));
             return;
         }
         let eraser = self.press_job(plane);
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
-        let stage = self.graph.node(set).stage;
-        self.totals.room_waits += 1;
-        self.planes[plane.index()].programs_wait = true;
-        self.connect(wait, set, stage);
+        let stage = self.sets.graph.node(set).stage;
+        self.account.totals.room_waits += 1;
+        self.ftl.planes[plane.index()].programs_wait = true;
+        self.sets.connect(wait, set, stage);
         self.enter(set, Mode::Waiting);
         self.hand_on_ranks(&[set], None);
     }
 
     /// Whether a plane holds as many valid units as it can collect.
     fn is_full(&self, plane: PlaneId) -> bool {
-        self.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units
+        self.ftl.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units
     }
 
     /// The plane with the fewest valid units.
     fn emptiest_plane(&self) -> PlaneId {
-        let planes = (0..self.planes.len()).map(PlaneId::from_index);
-        let emptiest = planes.min_by_key(|plane| self.map.blocks.valid_of_plane(*plane));
+        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
+        let emptiest = planes.min_by_key(|plane| self.ftl.map.blocks.valid_of_plane(*plane));
         emptiest.expect("a device has planes")
     }
 
     pub(super) fn command_name(&self, set: u32) -> CommandName {
-        let state = &self.sets[set as usize];
-        let request = (state.request != NIL).then(|| self.pending[state.request as usize].order);
-        CommandName { request, page: state.page, stage: self.stage(set).name() }
+        let state = &self.sets[set];
+        let request =
+            (state.request != NIL).then(|| self.host.pending[state.request as usize].order);
+        CommandName { request, page: state.page, stage: self.sets.stage(set).name() }
     }
 
     pub(super) fn queue_name(&self, set: u32) -> &'static str {
-        let state = &self.sets[set as usize];
-        let names = if state.in_gc_queue { GC_QUEUES } else { self.policy.queue_names() };
+        let state = &self.sets[set];
+        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy.queue_names() };
         names[usize::from(state.queue)]
     }
 }

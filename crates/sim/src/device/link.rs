@@ -1,13 +1,13 @@
 //! The link to the host where the data of each page access crosses it by itself.
 
 use super::Device;
-use super::state::{Mode, Stage};
-use super::timers::Timer;
+use crate::host::timers::Timer;
+use crate::sets::{Mode, Stage};
 
 impl Device {
     /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
     pub(super) fn use_link(&mut self, set: u32) {
-        if !self.sets[set as usize].slotted {
+        if !self.sets[set].slotted {
             self.take_slot(set);
         }
         if !self.crosses_link(set) {
@@ -19,7 +19,7 @@ impl Device {
     /// [`Timer::Linked`] then says when it has.
     pub(super) fn crosses_link(&mut self, set: u32) -> bool {
         self.enter(set, Mode::Linking);
-        let back = !self.sets[set as usize].changes;
+        let back = !self.sets[set].changes;
         let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
         let takes = over > self.now;
         if takes {
@@ -30,7 +30,7 @@ impl Device {
 
     /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
     pub(super) fn link_over(&mut self, set: u32) {
-        if self.stage(set) == Stage::Link {
+        if self.sets.stage(set) == Stage::Link {
             self.link_passed(set);
         } else {
             self.enter(set, Mode::Buffered);
@@ -40,9 +40,9 @@ impl Device {
 
     fn link_passed(&mut self, set: u32) {
         self.close_and_rest(set);
-        let passed = &mut self.ready.sets;
-        self.graph.complete_stage(set, |waiter| passed.push(waiter));
+        let passed = &mut self.sets.ready.sets;
+        self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
         self.go_on(set);
-        self.ready.due = true;
+        self.sets.ready.due = true;
     }
 }

@@ -6,21 +6,7 @@ use crate::ftl::log::SchemeName;
 use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Tally;
 use crate::report::MemoryReport;
-use crate::saved::saved;
 use flashyard_core::command::{Op, Purpose};
-
-/// What accesses of tables are counted from.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TableTotals {
-    /// Page accesses of the host whose place was looked up.
-    pub(super) lookups: u64,
-    /// Changes of a logical page that were committed: writes and trims ...
-    pub(super) changes: u64,
-    /// ... and copies.
-    pub(super) copies: u64,
-}
-
-saved!(TableTotals { lookups, changes, copies });
 
 impl Device {
     pub(super) fn memory_report(&self, all: &Tally) -> MemoryReport {
@@ -35,7 +21,7 @@ impl Device {
 
     /// Entries that were looked up or changed.
     pub(super) fn table_accesses(&self, all: &Tally) -> u64 {
-        let table = &self.totals.tables;
+        let table = &self.account.totals.tables;
         let entries = table.changes + table.copies;
         match (self.settings.keys.ftl.scheme, self.settings.keys.map.store) {
             (SchemeName::Page, MapStore::Resident) => table.lookups + entries,
@@ -45,7 +31,7 @@ impl Device {
                     let maps = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
                     maps.map(|purpose| all.get(op, purpose).pages).iter().sum::<u64>()
                 });
-                self.totals.map.lookups + entries + pages[0] + pages[1]
+                self.account.totals.map.lookups + entries + pages[0] + pages[1]
             }
             // A block entry changes when a block takes the place of a data block.
             (SchemeName::Block, _) => table.lookups + self.replaced_blocks(),

@@ -6,59 +6,6 @@ use flashyard_core::graph::NIL;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
-use std::ops::Range;
-
-/// What host policies have started.
-#[derive(Debug)]
-pub(super) struct Started {
-    /// Whether the dispatcher works on the request that is translated next.
-    pub(super) dispatching: bool,
-    /// Requests that are not answered.
-    pub(super) unanswered: u64,
-    /// Which ones, where the host policy may leave the order.
-    pub(super) handles: Vec<u32>,
-    /// Pages that were started before an earlier page of their request, by handle and number, in
-    /// that order.
-    ahead: Vec<(u32, u32)>,
-    /// Page accesses that are not over.
-    pub(super) accesses: u32,
-    /// The request that was last picked while it had to wait for another one.
-    pub(super) held_back: u32,
-}
-
-impl Started {
-    /// Nothing.
-    pub(super) const NONE: Self = Self {
-        dispatching: false,
-        unanswered: 0,
-        handles: Vec::new(),
-        ahead: Vec::new(),
-        accesses: 0,
-        held_back: NIL,
-    };
-
-    /// The pages from a number on that were started ahead one after the other, and the first page
-    /// that was not.
-    fn past_ahead(&self, handle: u32, from: u32) -> (Range<usize>, u32) {
-        if self.ahead.is_empty() {
-            return (0..0, from);
-        }
-        let (Ok(start) | Err(start)) = self.ahead.binary_search(&(handle, from));
-        let run = (from..).zip(&self.ahead[start..]);
-        let count = run.take_while(|&(page, known)| *known == (handle, page)).count();
-        let page = from + u32::try_from(count).expect("pages fit 32 bits");
-        (start..start + count, page)
-    }
-
-    /// A request is answered.
-    #[inline]
-    pub(super) fn answered(&mut self, handle: u32) {
-        self.unanswered -= 1;
-        if let Some(place) = self.handles.iter().position(|other| *other == handle) {
-            self.handles.swap_remove(place);
-        }
-    }
-}
 
 impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
@@ -66,27 +13,27 @@ impl Device {
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
         let picked = place;
         let (place, page) = self.earliest_access(place, page);
-        let handle = self.waiting_requests[place];
+        let handle = self.host.waiting[place];
         let held = self.starts_whole(handle) || self.page_is_under_way(handle, page);
-        self.count_hazard(self.waiting_requests[picked], held || place != picked);
+        self.count_hazard(self.host.waiting[picked], held || place != picked);
         let lpn = self.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
         if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
             return false;
         }
-        let first_new = self.unslotted.len();
+        let first_new = self.sets.unslotted.len();
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
-        if self.pending[handle as usize].translated == 1 {
+        if self.host.pending[handle as usize].translated == 1 {
             self.begin_request(handle);
         }
-        self.unslotted.push_back(set);
+        self.sets.unslotted.push_back(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
         self.hit_started(handle, page);
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         if request.translated == request.pages {
-            self.waiting_requests.remove(place);
+            self.host.waiting.remove(place);
             self.hits_started(handle, place);
         }
         true
@@ -95,23 +42,23 @@ impl Device {
     /// Where a policy by pages starts nothing: whether the oldest request waits for a line that has
     /// to be flushed first. That time is the flush's.
     pub(super) fn note_line_wait(&mut self) {
-        if !self.host_policy.by_pages() || self.buffer.is_none() {
+        if !self.host.policy.by_pages() || self.buffer.is_none() {
             return;
         }
-        let Some(&handle) = self.waiting_requests.front() else { return };
+        let Some(&handle) = self.host.waiting.front() else { return };
         if !self.lacks_line(handle) {
             return self.end_line_wait(handle);
         }
         let now = self.now;
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         if request.flush_since.is_none() {
             request.flush_since = Some(now);
-            self.totals.buffer.stalls += 1;
+            self.account.totals.buffer.stalls += 1;
         }
     }
 
     fn lacks_line(&self, handle: u32) -> bool {
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         let Some(page) = self.unstarted_page(handle, 0) else { return false };
         let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
         let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
@@ -127,7 +74,7 @@ impl Device {
         if self.starts_whole(handle) {
             return;
         }
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         if let Some(since) = request.flush_since.take() {
             request.flush_ns += now.since(since).as_ns();
         }
@@ -135,7 +82,7 @@ impl Device {
 
     /// Whether a request is never started page by page.
     fn starts_whole(&self, handle: u32) -> bool {
-        self.pending[handle as usize].request.starts_whole()
+        self.host.pending[handle as usize].request.starts_whole()
     }
 
     /// A user's own host policy may answer what cannot be done.
@@ -155,13 +102,13 @@ impl Device {
                 return self.check_by_pages();
             }
         };
-        let waiting = self.waiting_requests.len();
+        let waiting = self.host.waiting.len();
         assert!(place < waiting, "the host policy starts request {place} of {waiting} that wait");
-        let in_order = place == 0 || !self.host_policy.in_order();
+        let in_order = place == 0 || !self.host.policy.in_order();
         assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
-        let handle = self.waiting_requests[place];
+        let handle = self.host.waiting[place];
         let Some(page) = page else {
-            let parts = self.pending[handle as usize].translated;
+            let parts = self.host.pending[handle as usize].translated;
             assert!(
                 parts == 0,
                 "the host policy starts request {place}, of which it has started {parts} pages"
@@ -169,12 +116,12 @@ impl Device {
             return;
         };
         self.check_by_pages();
-        let request = self.pending[handle as usize].request;
+        let request = self.host.pending[handle as usize].request;
         assert!(
             !self.starts_whole(handle),
             "the host policy starts page {page} of {request:?}, which only starts whole"
         );
-        let pages = self.pending[handle as usize].pages;
+        let pages = self.host.pending[handle as usize].pages;
         assert!(
             self.unstarted_page(handle, page) == Some(page),
             "the host policy starts page {page} of request {place}, which has {pages}, or again"
@@ -182,12 +129,12 @@ impl Device {
     }
 
     fn check_by_pages(&self) {
-        let by_pages = self.host_policy.by_pages();
+        let by_pages = self.host.policy.by_pages();
         assert!(by_pages, "the host policy starts a page or flushes, but is not `by_pages`");
     }
 
     fn page_lpn(&self, handle: u32, page: u32) -> Lpn {
-        Lpn::new(self.pending[handle as usize].first.get() + page)
+        Lpn::new(self.host.pending[handle as usize].first.get() + page)
     }
 
     /// The access to start in place of this one.
@@ -202,11 +149,11 @@ impl Device {
     /// The first waiting access of the same page by an earlier request, where one of the two
     /// changes it.
     pub(super) fn earlier_access(&self, place: usize, page: u32) -> Option<(usize, u32)> {
-        let picked = self.waiting_requests[place];
+        let picked = self.host.waiting[place];
         let lpn = self.page_lpn(picked, page);
-        let changes = self.pending[picked as usize].changes();
-        self.waiting_requests.iter().take(place).enumerate().find_map(|(place, &earlier)| {
-            let request = &self.pending[earlier as usize];
+        let changes = self.host.pending[picked as usize].changes();
+        self.host.waiting.iter().take(place).enumerate().find_map(|(place, &earlier)| {
+            let request = &self.host.pending[earlier as usize];
             if !(changes || request.changes()) || !request.touches(lpn) {
                 return None;
             }
@@ -219,10 +166,10 @@ impl Device {
     /// changes it.
     pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
         let lpn = self.page_lpn(handle, page);
-        let changes = self.pending[handle as usize].request.op != RequestOp::Read;
-        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
+        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
         while at != NIL {
-            let state = &self.sets[at as usize];
+            let state = &self.sets[at];
             let other = state.request != NIL && state.request != handle;
             if other && state.lpn == lpn && (state.changes || changes) {
                 return true;
@@ -234,15 +181,15 @@ impl Device {
 
     /// The first page access of a request, from number `from` on, that has not been started.
     pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
-        let request = &self.pending[handle as usize];
+        let request = &self.host.pending[handle as usize];
         let from = from.max(request.next_page);
-        let page = self.started.past_ahead(handle, from).1;
+        let page = self.host.started.past_ahead(handle, from).1;
         (page < request.pages).then_some(page)
     }
 
     fn mark_started(&mut self, handle: u32, page: u32) {
-        let started = &mut self.started;
-        if page != self.pending[handle as usize].next_page {
+        let started = &mut self.host.started;
+        if page != self.host.pending[handle as usize].next_page {
             if let Err(at) = started.ahead.binary_search(&(handle, page)) {
                 started.ahead.insert(at, (handle, page));
             }
@@ -250,6 +197,6 @@ impl Device {
         }
         let (run, next) = started.past_ahead(handle, page + 1);
         started.ahead.drain(run);
-        self.pending[handle as usize].next_page = next;
+        self.host.pending[handle as usize].next_page = next;
     }
 }

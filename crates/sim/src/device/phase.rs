@@ -1,10 +1,10 @@
 //! Phases: an experiment is a list of them on one device, each until a limit or the end of its
 //! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
 
-use super::buffer::Staging;
-use super::results::Totals;
-use super::usage::Usage;
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
+use crate::account::totals::Totals;
+use crate::account::usage::Usage;
+use crate::buffer::staging::Staging;
 use crate::ftl::layer::MergeCounts;
 use crate::ftl::map_cache::MapCache;
 use crate::metrics::series::Series;
@@ -14,7 +14,7 @@ use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{Span, Time};
 use serde::Serialize;
 
 keys! {
@@ -189,13 +189,11 @@ impl Device {
         let ahead = self.may_run_ahead();
         loop {
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let others = again.min(self.host.timers.next()).min(run.due).min(self.idle.due);
-            let (mut event, number) = self.events.first();
-            if ahead && event < others {
-                self.run_ahead(number, others);
-                event = self.events.first().0;
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle.due);
+            if ahead {
+                self.run_ahead(others);
             }
-            let now = event.min(others);
+            let now = self.flash.events.next_due().min(others);
             if now == Time::MAX {
                 break;
             }
@@ -211,7 +209,7 @@ impl Device {
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));
             }
-            if self.outstanding == 0 && self.exhausted && run.usage_until.is_none() {
+            if self.host.outstanding == 0 && self.host.exhausted && run.usage_until.is_none() {
                 run.usage_until = Some(self.usage());
             }
         }
@@ -221,17 +219,12 @@ impl Device {
     /// The next instant at which something happens has come: dies, then timers.
     pub(super) fn advance(&mut self, now: Time) {
         self.record_until(now);
-        if self.outstanding == 0 {
+        if self.host.outstanding == 0 {
             self.rest_until(now);
         }
         self.now = now;
-        let dies = self.settings.geometry.dies();
-        loop {
-            let (at, number) = self.events.first();
-            if at != now || number >= dies {
-                break;
-            }
-            self.die_event(DieId::new(number));
+        while let Some(die) = self.flash.due_die(now) {
+            self.die_event(die);
         }
         self.timers_go_off();
     }
@@ -243,17 +236,18 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.rest_buffer();
-        self.idle.begin_phase();
-        if let Some(pacing) = &mut self.pacing {
+        self.ftl.idle.begin_phase();
+        if let Some(pacing) = &mut self.ftl.pacing {
             pacing.begin_phase();
         }
         self.note_free();
-        let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
-        let kept = (!keys.measure).then(|| (std::mem::take(&mut self.totals), self.series.take()));
-        if let Some(series) = &mut self.series {
+        let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
+        let kept = (!keys.measure)
+            .then(|| (std::mem::take(&mut self.account.totals), self.account.series.take()));
+        if let Some(series) = &mut self.account.series {
             series.begin(self.now);
         }
-        self.totals.begin(streams.iter().map(|stream| stream.name.as_str()));
+        self.account.totals.begin(streams.iter().map(|stream| stream.name.as_str()));
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
         self.host.watched = keys.stable_percent > 0;
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
@@ -269,9 +263,9 @@ impl Device {
             stability: Stability::default(),
             ended_by: "source",
             before: Before {
-                requests: self.totals.requests,
+                requests: self.account.totals.requests,
                 programmed: self.programmed_bytes(),
-                written: self.totals.written_bytes(),
+                written: self.account.totals.written_bytes(),
                 cleaned,
                 merges: self.layer_counts(),
             },
@@ -283,7 +277,7 @@ impl Device {
         for feed in &mut run.feeds {
             self.pull(feed)?;
         }
-        self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+        self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
         Ok(run)
     }
 
@@ -300,7 +294,7 @@ impl Device {
                 if feed.due >= run.end && feed.due < Time::MAX {
                     run.ended_by = "time";
                     feed.end();
-                    self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+                    self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
                     break;
                 }
                 if feed.due > self.now {
@@ -320,13 +314,14 @@ impl Device {
         let mut request = feed.next.take().expect("a stream that is due has a request");
         request.arrival = self.now;
         if feed.keys.pacing != Pacing::Open {
-            run.at_once = if self.totals.last_arrival == self.now { run.at_once + 1 } else { 0 };
+            run.at_once =
+                if self.account.totals.last_arrival == self.now { run.at_once + 1 } else { 0 };
             let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
             if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
-                return Err(RunError::Sim(SimError::Standstill { order: self.arrived }));
+                return Err(RunError::Sim(SimError::Standstill { order: self.host.arrived }));
             }
         }
-        if !self.totals.has_begun() {
+        if !self.account.totals.has_begun() {
             // What was done before the first arrival is not part of the span that begins with it.
             run.usage = self.usage();
         }
@@ -341,7 +336,7 @@ impl Device {
         }
         self.pull(&mut run.feeds[lane])?;
         if run.feeds[lane].next.is_none() {
-            self.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+            self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
         }
         Ok(())
     }
@@ -349,15 +344,15 @@ impl Device {
     /// Asks a stream for its next request.
     fn pull<E>(&mut self, feed: &mut Feed<'_, E>) -> Result<(), RunError<E>> {
         if !feed.pull().map_err(RunError::Workload)? {
-            return Err(RunError::Sim(SimError::Backwards { order: self.arrived }));
+            return Err(RunError::Sim(SimError::Backwards { order: self.host.arrived }));
         }
         if let Some(request) = &feed.next {
             let unit = u64::from(self.settings.geometry.unit_sectors());
-            self.map.prefetch(request.first_sector / unit);
+            self.ftl.map.prefetch(request.first_sector / unit);
         }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
         if late && feed.keys.pacing == Pacing::Open {
-            return Err(RunError::Sim(SimError::TooLate { order: self.arrived }));
+            return Err(RunError::Sim(SimError::TooLate { order: self.host.arrived }));
         }
         Ok(())
     }
@@ -366,7 +361,7 @@ impl Device {
     fn stop<E>(&mut self, run: &mut Running<'_, E>, why: &'static str) {
         run.feeds.iter_mut().for_each(Feed::end);
         run.ended_by = why;
-        self.exhausted = true;
+        self.host.exhausted = true;
     }
 
     fn is_stable<E>(&self, run: &mut Running<'_, E>) -> bool {
@@ -377,46 +372,46 @@ impl Device {
 
     /// Nothing is left to do: every request must have been answered.
     fn end<E>(&mut self, run: Running<'_, E>) -> Result<PhaseReport, SimError> {
-        if self.outstanding > 0 {
-            let unanswered = self.pending.iter().filter(|request| request.answered.is_none());
-            let order = unanswered.map(|request| request.order).min().unwrap_or(self.arrived);
-            return Err(SimError::Stuck { order, requests: self.outstanding });
+        if self.host.outstanding > 0 {
+            let unanswered = self.host.pending.iter().filter(|request| request.answered.is_none());
+            let order = unanswered.map(|request| request.order).min().unwrap_or(self.host.arrived);
+            return Err(SimError::Stuck { order, requests: self.host.outstanding });
         }
-        if self.pacing.is_some() && self.end_resting_jobs() {
+        if self.ftl.pacing.is_some() && self.end_resting_jobs() {
             self.drain()?;
         }
-        assert_eq!(self.graph.live(), 0, "sets are left over");
+        assert_eq!(self.sets.graph.live(), 0, "sets are left over");
         let waits = |buffer: &Staging| !buffer.fills.is_empty() || !buffer.waiting.is_empty();
         assert!(!self.buffer.as_deref().is_some_and(waits), "a unit still waits for a line");
         assert!(
-            self.planes.iter().all(|plane| plane.job.is_none()),
+            self.ftl.planes.iter().all(|plane| plane.job.is_none()),
             "a block is left half collected"
         );
         self.see_accesses();
-        let written = self.totals.written_bytes() - run.before.written;
+        let written = self.account.totals.written_bytes() - run.before.written;
         let programmed = self.programmed_bytes() - run.before.programmed;
-        let index = self.phases.len() as u64;
+        let index = self.account.phases.len() as u64;
         let report = PhaseReport {
             index,
             name: index.to_string(),
             measured: run.keys.measure,
-            requests: self.totals.requests - run.before.requests,
-            makespan_ns: self.totals.end_phase(self.now),
+            requests: self.account.totals.requests - run.before.requests,
+            makespan_ns: self.account.totals.end_phase(self.now),
             write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
             ended_by: run.ended_by,
         };
         if let Some((totals, series)) = run.kept {
-            (self.totals, self.series) = (totals, series);
-            let cleaned = self.cache.as_ref().map_or(0, MapCache::batch_cleaned);
-            self.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
+            (self.account.totals, self.account.series) = (totals, series);
+            let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
+            self.account.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
             let merges = self.layer_counts().since(&run.before.merges);
-            if let Some(layered) = &mut self.layered {
+            if let Some(layered) = &mut self.ftl.layered {
                 layered.unmeasured = layered.unmeasured.plus(&merges);
             }
         } else if let Some(until) = &run.usage_until {
-            self.measured.add(&run.usage, until);
+            self.account.measured.add(&run.usage, until);
         }
-        self.phases.push(report.clone());
+        self.account.phases.push(report.clone());
         Ok(report)
     }
 }

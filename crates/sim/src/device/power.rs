@@ -9,81 +9,14 @@
 //! as the power reaches.
 
 use super::Device;
-use crate::config::Settings;
 use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, Time};
-use std::collections::VecDeque;
-
-/// The budget and who has it.
-#[derive(Debug)]
-pub(super) struct PowerBudget {
-    /// Power of an operation on a plane.
-    operation_mw: [u64; 3],
-    /// Whether the share of an operation that may be suspended must do for a read.
-    suspends: bool,
-    /// What is left.
-    dies: u64,
-    mw: u64,
-    shares: Vec<Share>,
-    /// Dies in line, and the one that is served.
-    line: VecDeque<DieId>,
-    served: Option<DieId>,
-    /// Whether the one that is served still found too little.
-    refused: bool,
-}
-
-/// What a die has of the budget.
-#[derive(Clone, Copy, Debug, Default)]
-struct Share {
-    /// Whether it counts as one that is at work.
-    taken: bool,
-    /// Power that it may take, and takes.
-    mw: u64,
-    used_mw: u64,
-    /// Since when it stands in line.
-    waits: Option<Time>,
-}
-
-impl PowerBudget {
-    /// The budget of a device, if it has one.
-    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
-        let keys = &settings.keys;
-        let limit = |value: u64| if value == 0 { u64::MAX } else { value };
-        let (dies, mw) = (keys.energy.max_active_dies, keys.energy.budget_mw);
-        if dies == 0 && mw == 0 {
-            return None;
-        }
-        let all = settings.geometry.dies() as usize;
-        let watched = mw > 0;
-        Some(Box::new(Self {
-            operation_mw: Op::ALL.map(|op| if watched { settings.operation_mw(op) } else { 0 }),
-            suspends: keys.nand.program_suspends > 0 || keys.nand.erase_suspends > 0,
-            dies: limit(dies),
-            mw: limit(mw),
-            shares: vec![Share::default(); all],
-            line: VecDeque::with_capacity(all),
-            served: None,
-            refused: false,
-        }))
-    }
-
-    /// The share that the first plane of an operation needs.
-    fn need(&self, op: Op) -> u64 {
-        let own = self.operation_mw[op as usize];
-        if self.suspends { own.max(self.operation_mw[Op::Read as usize]) } else { own }
-    }
-
-    /// Whether a die stands in line.
-    pub(super) fn waits(&self, die: DieId) -> bool {
-        self.shares[die.index()].waits.is_some()
-    }
-}
+use flashyard_core::units::DieId;
 
 impl Device {
     /// Whether a die has, or may take, the power of its next command; if not it stands in line.
     pub(super) fn has_power(&mut self, die: DieId, op: Op) -> bool {
         let now = self.now;
-        let Some(budget) = &mut self.budget else { return true };
+        let Some(budget) = &mut self.flash.budget else { return true };
         if budget.shares[die.index()].taken {
             return true;
         }
@@ -97,7 +30,7 @@ impl Device {
         if share.waits.is_none() {
             share.waits = Some(now);
             budget.line.push_back(die);
-            self.totals.energy.power_waits += 1;
+            self.account.totals.energy.power_waits += 1;
             self.relabel(die);
         }
         false
@@ -105,7 +38,7 @@ impl Device {
 
     /// A die begins an operation that [`Self::has_power`] has let through.
     pub(super) fn take_power(&mut self, die: DieId, op: Op) {
-        let Some(budget) = &mut self.budget else { return };
+        let Some(budget) = &mut self.flash.budget else { return };
         let need = budget.need(op);
         let used = budget.operation_mw[op as usize];
         let share = &mut budget.shares[die.index()];
@@ -122,7 +55,7 @@ impl Device {
 
     /// Whether the operation that a die has just begun may cover one more plane.
     pub(super) fn has_power_for_plane(&self, die: DieId, op: Op) -> bool {
-        let Some(budget) = &self.budget else { return true };
+        let Some(budget) = &self.flash.budget else { return true };
         let share = &budget.shares[die.index()];
         let used = share.used_mw + budget.operation_mw[op as usize];
         used.saturating_sub(share.mw) <= budget.mw
@@ -130,7 +63,7 @@ impl Device {
 
     /// It covers one more plane.
     pub(super) fn take_power_for_plane(&mut self, die: DieId, op: Op) {
-        let Some(budget) = &mut self.budget else { return };
+        let Some(budget) = &mut self.flash.budget else { return };
         let share = &mut budget.shares[die.index()];
         share.used_mw += budget.operation_mw[op as usize];
         let more = share.used_mw.saturating_sub(share.mw);
@@ -140,8 +73,8 @@ impl Device {
 
     /// The array of a die is done with its operation.
     pub(super) fn return_power(&mut self, die: DieId) {
-        let suspended = self.dies[die.index()].suspended.is_some();
-        let Some(budget) = &mut self.budget else { return };
+        let suspended = self.flash.dies[die.index()].suspended.is_some();
+        let Some(budget) = &mut self.flash.budget else { return };
         let share = &mut budget.shares[die.index()];
         share.used_mw = 0;
         if !suspended {
@@ -155,11 +88,13 @@ impl Device {
     /// line.
     pub(super) fn serve_line(&mut self) -> bool {
         let mut left = false;
-        while let Some(die) = self.budget.as_ref().and_then(|budget| budget.line.front().copied()) {
+        while let Some(die) =
+            self.flash.budget.as_ref().and_then(|budget| budget.line.front().copied())
+        {
             self.set_served(Some(die));
             self.dispatch(die);
             self.set_served(None);
-            let Some(budget) = &self.budget else { break };
+            let Some(budget) = &self.flash.budget else { break };
             if budget.refused || self.failed.is_some() {
                 break;
             }
@@ -174,11 +109,11 @@ impl Device {
 
     /// Whether a die stands in line.
     pub(super) fn waits_for_power(&self, die: DieId) -> bool {
-        self.budget.as_ref().is_some_and(|budget| budget.waits(die))
+        self.flash.budget.as_ref().is_some_and(|budget| budget.waits(die))
     }
 
     fn set_served(&mut self, die: Option<DieId>) {
-        if let Some(budget) = &mut self.budget {
+        if let Some(budget) = &mut self.flash.budget {
             budget.served = die;
             budget.refused &= die.is_none();
         }
@@ -187,12 +122,12 @@ impl Device {
     /// The first in line leaves it.
     fn leave_line(&mut self, die: DieId) {
         let now = self.now;
-        let Some(budget) = &mut self.budget else { return };
+        let Some(budget) = &mut self.flash.budget else { return };
         let first = budget.line.pop_front();
         assert_eq!(first, Some(die), "only the first in line is served");
         let since = budget.shares[die.index()].waits.take();
         let waited = now.since(since.expect("it stands in line"));
-        self.totals.energy.power_waited_ns += waited.as_ns();
+        self.account.totals.energy.power_waited_ns += waited.as_ns();
         self.relabel(die);
     }
 }

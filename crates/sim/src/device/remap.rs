@@ -1,30 +1,27 @@
 //! Map entries of data that garbage collection has moved: updated in the cache, taken along by a
 //! write of their map page that has not begun, or written by a rewrite of the page.
 
-use super::collect::Job;
-use super::state::{Mode, Set, Stage};
 use super::{Device, SimError};
 use crate::config::{MovedEntries, RewriteOrder, UnmappedRead};
+use crate::ftl::Moved;
+use crate::ftl::job::Job;
 use crate::ftl::line_cache::NONE;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
-
-/// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
-/// job, the unit.
-pub(super) type Moved = (MapPage, u32, Lpn);
 
 impl Device {
     /// The map entry of a moved page changes: at once, or on flash after the copies.
     pub(super) fn moved(&mut self, plane: PlaneId, lpn: Lpn) {
-        let Some(cache) = &self.cache else { return };
+        let Some(cache) = &self.ftl.cache else { return };
         let page = cache.map_page(lpn);
-        if let Some(checker) = &mut self.checker {
+        if let Some(checker) = &mut self.account.checker {
             checker.entry_changed(lpn);
         }
         if self.takes_along(plane, lpn) {
-            self.totals.gc_lines_updated += 1;
+            self.account.totals.gc_lines_updated += 1;
         } else {
-            let moved = &mut self.planes[plane.index()].moved;
+            let moved = &mut self.ftl.planes[plane.index()].moved;
             let place = u32::try_from(moved.len()).expect("fewer than units of a block");
             moved.push((page, place, lpn));
         }
@@ -34,7 +31,7 @@ impl Device {
     /// cache, or is part of a write of its map page whose program has not begun.
     fn takes_along(&mut self, plane: PlaneId, lpn: Lpn) -> bool {
         let keys = self.settings.keys.map;
-        let cache = self.cache.as_mut().expect("only a cached map is updated");
+        let cache = self.ftl.cache.as_mut().expect("only a cached map is updated");
         if keys.moved_entries == MovedEntries::Dirty {
             return keys.lazy_copying && cache.update(lpn);
         }
@@ -61,42 +58,43 @@ impl Device {
                 return true;
             }
         }
-        let cache = self.cache.as_mut().expect("only a cached map is updated");
+        let cache = self.ftl.cache.as_mut().expect("only a cached map is updated");
         cached && keys.lazy_copying && cache.update(lpn)
     }
 
     fn join(&mut self, lpn: Lpn, writer: u32) {
-        let cache = self.cache.as_mut().expect("only a cached map is written");
+        let cache = self.ftl.cache.as_mut().expect("only a cached map is written");
         cache.join(lpn, writer);
     }
 
     /// Where among the commands of a set that writes a map page the program is.
     pub(super) fn map_write(&self, set: u32) -> u8 {
         let writes = |stage| matches!(stage, Stage::Writeback | Stage::RewriteProgram);
-        let stages = (0u8..).zip(&self.sets[set as usize].stages);
+        let stages = (0u8..).zip(&self.sets[set].stages);
         let found = stages.filter(|(_, stage)| writes(stage.0)).map(|(place, _)| place).next();
         found.expect("the set writes a map page")
     }
 
     /// The program of a set that writes a map page.
     fn map_write_stage(&self, set: u32) -> Stage {
-        self.sets[set as usize].stages[usize::from(self.map_write(set))].0
+        self.sets[set].stages[usize::from(self.map_write(set))].0
     }
 
     /// Whether the map program of a set has begun.
     fn has_begun(&self, set: u32) -> bool {
-        let (stage, write) = (self.graph.node(set).stage, self.map_write(set));
-        let runs = matches!(self.sets[set as usize].mode, Mode::Running | Mode::Suspended);
+        let (stage, write) = (self.sets.graph.node(set).stage, self.map_write(set));
+        let runs = matches!(self.sets[set].mode, Mode::Running | Mode::Suspended);
         stage > write || (stage == write && runs)
     }
 
     /// Whether a set waits for the room that the job of a plane makes, which rewrites map pages
     /// before it erases its victim.
     fn waits_for_collection(&self, set: u32, plane: PlaneId) -> bool {
-        let job = self.planes[plane.index()].job.as_ref();
-        self.sets[set as usize].mode == Mode::Waiting
+        let job = self.ftl.planes[plane.index()].job.as_ref();
+        self.sets[set].mode == Mode::Waiting
             && self.settings.keys.gc.erase_after_map
             && self
+                .sets
                 .graph
                 .first_wait(set)
                 .is_some_and(|wait| job.is_some_and(|job| wait.source == job.eraser))
@@ -104,10 +102,12 @@ impl Device {
 
     /// Shows the checker the command of a set that writes a map page.
     pub(super) fn show_map_write(&mut self, set: u32) {
-        let page = self.sets[set as usize].map_page;
-        let (Some(cache), Some(checker)) = (&self.cache, &mut self.checker) else { return };
-        let stages = &self.sets[set as usize].stages;
-        match stages[self.graph.node(set).stage as usize].0 {
+        let page = self.sets[set].map_page;
+        let (Some(cache), Some(checker)) = (&self.ftl.cache, &mut self.account.checker) else {
+            return;
+        };
+        let stages = &self.sets[set].stages;
+        match stages[self.sets.graph.node(set).stage as usize].0 {
             Stage::EvictRead | Stage::RewriteRead => checker.map_page_read(set, page),
             Stage::Writeback | Stage::RewriteProgram => {
                 let mut entries = Vec::new();
@@ -122,10 +122,10 @@ impl Device {
     /// time as there are planes; what that makes dirty behind it stays so.
     pub(super) fn flush_map(&mut self) -> Result<(), SimError> {
         let mut from = MapPage::new(0);
-        while let Some(page) = self.cache.as_ref().and_then(|cache| cache.next_dirty(from)) {
+        while let Some(page) = self.ftl.cache.as_ref().and_then(|cache| cache.next_dirty(from)) {
             self.write_back(page);
             from = MapPage::new(page.get() + 1);
-            if self.graph.live() >= self.settings.geometry.all_planes() {
+            if self.sets.graph.live() >= self.settings.geometry.all_planes() {
                 self.drain()?;
             }
         }
@@ -136,10 +136,10 @@ impl Device {
         let plane = self.plane_of_map(page);
         let state = Set { map_page: page, ..Set::VACANT };
         let stages = [(Stage::EvictRead, plane), (Stage::Writeback, plane)];
-        let writer = self.cache.as_ref().and_then(|cache| cache.writer_of_page(page));
+        let writer = self.ftl.cache.as_ref().and_then(|cache| cache.writer_of_page(page));
         let first = usize::from(!self.is_map_readable(page, writer));
         let set = self.own_set(NIL, state, &stages[first..]);
-        self.cache.as_mut().expect("only a cached map is dirty").flush(page, set);
+        self.ftl.cache.as_mut().expect("only a cached map is dirty").flush(page, set);
         self.wait_for_writer(set, writer);
         self.activate(set);
     }
@@ -149,16 +149,16 @@ impl Device {
     pub(super) fn is_map_readable(&self, page: MapPage, writer: Option<u32>) -> bool {
         self.settings.keys.map.unwritten_read == UnmappedRead::Array
             || writer.is_some()
-            || self.map.lookup_map(page).is_some()
+            || self.ftl.map.lookup_map(page).is_some()
     }
 
     /// Reads and programs each map page with entries of moved data once.
     pub(super) fn rewrite_moved_maps(&mut self, plane: PlaneId, job: &Job) {
-        let mut moved = std::mem::take(&mut self.planes[plane.index()].moved);
+        let mut moved = std::mem::take(&mut self.ftl.planes[plane.index()].moved);
         // A line that was fetched since the copy holds the old entry: it is updated there.
         moved.retain(|&(_, _, lpn)| {
             let taken = self.takes_along(plane, lpn);
-            self.totals.gc_lines_updated += u64::from(taken);
+            self.account.totals.gc_lines_updated += u64::from(taken);
             !taken
         });
         moved.sort_unstable();
@@ -175,14 +175,14 @@ impl Device {
             self.rewrite_map(plane, job, entries);
         }
         moved.clear();
-        self.planes[plane.index()].moved = moved;
+        self.ftl.planes[plane.index()].moved = moved;
     }
 
     /// A rewrite of the page that has not begun takes the entries along, and so does a write of it
     /// that may wait for this job; else there is a new rewrite.
     fn rewrite_map(&mut self, plane: PlaneId, job: &Job, entries: &[Moved]) {
         let page = entries[0].0;
-        let cache = self.cache.as_ref().expect("only a cached map is rewritten");
+        let cache = self.ftl.cache.as_ref().expect("only a cached map is rewritten");
         let writer = cache.writer_of_page(page);
         let before = writer.filter(|&writer| self.comes_behind(writer, plane));
         if let Some(writer) = writer
@@ -202,7 +202,7 @@ impl Device {
         let stages = [(Stage::RewriteRead, map_plane), (Stage::RewriteProgram, map_plane)];
         let first = usize::from(!self.is_map_readable(page, writer));
         let set = self.own_set(job.charge, state, &stages[first..]);
-        let cache = self.cache.as_mut().expect("only a cached map is rewritten");
+        let cache = self.ftl.cache.as_mut().expect("only a cached map is rewritten");
         match before {
             Some(later) => cache.rewrite_before(page, set, later),
             None => cache.rewrite(page, set),
@@ -223,7 +223,7 @@ impl Device {
     fn wait_for_writer(&mut self, set: u32, writer: Option<u32>) {
         let Some(writer) = writer else { return };
         let stage = self.map_write(writer);
-        self.connect(Wait { source: writer, stage, kind: EdgeKind::MapWriteback }, set, 0);
+        self.sets.connect(Wait { source: writer, stage, kind: EdgeKind::MapWriteback }, set, 0);
     }
 
     /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
@@ -246,8 +246,8 @@ impl Device {
     /// Whether a rewrite of a map page takes along what else is to be rewritten of it.
     fn takes_rewrites(&self, writer: u32) -> bool {
         self.is_rewrite(writer)
-            && self.graph.node(writer).stage == 0
-            && self.sets[writer as usize].mode != Mode::Running
+            && self.sets.graph.node(writer).stage == 0
+            && self.sets[writer].mode != Mode::Running
     }
 
     /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
@@ -255,7 +255,7 @@ impl Device {
         if self.settings.keys.gc.erase_after_map {
             let stage = self.map_write(rewrite);
             let wait = Wait { source: rewrite, stage, kind: EdgeKind::Gc };
-            self.connect(wait, job.eraser, 0);
+            self.sets.connect(wait, job.eraser, 0);
         }
     }
 }

@@ -5,8 +5,8 @@
 //! sections geometry, map and ftl, and the bits of a cell) must agree; all others may differ, so
 //! that an experiment can branch: another policy, another interface, other times.
 
+use super::Device;
 use super::phase::PhaseReport;
-use super::{Device, Plane};
 use crate::buffer::Line;
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::initial::device::Made;
@@ -25,42 +25,44 @@ const SHAPE: [&str; 6] =
     ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
 
 saved!(Made { write_amplification, error });
-saved!(Plane { fruitless, levelled } skip { job, moved, drawer, programs_wait, writes, queued });
 
 impl Device {
     /// Whether it is one that [`Self::save`] knows all of: no translation layer chooses its pages.
     pub const fn can_be_saved(&self) -> bool {
-        self.layered.is_none()
+        self.ftl.layered.is_none()
     }
 
     /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
     /// nothing is under way.
     pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
-        assert!(self.outstanding == 0 && self.graph.live() == 0, "a device is saved when drained");
+        assert!(
+            self.host.outstanding == 0 && self.sets.graph.live() == 0,
+            "a device is saved when drained"
+        );
         assert!(self.can_be_saved(), "the tables of translation layers are not saved");
         let mut to = Writer::new(sink);
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
-        [self.arrived, self.next_set, self.next_insertion].save(&mut to);
-        self.free_at_start.save(&mut to);
-        self.map.save(&mut to);
-        if let Some(cache) = &self.cache {
+        [self.host.arrived, self.sets.next_number, self.queues.next_insertion].save(&mut to);
+        self.ftl.free_at_start.save(&mut to);
+        self.ftl.map.save(&mut to);
+        if let Some(cache) = &self.ftl.cache {
             cache.save(&mut to);
         }
         self.save_buffer(&mut to);
-        self.planes.save(&mut to);
-        [u64::from(self.next_stripe), self.operations].save(&mut to);
-        self.made.save(&mut to);
-        self.totals.save(&mut to);
-        self.measured.save(&mut to);
-        self.series.is_some().save(&mut to);
-        if let Some(series) = &self.series {
+        self.ftl.planes.save(&mut to);
+        [u64::from(self.ftl.next_stripe), self.flash.operations].save(&mut to);
+        self.ftl.made.save(&mut to);
+        self.account.totals.save(&mut to);
+        self.account.measured.save(&mut to);
+        self.account.series.is_some().save(&mut to);
+        if let Some(series) = &self.account.series {
             series.save(&mut to);
         }
-        (self.phases.len() as u64).save(&mut to);
-        for phase in &self.phases {
+        (self.account.phases.len() as u64).save(&mut to);
+        for phase in &self.account.phases {
             phase.save(&mut to);
         }
         to.finish();
@@ -177,39 +179,39 @@ impl Device {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.restored = true;
+        self.account.restored = true;
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
-        [self.arrived, self.next_set, self.next_insertion] = counts;
-        self.free_at_start.load(from)?;
-        self.map.load(from)?;
-        self.map.blocks.restored();
-        if let Some(cache) = &mut self.cache {
+        [self.host.arrived, self.sets.next_number, self.queues.next_insertion] = counts;
+        self.ftl.free_at_start.load(from)?;
+        self.ftl.map.load(from)?;
+        self.ftl.map.blocks.restored();
+        if let Some(cache) = &mut self.ftl.cache {
             cache.load(from)?;
         }
         self.load_buffer(from)?;
-        self.planes.load(from)?;
+        self.ftl.planes.load(from)?;
         let mut counts = [0u64; 2];
         counts.load(from)?;
-        self.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
-        self.operations = counts[1];
-        self.made.load(from)?;
-        self.totals.load(from)?;
-        self.measured.load(from)?;
+        self.ftl.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
+        self.flash.operations = counts[1];
+        self.ftl.made.load(from)?;
+        self.account.totals.load(from)?;
+        self.account.measured.load(from)?;
         let mut has_series = false;
         has_series.load(from)?;
         if has_series {
             // Where none is asked for any more, what there was is read and dropped.
             let mut series = Series::new(1);
             series.load(from)?;
-            self.series = self.series.take().map(|_| Box::new(series));
-        } else if let Some(mut series) = self.series.take() {
+            self.account.series = self.account.series.take().map(|_| Box::new(series));
+        } else if let Some(mut series) = self.account.series.take() {
             series.count_from(&self.counts());
-            self.series = Some(series);
+            self.account.series = Some(series);
         }
         for _ in 0..from.count()? {
-            self.phases.push(PhaseReport::restored(from)?);
+            self.account.phases.push(PhaseReport::restored(from)?);
         }
         Ok(())
     }

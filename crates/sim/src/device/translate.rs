@@ -4,10 +4,10 @@
 //! rules: Lee et al., IEEE Access 2021; what the paper leaves open is a key of `[map]`.
 
 use super::Device;
-use super::explain::Track;
-use super::state::{Set, Stage};
 use crate::config::{Allocation, DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::{Lookup, Victim};
+use crate::sets::Track;
+use crate::sets::{Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
@@ -83,7 +83,7 @@ impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     #[inline]
     pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
         let op = self.page_op(handle, lpn);
@@ -96,16 +96,16 @@ impl Device {
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.layered.is_some())) {
+        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.ftl.layered.is_some())) {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
         let parts = self.parts_until_now(handle);
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         request.translated += 1;
         request.unfinished += 1;
-        self.started.accesses += 1;
+        self.host.started.accesses += 1;
         let state = Set {
             request: handle,
             charge: handle,
@@ -130,32 +130,32 @@ impl Device {
     /// Looks an entry up in the map cache, where there is one, and plans what that takes. Returns
     /// whether the cache can do it now.
     pub(super) fn plan_map(&mut self, plan: &mut Plan, lpn: Lpn) -> bool {
-        let Some(cache) = &self.cache else { return true };
+        let Some(cache) = &self.ftl.cache else { return true };
         let lookup = cache.lookup(lpn);
         match lookup {
             Lookup::Stall => {
-                self.totals.map.stalls += 1;
+                self.account.totals.map.stalls += 1;
                 return false;
             }
             Lookup::Hit { line, fetch } => {
-                self.totals.map.hits += 1;
+                self.account.totals.map.hits += 1;
                 plan.line = line;
                 if fetch != NIL {
-                    let stage = self.stage_index(fetch, Stage::Fetch);
+                    let stage = self.sets.stage_index(fetch, Stage::Fetch);
                     plan.wait(fetch, stage, EdgeKind::MapFetch);
                 }
             }
             Lookup::Miss { victim } => self.plan_miss(plan, victim, lpn),
         }
         plan.lookup = Some(lookup);
-        self.totals.map.lookups += 1;
+        self.account.totals.map.lookups += 1;
         true
     }
 
     /// What the cache finds where [`Self::plan_map`] would fail now, or wait for a set that
     /// `is_stuck` names.
     pub(super) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> Option<Lookup> {
-        let cache = self.cache.as_ref()?;
+        let cache = self.ftl.cache.as_ref()?;
         let lookup = cache.lookup(lpn);
         let sources = match lookup {
             Lookup::Stall => return Some(lookup),
@@ -174,7 +174,7 @@ impl Device {
 
     /// Map commands of a miss: write the victim's map page back if it is dirty, fetch the line.
     fn plan_miss(&mut self, plan: &mut Plan, victim: u32, lpn: Lpn) {
-        let cache = self.cache.as_ref().expect("only a cache misses");
+        let cache = self.ftl.cache.as_ref().expect("only a cache misses");
         let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
         let (writer_of_line, writer_of_page) =
             (cache.writer_of_line(lpn), cache.writer_of_page(page));
@@ -182,7 +182,7 @@ impl Device {
         let shared = if shares { cache.fetch_of_page(lpn) } else { None };
         let mut evicts = None;
         let order = self.settings.keys.map.hazards == MapHazards::Order;
-        self.totals.map.misses += 1;
+        self.account.totals.map.misses += 1;
         plan.line = victim;
         match fate {
             Victim::Clean => {}
@@ -190,7 +190,7 @@ impl Device {
                 plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
             }
             Victim::Dirty(dirty) => {
-                self.totals.map.dirty_evictions += 1;
+                self.account.totals.map.dirty_evictions += 1;
                 plan.map_page = dirty;
                 let writer = cache.writer_of_page(dirty);
                 let plane = self.plane_of_map(dirty);
@@ -204,7 +204,7 @@ impl Device {
         }
         if let Some(fetch) = shared {
             plan.shared_fetch = fetch;
-            let stage = self.stage_index(fetch, Stage::Fetch);
+            let stage = self.sets.stage_index(fetch, Stage::Fetch);
             return plan.wait(fetch, stage, EdgeKind::MapFetch);
         }
         // A page that this set itself is the first to write is read behind that.
@@ -222,14 +222,14 @@ impl Device {
         if order {
             plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
         } else {
-            self.totals.map.hazards_ignored += 1;
+            self.account.totals.map.hazards_ignored += 1;
         }
     }
 
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others.
     fn page_op(&self, handle: u32, lpn: Lpn) -> RequestOp {
-        let request = &self.pending[handle as usize].request;
+        let request = &self.host.pending[handle as usize].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
         if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
@@ -259,8 +259,8 @@ impl Device {
                 self.plan_write(plan, handle, lpn);
             }
             RequestOp::Trim => {
-                self.totals.tables.lookups += 1;
-                if let Some(layered) = &mut self.layered {
+                self.account.totals.tables.lookups += 1;
+                if let Some(layered) = &mut self.ftl.layered {
                     let plane = self.settings.geometry.plane_of_lpn(lpn);
                     layered.trim(plane, lpn);
                 }
@@ -280,11 +280,11 @@ impl Device {
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
-        self.totals.tables.lookups += 1;
-        let place = self.map.lookup(lpn);
-        let earlier = self.live_change_of(lpn, u64::MAX);
+        self.account.totals.tables.lookups += 1;
+        let place = self.ftl.map.lookup(lpn);
+        let earlier = self.sets.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
-            self.totals.unmapped_reads += 1;
+            self.account.totals.unmapped_reads += 1;
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return;
             }
@@ -294,29 +294,29 @@ impl Device {
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
-        self.totals.tables.lookups += 1;
-        let request = self.pending[handle as usize].request;
-        let earlier = self.live_change_of(lpn, u64::MAX);
+        self.account.totals.tables.lookups += 1;
+        let request = self.host.pending[handle as usize].request;
+        let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
-            let place = self.map.lookup(lpn);
+            let place = self.ftl.map.lookup(lpn);
             let old = (place.is_some() || earlier.is_some()) && !self.holds_whole(lpn);
             let needed = match partial {
-                PartialWrite::Bitmap => self.map.cover(lpn, self.covered(&request, lpn)),
+                PartialWrite::Bitmap => self.ftl.map.cover(lpn, self.covered(&request, lpn)),
                 _ => self.is_partial(&request, lpn),
             };
             if old && needed {
                 if let Some(earlier) = earlier {
-                    let last = self.graph.node(earlier).stages.saturating_sub(1);
+                    let last = self.sets.graph.node(earlier).stages.saturating_sub(1);
                     plan.wait(earlier, last, EdgeKind::Order);
                 }
-                self.totals.partial_writes_read += 1;
+                self.account.totals.partial_writes_read += 1;
                 plan.push(Stage::OldRead, self.plane_of_data(lpn, place));
             }
         }
         self.plan_order(plan, earlier);
         let plane = self.plane_for_write(lpn);
-        if self.layered.is_some() {
+        if self.ftl.layered.is_some() {
             self.plan_layered(plan, handle, lpn, plane);
         }
         plan.push(Stage::Program, plane);
@@ -330,7 +330,7 @@ impl Device {
         if self.settings.keys.queue.data_order == DataOrder::Lpn
             && let Some(earlier) = earlier
         {
-            plan.wait(earlier, self.graph.node(earlier).stages - 1, EdgeKind::Order);
+            plan.wait(earlier, self.sets.graph.node(earlier).stages - 1, EdgeKind::Order);
         }
     }
 
@@ -348,7 +348,7 @@ impl Device {
             Allocation::Static => return self.plane_of_lpn(lpn),
             Allocation::Dynamic => self.least_busy_plane(),
         };
-        self.planes[plane.index()].writes += 1;
+        self.ftl.planes[plane.index()].writes += 1;
         plane
     }
 
@@ -361,40 +361,40 @@ impl Device {
         let reserve = self.settings.keys.gc.reserve_blocks;
         let most = self.settings.plane_valid_units;
         let load = |device: &Self, plane: PlaneId| {
-            let writes = device.planes[plane.index()].writes;
-            let valid = device.map.blocks.valid_of_plane(plane) + writes;
-            let short = u64::from(device.map.blocks.free_blocks(plane)) <= reserve;
+            let writes = device.ftl.planes[plane.index()].writes;
+            let valid = device.ftl.map.blocks.valid_of_plane(plane) + writes;
+            let short = u64::from(device.ftl.map.blocks.free_blocks(plane)) <= reserve;
             (valid.saturating_sub(most), short, writes)
         };
-        let mut best = self.stripes[(self.next_stripe % count) as usize];
-        let mut best_at = self.next_stripe;
+        let mut best = self.ftl.stripes[(self.ftl.next_stripe % count) as usize];
+        let mut best_at = self.ftl.next_stripe;
         let mut least = load(self, best);
-        for at in self.next_stripe + 1..self.next_stripe + count {
+        for at in self.ftl.next_stripe + 1..self.ftl.next_stripe + count {
             if least == (0, false, 0) {
                 break;
             }
-            let plane = self.stripes[(at % count) as usize];
+            let plane = self.ftl.stripes[(at % count) as usize];
             let own = load(self, plane);
             if own < least {
                 (best, best_at, least) = (plane, at, own);
             }
         }
-        self.next_stripe = (best_at + 1) % count;
+        self.ftl.next_stripe = (best_at + 1) % count;
         best
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
     pub(super) fn enlist(&mut self, set: u32, plan: &Plan) {
-        let Set { lpn, changes, request, .. } = self.sets[set as usize];
-        if let Some(checker) = &mut self.checker {
+        let Set { lpn, changes, request, .. } = self.sets[set];
+        if let Some(checker) = &mut self.account.checker {
             if request != NIL {
-                checker.translated(self.pending[request as usize].order, lpn, changes);
+                checker.translated(self.host.pending[request as usize].order, lpn, changes);
             }
             if changes && plan.lookup.is_some() {
                 checker.entry_changed(lpn);
             }
         }
-        if let Some(cache) = &mut self.cache {
+        if let Some(cache) = &mut self.ftl.cache {
             match plan.lookup {
                 Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
                 Some(Lookup::Miss { victim }) => {
@@ -408,112 +408,27 @@ impl Device {
         }
         for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
             if stage < plan.count {
-                self.connect(Wait { source, stage: source_stage, kind }, set, stage);
+                self.sets.connect(Wait { source, stage: source_stage, kind }, set, stage);
             }
         }
-        self.list_by_lpn(set);
+        self.sets.list_by_lpn(set);
         if changes {
-            self.list_change(set);
+            self.sets.list_change(set);
         }
-    }
-
-    /// Enters a set into the index by LPN.
-    pub(super) fn list_by_lpn(&mut self, set: u32) {
-        let bucket = self.bucket_of(self.sets[set as usize].lpn);
-        let next = std::mem::replace(&mut self.lpn_index[bucket], set);
-        self.sets[set as usize].next_of_lpn = next;
-        self.sets[set as usize].prev_of_lpn = NIL;
-        self.sets[set as usize].listed = true;
-        if next != NIL {
-            self.sets[next as usize].prev_of_lpn = set;
-        }
-    }
-
-    /// Takes a set out of the index by LPN.
-    pub(super) fn unlist_by_lpn(&mut self, set: u32) {
-        let Set { lpn, prev_of_lpn: prev, next_of_lpn: next, .. } = self.sets[set as usize];
-        self.sets[set as usize].listed = false;
-        match prev {
-            NIL => {
-                let bucket = self.bucket_of(lpn);
-                self.lpn_index[bucket] = next;
-            }
-            prev => self.sets[prev as usize].next_of_lpn = next,
-        }
-        if next != NIL {
-            self.sets[next as usize].prev_of_lpn = prev;
-        }
-    }
-
-    /// Adds a set to the live changes, the latest at the end.
-    pub(super) fn list_change(&mut self, set: u32) {
-        let earlier = std::mem::replace(&mut self.latest_change, set);
-        self.sets[set as usize].earlier_change = earlier;
-        self.sets[set as usize].later_change = NIL;
-        match earlier {
-            NIL => self.oldest_change = set,
-            earlier => self.sets[earlier as usize].later_change = set,
-        }
-    }
-
-    /// Takes a set out of the live changes.
-    pub(super) fn unlist_change(&mut self, set: u32) {
-        let Set { earlier_change: earlier, later_change: later, .. } = self.sets[set as usize];
-        match earlier {
-            NIL => self.oldest_change = later,
-            earlier => self.sets[earlier as usize].later_change = later,
-        }
-        match later {
-            NIL => self.latest_change = earlier,
-            later => self.sets[later as usize].earlier_change = earlier,
-        }
-    }
-
-    /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
-    /// that is being put and the flush of what it puts, the flush.
-    pub(super) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        self.latest_change(lpn, number, |set| self.sets[set as usize].request == NIL)
-    }
-
-    /// The same, where several have one number one that is `preferred`.
-    pub(super) fn latest_change(
-        &self,
-        lpn: Lpn,
-        number: u64,
-        preferred: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
-        let mut best: Option<(u64, bool, u32)> = None;
-        let mut at = self.lpn_index[self.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at as usize];
-            let order = self.graph.node(at).number;
-            if state.lpn == lpn && state.changes && order < number {
-                best = best.max(Some((order, preferred(at), at)));
-            }
-            at = state.next_of_lpn;
-        }
-        best.map(|(.., set)| set)
     }
 
     /// A request at the head of the queue begins to wait for a line of the map cache, or goes on
     /// waiting.
     pub(super) fn begin_stall(&mut self, handle: u32) {
         let now = self.now;
-        self.pending[handle as usize].stalled_since.get_or_insert(now);
+        self.host.pending[handle as usize].stalled_since.get_or_insert(now);
     }
 
     pub(super) fn end_stall(&mut self, handle: u32) {
         let now = self.now;
-        let request = &mut self.pending[handle as usize];
+        let request = &mut self.host.pending[handle as usize];
         if let Some(since) = request.stalled_since.take() {
             request.stalled_ns += now.since(since).as_ns();
         }
-    }
-
-    /// The place of a stage among the commands of a set.
-    pub(super) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
-        let stages = &self.sets[set as usize].stages[..self.graph.node(set).stages as usize];
-        let place = stages.iter().position(|(stage, _)| *stage == wanted);
-        place.expect("the set has this command").to_le_bytes()[0]
     }
 }

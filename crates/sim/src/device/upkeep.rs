@@ -23,12 +23,12 @@ impl Device {
     /// Does a kind of upkeep to its end. No request may be outstanding. What it does counts as work
     /// after the last request, charged to nobody.
     pub fn upkeep(&mut self, work: Upkeep) -> Result<(), SimError> {
-        assert_eq!(self.outstanding, 0, "upkeep comes between phases");
-        self.exhausted = true;
+        assert_eq!(self.host.outstanding, 0, "upkeep comes between phases");
+        self.host.exhausted = true;
         let start = self.now;
-        self.totals.begin_upkeep();
-        self.totals.energy.quiet_until = start;
-        if let Some(series) = &mut self.series {
+        self.account.totals.begin_upkeep();
+        self.account.totals.energy.quiet_until = start;
+        if let Some(series) = &mut self.account.series {
             series.begin(start);
         }
         match work {
@@ -38,17 +38,17 @@ impl Device {
             Upkeep::Restore => self.restore_free()?,
         }
         self.see_accesses();
-        self.totals.end_upkeep(self.now.since(start));
+        self.account.totals.end_upkeep(self.now.since(start));
         Ok(())
     }
 
     /// Merges every log block, piece by piece on all planes.
     fn merge_all(&mut self) -> Result<(), SimError> {
-        if self.layered.is_none() {
+        if self.ftl.layered.is_none() {
             return Ok(());
         }
         loop {
-            let planes = (0..self.planes.len()).map(PlaneId::from_index);
+            let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
             let begun = planes.filter(|plane| self.merge_idle(*plane)).count();
             if begun == 0 {
                 return Ok(());
@@ -60,27 +60,27 @@ impl Device {
     /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
     /// there was any.
     fn collect_once(&mut self, wanted: impl Fn(&Self, PlaneId) -> bool) -> Result<bool, SimError> {
-        let jobs = self.totals.gc_jobs;
-        for plane in (0..self.planes.len()).map(PlaneId::from_index) {
+        let jobs = self.account.totals.gc_jobs;
+        for plane in (0..self.ftl.planes.len()).map(PlaneId::from_index) {
             if wanted(self, plane) {
                 self.start_job(plane, NIL);
-                if self.planes[plane.index()].job.is_some() {
+                if self.ftl.planes[plane.index()].job.is_some() {
                     self.press_job(plane);
                 }
             }
         }
         self.drain()?;
-        Ok(self.totals.gc_jobs > jobs)
+        Ok(self.account.totals.gc_jobs > jobs)
     }
 
     /// Map pages that copies rewrite may take more than erases free. So it ends where as many
     /// rounds as a block has programs win no block, and planes keep half of the reserve.
     fn restore_free(&mut self) -> Result<(), SimError> {
-        let start = std::mem::take(&mut self.free_at_start);
+        let start = std::mem::take(&mut self.ftl.free_at_start);
         let keeps = self.settings.keys.gc.reserve_blocks / 2;
         let short = |device: &Self, plane: PlaneId| {
             let before = start[plane.index()];
-            let free = device.map.blocks.free_blocks(plane);
+            let free = device.ftl.map.blocks.free_blocks(plane);
             before < u32::MAX && free < before && u64::from(free) > keeps
         };
         let geometry = self.settings.geometry;
@@ -90,14 +90,14 @@ impl Device {
             fruitless = if self.all_free() > most { 0 } else { fruitless + 1 };
             most = most.max(self.all_free());
         }
-        self.free_at_start = start;
+        self.ftl.free_at_start = start;
         Ok(())
     }
 
     /// Free blocks of all planes.
     fn all_free(&self) -> u64 {
-        let planes = (0..self.planes.len()).map(PlaneId::from_index);
-        planes.map(|plane| u64::from(self.map.blocks.free_blocks(plane))).sum()
+        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
+        planes.map(|plane| u64::from(self.ftl.map.blocks.free_blocks(plane))).sum()
     }
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
@@ -111,13 +111,12 @@ impl Device {
                 return Err(error);
             }
             let timers = self.host.timers.next();
-            let (event, number) = self.events.first();
-            if ahead && event < timers {
-                self.run_ahead(number, timers);
+            if ahead {
+                self.run_ahead(timers);
             }
-            let now = self.events.first().0.min(timers);
+            let now = self.flash.events.next_due().min(timers);
             if now == Time::MAX {
-                assert_eq!(self.graph.live(), 0, "own work waits for what never comes");
+                assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
                 return Ok(());
             }
             self.advance(now);
@@ -126,9 +125,9 @@ impl Device {
 
     /// Remembers how many blocks are free when the first phase begins.
     pub(super) fn note_free(&mut self) {
-        for (plane, free) in self.free_at_start.iter_mut().enumerate() {
+        for (plane, free) in self.ftl.free_at_start.iter_mut().enumerate() {
             if *free == u32::MAX {
-                *free = self.map.blocks.free_blocks(PlaneId::from_index(plane));
+                *free = self.ftl.map.blocks.free_blocks(PlaneId::from_index(plane));
             }
         }
     }

@@ -1,23 +1,23 @@
 //! What a host policy sees of the device.
 
-use super::state::Pending;
-use super::{Device, Die};
+use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::Allocation;
+use crate::host::Pending;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 
 /// The view of a device.
 pub(super) struct View<'a>(pub(super) &'a Device);
 
 impl View<'_> {
     fn handle(&self, place: usize) -> u32 {
-        self.0.waiting_requests[place]
+        self.0.host.waiting[place]
     }
 
     fn pending(&self, place: usize) -> &Pending {
-        &self.0.pending[self.handle(place) as usize]
+        &self.0.host.pending[self.handle(place) as usize]
     }
 
     fn line(&self, line: u32) -> Option<LineView> {
@@ -60,7 +60,7 @@ impl Device {
     /// Whether a line holds all that a request reads of its unit.
     pub(super) fn line_covers(&self, handle: u32, line: u32, lpn: Lpn) -> bool {
         let line = self.staging().lines.line(line);
-        let wanted = self.covered(&self.pending[handle as usize].request, lpn);
+        let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
         u64::from(line.from) <= wanted.start && wanted.end <= u64::from(line.until)
     }
 
@@ -68,13 +68,13 @@ impl Device {
     fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
         let line = self.buffer.as_ref().and_then(|buffer| buffer.lines.find(lpn));
         line.is_some_and(|line| {
-            self.line_covers(handle, line, lpn) || self.map.lookup(lpn).is_none()
+            self.line_covers(handle, line, lpn) || self.ftl.map.lookup(lpn).is_none()
         })
     }
 
     /// Whether an access of a unit needs no die now, because the buffer alone serves it.
     fn needs_no_die(&self, handle: u32, lpn: Lpn) -> bool {
-        let request = &self.pending[handle as usize].request;
+        let request = &self.host.pending[handle as usize].request;
         match request.op {
             RequestOp::Read => self.line_serves(handle, lpn),
             RequestOp::Write => self.buffer.is_some() && !self.is_durable(request.flags),
@@ -84,14 +84,19 @@ impl Device {
 
     /// Whether the die of a plane does nothing and nothing waits for it.
     fn plane_idle(&self, plane: PlaneId) -> bool {
-        self.dies[self.settings.geometry.die_of_plane(plane).index()].is_idle()
+        self.die_rests(self.settings.geometry.die_of_plane(plane))
+    }
+
+    /// Whether a die does nothing and nothing waits for it.
+    fn die_rests(&self, die: DieId) -> bool {
+        self.flash.dies[die.index()].rests() && self.queues.of_dies[die.index()].is_empty()
     }
 
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
     /// not.
     fn data_die_idle(&self, lpn: Lpn) -> bool {
         let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
-        match self.map.lookup(lpn) {
+        match self.ftl.map.lookup(lpn) {
             Some(ppn) if dynamic => self.plane_idle(self.settings.geometry.plane_of(ppn)),
             None if dynamic => false,
             _ => self.plane_idle(self.plane_of_lpn(lpn)),
@@ -105,7 +110,7 @@ impl HostView for View<'_> {
     }
 
     fn waiting(&self) -> usize {
-        self.0.waiting_requests.len()
+        self.0.host.waiting.len()
     }
 
     fn request(&self, place: usize) -> Request {
@@ -144,7 +149,7 @@ impl HostView for View<'_> {
     fn under_way(&self) -> UnderWay {
         let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
         let (gets, puts) = (host(self.getting()), host(self.putting()));
-        UnderWay { gets, puts, others: self.0.started.accesses.saturating_sub(gets + puts) }
+        UnderWay { gets, puts, others: self.0.host.started.accesses.saturating_sub(gets + puts) }
     }
 
     fn dies_idle(&self, place: usize) -> bool {
@@ -167,7 +172,10 @@ impl HostView for View<'_> {
     fn write_die_idle(&self, lpn: Lpn) -> bool {
         match self.0.settings.keys.ftl.allocation {
             Allocation::Static => self.0.plane_idle(self.0.plane_of_lpn(lpn)),
-            Allocation::Dynamic => self.0.dies.iter().any(Die::is_idle),
+            Allocation::Dynamic => {
+                let mut dies = (0..self.0.settings.geometry.dies()).map(DieId::new);
+                dies.any(|die| self.0.die_rests(die))
+            }
         }
     }
 
@@ -185,7 +193,7 @@ impl HostView for View<'_> {
 
     fn is_page_buffered(&self, place: usize, page: u32) -> bool {
         let handle = self.handle(place);
-        let request = &self.0.pending[handle as usize];
+        let request = &self.0.host.pending[handle as usize];
         let lpn = Lpn::new(request.first.get() + page);
         if request.is_read() {
             return self.0.line_serves(handle, lpn);
@@ -220,7 +228,7 @@ impl HostView for View<'_> {
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
-        let (number, page) = self.0.hits.nth(nth)?;
+        let (number, page) = self.0.host.hits.nth(nth)?;
         Some((self.0.place_of_number(number), page))
     }
 

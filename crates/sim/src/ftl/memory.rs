@@ -5,8 +5,8 @@
 //! does not have (BAST, the line cache, the directory of a map on flash) is said where it is.
 
 use crate::config::{MapStore, Settings};
-use crate::device::plane_shape;
 use crate::ftl::log::{self, SchemeName};
+use crate::ftl::planned::shape as plane_shape;
 use flashyard_core::choice;
 
 choice! {

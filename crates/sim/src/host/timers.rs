@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 /// What happens when a timer goes off. A number is the handle of a request or of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Timer {
+pub(crate) enum Timer {
     /// A request, with its data where it writes, has come over the link.
     Enter(u32),
     /// An answer, with its data where the request reads, has.
@@ -32,24 +32,24 @@ pub(super) enum Timer {
 
 /// Timers that have not gone off.
 #[derive(Debug, Default)]
-pub(super) struct Timers {
+pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, u64, Timer)>>,
     set: u64,
 }
 
 impl Timers {
-    pub(super) fn set(&mut self, at: Time, timer: Timer) {
+    pub(crate) fn set(&mut self, at: Time, timer: Timer) {
         self.heap.push(Reverse((at, self.set, timer)));
         self.set += 1;
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
     /// Takes the next one if it goes off by `now`.
-    pub(super) fn take(&mut self, now: Time) -> Option<Timer> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<Timer> {
         if self.next() > now {
             return None;
         }

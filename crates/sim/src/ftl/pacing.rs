@@ -1,0 +1,92 @@
+//! Pacing: garbage collection that copies a little for each program, not a whole victim at once.
+//!
+//! The spare space of a plane is its free blocks, what is left of its open blocks, and that part of
+//! the victim under collection which has been dealt with, since its erase will free that: a number
+//! of units that every program lowers by one, and the walk over a victim raises. While it is below
+//! its target, each unit that a program writes owes copies. A die whose next command of a request
+//! is a program of a plane that owes a whole program unit of copies serves garbage collection
+//! first; reads are not held up.
+//!
+//! A victim with v valid units in the L that are left of it takes v copies and yields L - v. Each
+//! unit then owes v / (L - v) copies, which keeps the spare space where it is. With
+//! `gc.pacing = "spare"` that ratio grows as the spare space falls below its target, and is doubled
+//! where free blocks would fall to `gc.reserve_blocks`. So the spare space comes to its target
+//! under any load that garbage collection can keep up with, and stays there.
+
+use crate::config::{GcPacing, Settings};
+use flashyard_core::units::PlaneId;
+
+/// Owed copies are counted in parts of a unit: so many make one.
+pub(crate) const ONE: u64 = 1 << 16;
+
+/// By how many times its least the ratio grows at most.
+pub(crate) const MOST: u64 = 4;
+
+/// What programs owe, by plane, and what has gone before garbage collection, by die.
+#[derive(Debug)]
+pub(crate) struct Pacing {
+    pub(crate) rule: GcPacing,
+    /// Copies for each unit, under `tokens`.
+    pub(crate) tokens: u64,
+    /// Commands of requests that go before a command of garbage collection at most; 0: any number.
+    pub(crate) most_passed: u64,
+    /// The spare space that planes are kept at, and how far below it the ratio is doubled; units.
+    pub(crate) target: u64,
+    pub(crate) slope: u64,
+    /// Units of a program.
+    pub(crate) batch: u64,
+    pub(crate) owed: Vec<u64>,
+    pub(crate) passed: Vec<u64>,
+}
+
+impl Pacing {
+    /// The pacing of a device; none where garbage collection is not paced, or has no part in it.
+    pub(crate) fn new(settings: &Settings, planned: bool) -> Option<Box<Self>> {
+        let (gc, geometry) = (&settings.keys.gc, &settings.geometry);
+        if gc.pacing == GcPacing::None || planned {
+            return None;
+        }
+        let block = u64::from(geometry.units_per_block());
+        Some(Box::new(Self {
+            rule: gc.pacing,
+            tokens: gc.copies_per_program,
+            most_passed: gc.reads_before_copy,
+            target: settings.spare_target(),
+            slope: block * gc.soft_free_blocks.saturating_sub(gc.reserve_blocks).max(1),
+            batch: u64::from(geometry.program_units()),
+            owed: vec![0; geometry.all_planes() as usize],
+            passed: vec![0; geometry.dies() as usize],
+        }))
+    }
+
+    /// The same at the start of a phase: what is owed from before it is forgotten.
+    pub(crate) fn begin_phase(&mut self) {
+        self.owed.fill(0);
+        self.passed.fill(0);
+    }
+
+    /// Copies that a unit owes, in parts, where the victim needs `ratio` of them and the plane has
+    /// this much spare space.
+    pub(crate) fn rate(&self, ratio: u64, spare: u64) -> u64 {
+        if self.rule == GcPacing::Tokens {
+            return self.tokens * ONE;
+        }
+        let short = u128::from(self.target.saturating_sub(spare));
+        let more = (short * u128::from(ONE) / u128::from(self.slope)).min(u128::from(MOST * ONE));
+        let rate = u128::from(ratio) * (u128::from(ONE) + more) / u128::from(ONE);
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+
+    /// Whether a plane owes a program unit of copies.
+    pub(crate) fn owes(&self, plane: PlaneId) -> bool {
+        self.owed[plane.index()] >= self.batch * ONE
+    }
+}
+
+/// Copies that each unit written has to bring, in parts, where `left` units of a victim hold
+/// `valid` ones. A victim without anything to gain, which wear levelling takes, is copied unit by
+/// unit.
+pub(crate) fn ratio(valid: u32, left: u32) -> u64 {
+    let gain = left.saturating_sub(valid);
+    if gain == 0 { ONE } else { u64::from(valid) * ONE / u64::from(gain) }
+}

@@ -1,0 +1,72 @@
+//! What is known of a request that has arrived and whose work is not over.
+
+use crate::metrics::parts::Parts;
+use flashyard_core::policy::RequestView;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::{Lpn, Span, Time};
+
+/// A request that has arrived and whose work is not over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) request: Request,
+    /// Order of arrival.
+    pub(crate) order: u64,
+    pub(crate) first: Lpn,
+    /// Page accesses, how many have been translated, which one is next in order, and which one
+    /// is being translated.
+    pub(crate) pages: u32,
+    pub(crate) translated: u32,
+    pub(crate) next_page: u32,
+    pub(crate) page: u32,
+    /// Sets that are not complete; translated ones only.
+    pub(crate) unfinished: u32,
+    /// Sets of the device's own work that are charged to it.
+    pub(crate) charges: u32,
+    pub(crate) answered: Option<Time>,
+    pub(crate) fot: Span,
+    /// When the first set got a slot.
+    pub(crate) first_slot: Option<Time>,
+    /// When it began to wait at the head of the queue for the map cache, and how long it did.
+    pub(crate) stalled_since: Option<Time>,
+    pub(crate) stalled_ns: u64,
+    /// The same for a flush: of earlier writes, or of a line of the buffer.
+    pub(crate) flush_since: Option<Time>,
+    pub(crate) flush_ns: u64,
+    pub(crate) own: Span,
+    pub(crate) parts: Parts,
+    /// The next free entry.
+    pub(crate) link: u32,
+}
+
+impl Pending {
+    pub(crate) fn view(&self) -> RequestView {
+        RequestView {
+            is_read: self.is_read(),
+            pages: self.pages,
+            arrival: self.request.arrival,
+            fot: self.fot,
+            order: self.order,
+        }
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.request.op == RequestOp::Read
+    }
+
+    /// Whether it changes contents.
+    pub(crate) const fn changes(&self) -> bool {
+        matches!(self.request.op, RequestOp::Write | RequestOp::Trim)
+    }
+
+    /// Whether the two touch a page that at least one of them changes.
+    pub(crate) const fn conflicts(&self, other: &Self) -> bool {
+        let overlap = self.first.get() < other.first.get() + other.pages
+            && other.first.get() < self.first.get() + self.pages;
+        overlap && (self.changes() || other.changes())
+    }
+
+    /// Whether it touches a page.
+    pub(crate) const fn touches(&self, lpn: Lpn) -> bool {
+        self.first.get() <= lpn.get() && lpn.get() < self.first.get() + self.pages
+    }
+}

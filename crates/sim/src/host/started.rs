@@ -1,0 +1,56 @@
+//! Page accesses that a host policy starts one by one.
+
+use flashyard_core::graph::NIL;
+use std::ops::Range;
+
+/// What host policies have started.
+#[derive(Debug)]
+pub(crate) struct Started {
+    /// Whether the dispatcher works on the request that is translated next.
+    pub(crate) dispatching: bool,
+    /// Requests that are not answered.
+    pub(crate) unanswered: u64,
+    /// Which ones, where the host policy may leave the order.
+    pub(crate) handles: Vec<u32>,
+    /// Pages that were started before an earlier page of their request, by handle and number, in
+    /// that order.
+    pub(crate) ahead: Vec<(u32, u32)>,
+    /// Page accesses that are not over.
+    pub(crate) accesses: u32,
+    /// The request that was last picked while it had to wait for another one.
+    pub(crate) held_back: u32,
+}
+
+impl Started {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self {
+        dispatching: false,
+        unanswered: 0,
+        handles: Vec::new(),
+        ahead: Vec::new(),
+        accesses: 0,
+        held_back: NIL,
+    };
+
+    /// The pages from a number on that were started ahead one after the other, and the first page
+    /// that was not.
+    pub(crate) fn past_ahead(&self, handle: u32, from: u32) -> (Range<usize>, u32) {
+        if self.ahead.is_empty() {
+            return (0..0, from);
+        }
+        let (Ok(start) | Err(start)) = self.ahead.binary_search(&(handle, from));
+        let run = (from..).zip(&self.ahead[start..]);
+        let count = run.take_while(|&(page, known)| *known == (handle, page)).count();
+        let page = from + u32::try_from(count).expect("pages fit 32 bits");
+        (start..start + count, page)
+    }
+
+    /// A request is answered.
+    #[inline]
+    pub(crate) fn answered(&mut self, handle: u32) {
+        self.unanswered -= 1;
+        if let Some(place) = self.handles.iter().position(|other| *other == handle) {
+            self.handles.swap_remove(place);
+        }
+    }
+}

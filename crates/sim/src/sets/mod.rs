@@ -1,0 +1,319 @@
+//! Command sets under way: every unit of work is a set, every wait an edge between two of them.
+//!
+//! The slab of sets and the graph share their handles. Beside them stand the order of changes, an
+//! index by logical page, the slots, and the list of sets that are ready to go on.
+
+pub(crate) mod set;
+pub(crate) mod stage;
+pub(crate) mod track;
+
+use flashyard_core::geometry::Geometry;
+use flashyard_core::graph::{Edge, Graph, NIL, Node, Wait};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
+pub(crate) use set::{Mode, Set};
+pub(crate) use stage::{STAGE_KINDS, Stage};
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+pub(crate) use track::Track;
+
+/// Sets that may have lost their last wait, until they are woken.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    /// The next one to wake comes last.
+    pub(crate) sets: Vec<u32>,
+    /// Whether an access has ended since it was drained; otherwise whoever added sets wakes them.
+    pub(crate) due: bool,
+}
+
+/// All sets under way.
+#[derive(Debug)]
+pub(crate) struct Sets {
+    pub(crate) list: Vec<Set>,
+    pub(crate) graph: Graph<Vec<Node>, Vec<Edge>>,
+    /// The first live set of each bucket of the index by LPN.
+    pub(crate) lpn_index: Vec<u32>,
+    /// The first and last of the live sets that change contents, in the order of translation.
+    pub(crate) oldest_change: u32,
+    pub(crate) latest_change: u32,
+    /// The number of the next set in the order of creation.
+    pub(crate) next_number: u64,
+    /// Sets without a slot, in the order in which they get one.
+    pub(crate) unslotted: VecDeque<u32>,
+    /// Slots that are taken, of the device and by die.
+    pub(crate) slots: u64,
+    pub(crate) slots_of_die: Vec<u64>,
+    pub(crate) ready: Ready,
+    /// Scratch lists; empty between uses.
+    pub(crate) woken: Vec<u32>,
+    pub(crate) changed: Vec<u32>,
+    pub(crate) new_sets: Vec<u32>,
+    pub(crate) chain: Vec<u32>,
+    pub(crate) done: Vec<u32>,
+}
+
+impl Index<u32> for Sets {
+    type Output = Set;
+
+    #[inline]
+    fn index(&self, set: u32) -> &Set {
+        &self.list[set as usize]
+    }
+}
+
+impl IndexMut<u32> for Sets {
+    #[inline]
+    fn index_mut(&mut self, set: u32) -> &mut Set {
+        &mut self.list[set as usize]
+    }
+}
+
+impl Sets {
+    /// None, on a device of so many dies.
+    pub(crate) fn new(dies: usize) -> Self {
+        Self {
+            list: Vec::new(),
+            graph: Graph::new(Vec::new(), Vec::new()),
+            lpn_index: vec![NIL; 1],
+            oldest_change: NIL,
+            latest_change: NIL,
+            next_number: 0,
+            unslotted: VecDeque::new(),
+            slots: 0,
+            slots_of_die: vec![0; dies],
+            ready: Ready::default(),
+            woken: Vec::new(),
+            changed: Vec::new(),
+            new_sets: Vec::new(),
+            chain: Vec::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// The sets by handle, and their graph.
+    pub(crate) fn list_and_graph(&mut self) -> (&[Set], &mut Graph<Vec<Node>, Vec<Edge>>) {
+        (&self.list, &mut self.graph)
+    }
+
+    /// How many sets there is memory for.
+    pub(crate) const fn capacity(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is memory for one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.graph.has_node()
+    }
+
+    /// The number of the next set in the order of creation, which is then used up.
+    pub(crate) const fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    /// Adds a set with these commands, their nominal durations and this place in the order of
+    /// creation. There must be memory for it.
+    pub(crate) fn insert(
+        &mut self,
+        number: u64,
+        mut state: Set,
+        stages: &[(Stage, PlaneId)],
+        spans: &[Span],
+    ) -> u32 {
+        state.stages[..stages.len()].copy_from_slice(stages);
+        let set = self.graph.insert(number, state.request, spans);
+        self.list[set as usize] = state;
+        set
+    }
+
+    /// The current command of a set.
+    #[inline]
+    pub(crate) fn stage(&self, set: u32) -> Stage {
+        self[set].stages[self.graph.node(set).stage as usize].0
+    }
+
+    /// The plane of the current command of a set.
+    #[inline]
+    pub(crate) fn plane(&self, set: u32) -> PlaneId {
+        self[set].stages[self.graph.node(set).stage as usize].1
+    }
+
+    /// The place of a stage among the commands of a set.
+    pub(crate) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
+        let stages = &self[set].stages[..self.graph.node(set).stages as usize];
+        let place = stages.iter().position(|(stage, _)| *stage == wanted);
+        place.expect("the set has this command").to_le_bytes()[0]
+    }
+
+    /// Doubles the memory. Happens until the deepest queue of a run has been seen.
+    pub(crate) fn grow(&mut self) {
+        let count = (2 * self.list.len()).max(64);
+        self.list.resize(count, Set::VACANT);
+        let (nodes, edges) = self.graph.storage_mut();
+        nodes.resize(count, Node::VACANT);
+        edges.resize(edges.len().max(2 * count), Edge::VACANT);
+        for list in [
+            &mut self.chain,
+            &mut self.ready.sets,
+            &mut self.woken,
+            &mut self.changed,
+            &mut self.done,
+        ] {
+            list.reserve(count);
+        }
+        self.unslotted.reserve(count);
+        self.new_sets.reserve(count);
+        self.lpn_index.clear();
+        self.lpn_index.resize(count.next_power_of_two(), NIL);
+        for set in 0..count / 2 {
+            if self.list[set].listed {
+                self.list_by_lpn(u32::try_from(set).expect("handles have 32 bits"));
+            }
+        }
+    }
+
+    /// Lets `target` start `stage` only after `wait` is over.
+    pub(crate) fn connect(&mut self, wait: Wait, target: u32, stage: u8) {
+        if !self.graph.has_edge() {
+            let edges = self.graph.storage_mut().1;
+            let count = (2 * edges.len()).max(64);
+            edges.resize(count, Edge::VACANT);
+        }
+        self.graph.connect(wait, target, stage);
+    }
+}
+
+/// The index by LPN and the order of changes.
+impl Sets {
+    /// The bucket of the index of live sets by LPN; there are as many as sets.
+    pub(crate) fn bucket_of(&self, lpn: Lpn) -> usize {
+        lpn.scattered() as usize & (self.lpn_index.len() - 1)
+    }
+
+    /// Live sets of a logical page, and of others that share its bucket.
+    pub(crate) fn of_bucket(&self, lpn: Lpn) -> impl Iterator<Item = (u32, &Set)> {
+        let first = self.lpn_index[self.bucket_of(lpn)];
+        let known = |set: u32| (set != NIL).then(|| (set, &self[set]));
+        std::iter::successors(known(first), move |(_, state)| known(state.next_of_lpn))
+    }
+
+    /// Enters a set into the index by LPN.
+    pub(crate) fn list_by_lpn(&mut self, set: u32) {
+        let bucket = self.bucket_of(self[set].lpn);
+        let next = std::mem::replace(&mut self.lpn_index[bucket], set);
+        self[set].next_of_lpn = next;
+        self[set].prev_of_lpn = NIL;
+        self[set].listed = true;
+        if next != NIL {
+            self[next].prev_of_lpn = set;
+        }
+    }
+
+    /// Takes a set out of the index by LPN.
+    pub(crate) fn unlist_by_lpn(&mut self, set: u32) {
+        let Set { lpn, prev_of_lpn: prev, next_of_lpn: next, .. } = self[set];
+        self[set].listed = false;
+        match prev {
+            NIL => {
+                let bucket = self.bucket_of(lpn);
+                self.lpn_index[bucket] = next;
+            }
+            prev => self[prev].next_of_lpn = next,
+        }
+        if next != NIL {
+            self[next].prev_of_lpn = prev;
+        }
+    }
+
+    /// Adds a set to the live changes, the latest at the end.
+    pub(crate) fn list_change(&mut self, set: u32) {
+        let earlier = std::mem::replace(&mut self.latest_change, set);
+        self[set].earlier_change = earlier;
+        self[set].later_change = NIL;
+        match earlier {
+            NIL => self.oldest_change = set,
+            earlier => self[earlier].later_change = set,
+        }
+    }
+
+    /// Takes a set out of the live changes.
+    pub(crate) fn unlist_change(&mut self, set: u32) {
+        let Set { earlier_change: earlier, later_change: later, .. } = self[set];
+        match earlier {
+            NIL => self.oldest_change = later,
+            earlier => self[earlier].later_change = later,
+        }
+        match later {
+            NIL => self.latest_change = earlier,
+            later => self[later].earlier_change = earlier,
+        }
+    }
+
+    /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
+    /// that is being put and the flush of what it puts, the flush.
+    pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
+        self.latest_change(lpn, number, |set| self[set].request == NIL)
+    }
+
+    /// The same, where several have one number one that is `preferred`.
+    pub(crate) fn latest_change(
+        &self,
+        lpn: Lpn,
+        number: u64,
+        preferred: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let mut best: Option<(u64, bool, u32)> = None;
+        for (at, state) in self.of_bucket(lpn) {
+            let order = self.graph.node(at).number;
+            if state.lpn == lpn && state.changes && order < number {
+                best = best.max(Some((order, preferred(at), at)));
+            }
+        }
+        best.map(|(.., set)| set)
+    }
+
+    /// Live changes of the same LPN that were translated before `set` no longer count.
+    pub(crate) fn supersede_earlier(&mut self, set: u32) {
+        let number = self.graph.node(set).number;
+        let lpn = self[set].lpn;
+        let mut at = self.lpn_index[self.bucket_of(lpn)];
+        while at != NIL {
+            let earlier = self.graph.node(at).number < number;
+            let state = &mut self[at];
+            state.superseded |= earlier && state.changes && state.lpn == lpn;
+            at = state.next_of_lpn;
+        }
+    }
+}
+
+/// Slots of the device's queue.
+impl Sets {
+    /// The die that a set's slot counts for: that of its last command, its data.
+    #[inline]
+    pub(crate) fn slot_die(&self, set: u32, geometry: &Geometry) -> DieId {
+        let state = &self[set];
+        match self.graph.node(set).stages {
+            0 => geometry.die_of_lpn(state.lpn),
+            last => geometry.die_of_plane(state.stages[last as usize - 1].1),
+        }
+    }
+
+    /// A set gets a slot.
+    #[inline]
+    pub(crate) fn take_slot(&mut self, set: u32, geometry: &Geometry) {
+        let die = self.slot_die(set, geometry);
+        let state = &mut self.list[set as usize];
+        state.slotted = true;
+        state.slot_die = die;
+        self.slots += 1;
+        self.slots_of_die[die.index()] += 1;
+    }
+
+    /// A set gives its slot back, if it has one.
+    pub(crate) fn drop_slot(&mut self, set: u32) {
+        let state = &mut self.list[set as usize];
+        if std::mem::take(&mut state.slotted) {
+            self.slots -= 1;
+            self.slots_of_die[state.slot_die.index()] -= 1;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What is known of a command set under way.
+
+use super::stage::Stage;
+use super::track::Track;
+use crate::flash::operation::Place;
+use flashyard_core::graph::{NIL, STAGES};
+use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
+
+/// Where a set's current command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Translated, without a slot.
+    Slotless,
+    /// Waiting for another set.
+    Waiting,
+    /// Of a job: its victim is being searched for.
+    Firmware,
+    /// A gate that stands for the copies of a job.
+    Collecting,
+    /// Waiting for a line of the write buffer.
+    Lineless,
+    /// In the write buffer, or waiting for its port.
+    Buffered,
+    /// On the link to the host, or waiting for it.
+    Linking,
+    /// In the queue of its die.
+    Queued,
+    /// On the die.
+    Running,
+    /// On the die, suspended for reads.
+    Suspended,
+}
+
+/// A command set under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Set {
+    /// The request that it belongs to, [`NIL`] for the device's own work.
+    pub(crate) request: u32,
+    /// The request that its work is charged to, [`NIL`] for none.
+    pub(crate) charge: u32,
+    /// The page access, counted inside the request.
+    pub(crate) page: u32,
+    /// Its commands and the planes they run on.
+    pub(crate) stages: [(Stage, PlaneId); STAGES],
+    pub(crate) mode: Mode,
+    /// Whether it holds a slot, and the die that the slot counts for.
+    pub(crate) slotted: bool,
+    pub(crate) slot_die: DieId,
+    /// The logical page of a page access or a data copy.
+    pub(crate) lpn: Lpn,
+    /// The map page that it writes, or whose line it fetches.
+    pub(crate) map_page: MapPage,
+    /// The cache line that it fetches.
+    pub(crate) line: u32,
+    /// The page being programmed or read; the source of a copy, or the page that a translation
+    /// layer has given to a write.
+    pub(crate) ppn: Option<Ppn>,
+    pub(crate) source: Option<Ppn>,
+    /// Whether it changes the contents of `lpn`: a write or a trim; whether it is a trim.
+    pub(crate) changes: bool,
+    pub(crate) trims: bool,
+    /// Whether a later change of `lpn` has been committed already.
+    pub(crate) superseded: bool,
+    /// The frontier of host data that it writes to.
+    pub(crate) stream: u8,
+    /// The line of the write buffer whose contents it programs.
+    pub(crate) buffered: u32,
+    /// Whether it is the first of the flushes that began together with it.
+    pub(crate) leads_flush: bool,
+    /// Whether a request asked for its program, so that it did not wait for others to fill it.
+    pub(crate) asked: bool,
+    /// Whether it copies a map page, and whether its job levels wear.
+    pub(crate) copies_map: bool,
+    pub(crate) levels: bool,
+    /// Whether it is in the index by LPN, and its neighbours in the bucket.
+    pub(crate) listed: bool,
+    pub(crate) prev_of_lpn: u32,
+    pub(crate) next_of_lpn: u32,
+    /// Its neighbours among the live changes.
+    pub(crate) earlier_change: u32,
+    pub(crate) later_change: u32,
+    /// Where its current command waits or came from.
+    pub(crate) queue: u8,
+    pub(crate) in_gc_queue: bool,
+    pub(crate) key: u64,
+    pub(crate) enqueued: Time,
+    pub(crate) rekeys: u32,
+    /// Its neighbours among the queued commands of the same kind on its plane, where operations
+    /// gather several.
+    pub(crate) prev_queued: u32,
+    pub(crate) next_queued: u32,
+    /// The next set that the operation of its current command serves.
+    pub(crate) rider: u32,
+    /// Of the first set of a page in an operation: how many of the page's units are moved.
+    pub(crate) page_units: u32,
+    /// When its current command started, and the time on the channel not yet charged.
+    pub(crate) started: Time,
+    pub(crate) channel_ns: u64,
+    /// The place on the die where the command is.
+    pub(crate) place: Place,
+    /// Time of its own commands.
+    pub(crate) own: Span,
+    pub(crate) track: Track,
+}
+
+impl Set {
+    /// A set of no request.
+    pub(crate) const VACANT: Self = Self {
+        request: NIL,
+        charge: NIL,
+        page: 0,
+        stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
+        mode: Mode::Slotless,
+        slotted: false,
+        slot_die: DieId::new(0),
+        lpn: Lpn::new(0),
+        map_page: MapPage::new(0),
+        line: NIL,
+        ppn: None,
+        source: None,
+        changes: false,
+        trims: false,
+        superseded: false,
+        stream: 0,
+        buffered: NIL,
+        leads_flush: false,
+        asked: false,
+        copies_map: false,
+        levels: false,
+        listed: false,
+        prev_of_lpn: NIL,
+        next_of_lpn: NIL,
+        earlier_change: NIL,
+        later_change: NIL,
+        queue: 0,
+        in_gc_queue: false,
+        key: 0,
+        enqueued: Time::ZERO,
+        rekeys: 0,
+        prev_queued: NIL,
+        next_queued: NIL,
+        rider: NIL,
+        page_units: 0,
+        started: Time::ZERO,
+        channel_ns: 0,
+        place: Place::Array,
+        own: Span::ZERO,
+        track: Track::NEW,
+    };
+}

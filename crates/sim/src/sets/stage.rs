@@ -1,0 +1,121 @@
+//! The commands of sets, by what they are for.
+
+use flashyard_core::command::{Op, Purpose};
+
+/// A command of a set, by what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Read the map page of a dirty line that is evicted (MRe).
+    EvictRead,
+    /// Program that map page (MP).
+    Writeback,
+    /// Read the map page of the line to fill (MRf).
+    Fetch,
+    /// Read the old contents of a unit that is written in part (`DRo`).
+    OldRead,
+    /// Read data (DR).
+    Read,
+    /// Program data (DP).
+    Program,
+    /// Read a valid page out of a victim.
+    CopyRead,
+    /// Program it elsewhere on the die.
+    CopyProgram,
+    /// Erase the victim.
+    Erase,
+    /// Read a page that a merge copies.
+    MergeRead,
+    /// Program it elsewhere on the plane.
+    MergeProgram,
+    /// Erase a block that a merge has emptied.
+    MergeErase,
+    /// Read a map page whose data has moved.
+    RewriteRead,
+    /// Program it.
+    RewriteProgram,
+    /// Put a unit into the write buffer, or get it from there.
+    Buffer,
+    /// Carry the data of a page access over the link to the host.
+    Link,
+    /// Of a flush, or of an access that needs no command: nothing to do once nothing is left to
+    /// wait for.
+    Barrier,
+}
+
+/// How many kinds of commands there are.
+pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
+
+impl Stage {
+    /// What the array does; nothing for the buffer, the link and a barrier.
+    pub(crate) const fn op(self) -> Op {
+        match self {
+            Self::EvictRead
+            | Self::Fetch
+            | Self::OldRead
+            | Self::Read
+            | Self::CopyRead
+            | Self::MergeRead
+            | Self::RewriteRead => Op::Read,
+            Self::Writeback
+            | Self::Program
+            | Self::CopyProgram
+            | Self::MergeProgram
+            | Self::RewriteProgram => Op::Program,
+            Self::Erase | Self::MergeErase => Op::Erase,
+            Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
+        }
+    }
+
+    /// What it is done for; `map` is whether a copy is one of a map page, `wear` whether its job
+    /// levels wear.
+    pub(crate) const fn purpose(self, map: bool, wear: bool) -> Purpose {
+        match self {
+            Self::CopyRead | Self::CopyProgram | Self::Erase if wear => Purpose::Wear,
+            Self::EvictRead | Self::Writeback => Purpose::MapWriteback,
+            Self::Fetch => Purpose::MapFetch,
+            Self::OldRead
+            | Self::Read
+            | Self::Program
+            | Self::Buffer
+            | Self::Link
+            | Self::Barrier => Purpose::Host,
+            Self::CopyRead | Self::CopyProgram if map => Purpose::MapGc,
+            Self::CopyRead | Self::CopyProgram | Self::Erase => Purpose::Gc,
+            Self::MergeRead | Self::MergeProgram | Self::MergeErase => Purpose::Merge,
+            Self::RewriteRead | Self::RewriteProgram => Purpose::MapGc,
+        }
+    }
+
+    /// The short name in logs.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::EvictRead => "MRe",
+            Self::Writeback => "MP",
+            Self::Fetch => "MRf",
+            Self::OldRead => "DRo",
+            Self::Read => "DR",
+            Self::Program => "DP",
+            Self::CopyRead => "GR",
+            Self::CopyProgram => "GP",
+            Self::Erase => "GE",
+            Self::MergeRead => "LR",
+            Self::MergeProgram => "LP",
+            Self::MergeErase => "LE",
+            Self::RewriteRead => "UR",
+            Self::RewriteProgram => "UP",
+            Self::Buffer => "B",
+            Self::Link => "L",
+            Self::Barrier => "F",
+        }
+    }
+
+    /// Whether it copies a unit for garbage collection or a merge.
+    pub(crate) const fn is_copy(self) -> bool {
+        matches!(self, Self::CopyRead | Self::CopyProgram | Self::MergeRead | Self::MergeProgram)
+    }
+
+    /// Whether it moves the data of the host request itself.
+    pub(crate) const fn is_data(self) -> bool {
+        matches!(self, Self::OldRead | Self::Read | Self::Program)
+    }
+}
