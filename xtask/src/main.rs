@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask TASK`.
 
 mod ci;
+mod fingerprint;
 mod fuzz;
 #[expect(
     clippy::doc_markdown,
@@ -26,6 +27,8 @@ Tasks:
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
   golden --update write the regression tables anew, for review
+  fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
+                  --update writes it
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
@@ -82,12 +85,14 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
             Err(_) => usage(format!("fuzz: --seconds is a whole number, {text}")),
         },
         ["fuzz", extra, ..] => usage(format!("fuzz: unexpected argument {extra}")),
+        ["fingerprint"] => Ok(fingerprint::run(&root(), false)?),
+        ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy" | "instructions", extra, ..] => {
+        ["ci" | "tidy" | "fingerprint" | "instructions", extra, ..] => {
             usage(format!("{}: unexpected argument {extra}", words[0]))
         }
         [task, ..] => usage(format!("there is no task {task}")),

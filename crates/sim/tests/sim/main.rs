@@ -16,6 +16,7 @@ mod determinism;
 mod energy;
 mod explain;
 mod formulas;
+mod generators;
 mod initial;
 mod interface;
 mod keys;
