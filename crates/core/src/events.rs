@@ -54,6 +54,35 @@ impl<S: AsRef<[Match]> + AsMut<[Match]>> EventTree<S> {
         (self.next_due(), u32::try_from(node - self.leaves).unwrap_or(u32::MAX))
     }
 
+    /// Calls `visit` with every resource that is due at `time`, the time of [`Self::next_due`], in
+    /// ascending order.
+    #[inline]
+    pub fn due_at(&self, time: Time, mut visit: impl FnMut(u32)) {
+        let matches = self.matches.as_ref();
+        if self.next_due() != time || time == Time::MAX {
+            return;
+        }
+        // Right sides that are due as well, from the top down: one a level at most.
+        let (mut left_over, mut count) = ([0; usize::BITS as usize], 0);
+        let mut node = 1;
+        loop {
+            while node < self.leaves {
+                let [left, right] = matches[node];
+                node = 2 * node + usize::from(left != time);
+                if left == time && right == time {
+                    left_over[count] = node + 1;
+                    count += 1;
+                }
+            }
+            visit(u32::try_from(node - self.leaves).unwrap_or(u32::MAX));
+            if count == 0 {
+                return;
+            }
+            count -= 1;
+            node = left_over[count];
+        }
+    }
+
     /// When a resource is due.
     #[inline]
     pub fn due(&self, resource: u32) -> Time {
@@ -105,6 +134,11 @@ mod tests {
                     assert_eq!(tree.first(), first);
                 }
                 assert_eq!(tree.due(u32::try_from(at).unwrap()), times[at]);
+                let mut due = std::vec::Vec::new();
+                tree.due_at(first.0, |resource| due.push(resource));
+                let wanted = (0..).zip(&times).filter(|(_, time)| **time == first.0);
+                let wanted: std::vec::Vec<u32> = wanted.map(|(resource, _)| resource).collect();
+                assert_eq!(due, if first.0 < Time::MAX { wanted } else { std::vec::Vec::new() });
             }
         }
     }

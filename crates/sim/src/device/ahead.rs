@@ -7,6 +7,7 @@
 
 use super::Device;
 use crate::config::MultiPlane;
+use crate::flash::Place;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
@@ -31,11 +32,11 @@ impl Device {
             && self.account.observers.is_empty()
             && self.account.checker.is_none()
             && self.account.series.is_none()
-            && !self.flash.suspends
+            && !self.flash.suspends()
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && keys.nand.spread_percent == 0
-            && self.flash.budget.is_none()
+            && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
             && self.host.policy.in_order()
     }
@@ -43,30 +44,25 @@ impl Device {
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
     /// chunk, that goes on as far as it may.
     pub(super) fn run_ahead(&mut self, others: Time) {
-        let (event, number) = self.flash.events.first();
-        if event >= others {
-            return;
-        }
-        let Some(unit) = self.flash.dies.get(number as usize) else { return };
-        let set = unit.array.leader;
+        let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
+        let set = self.flash.operation(die, Place::Array).leader;
         let alone = set != NIL
-            && self.queues.of_dies[number as usize].is_empty()
-            && !unit.output.is_some()
+            && self.queues.of_dies[die.index()].is_empty()
+            && !self.flash.operation(die, Place::Output).is_some()
             && self.is_chunk(set);
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
-        let due = unit.array_due;
-        self.flash.events.set(number, Time::MAX);
-        let limit = others.min(self.flash.events.next_due());
-        let due = if due < limit { self.copy_ahead(set, DieId::new(number), limit) } else { due };
-        self.flash.events.set(number, due);
+        let limit = others.min(self.flash.next_due_beside(die));
+        if due < limit {
+            self.copy_ahead(set, die, limit);
+        }
     }
 
-    /// Goes on with the copies of a chunk until `limit`; returns when its command is due then.
-    fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) -> Time {
+    /// Goes on with the copies of a chunk until `limit`.
+    fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) {
         let plane = self.sets.plane(set);
-        let operation = self.flash.dies[die.index()].array;
+        let operation = *self.flash.operation(die, Place::Array);
         let mut reading = operation.op == Op::Read;
         let (mut began, mut span, mut end) =
             (operation.began, operation.array, operation.array_end);
@@ -77,7 +73,7 @@ impl Device {
             if reading {
                 done.reads += 1;
                 done.read_ns += span.as_ns();
-                span = self.array_time(Op::Program, Some(step.to()));
+                span = self.flash.array_time(Op::Program, Some(step.to()));
             } else {
                 let chain = &layered.chains[plane.index()];
                 let next = match chain.steps.get(1) {
@@ -90,7 +86,7 @@ impl Device {
                 done.programs += 1;
                 done.program_ns += span.as_ns();
                 self.copied_ahead(plane);
-                span = self.array_time(Op::Read, Some(next.from()));
+                span = self.flash.array_time(Op::Read, Some(next.from()));
             }
             reading = !reading;
             began = end;
@@ -99,13 +95,9 @@ impl Device {
         if done.reads + done.programs > 0 {
             self.count_ahead(set, &done);
             self.leave_running(set, plane, reading);
-            let array = &mut self.flash.dies[die.index()].array;
-            (array.op, array.began, array.lead_from) =
-                (if reading { Op::Read } else { Op::Program }, began, began);
-            (array.array, array.array_end) = (span, end);
-            self.flash.dies[die.index()].array_due = end;
+            let op = if reading { Op::Read } else { Op::Program };
+            self.flash.replace_array(die, op, began, span);
         }
-        end
     }
 
     /// The copy that a plane is at has been programmed.
@@ -134,7 +126,7 @@ impl Device {
         for (stage, ops, array_ns) in
             [(read, done.reads, done.read_ns), (program, done.programs, done.program_ns)]
         {
-            left -= ops * self.span_of(stage).as_ns();
+            left -= ops * self.flash.nominal(stage).as_ns();
             let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };
             let (op, purpose) = (stage.op(), stage.purpose(false, levels));
             self.account.totals.work[phase as usize].count(op, purpose, &work);

@@ -1,18 +1,10 @@
-//! What dies and channels do: one array operation at a time, its phases on the channel, cache read,
-//! suspension.
-//!
-//! An operation begins with its command and address on the channel, behind which a program's data
-//! follows; then the array works; then a read's data leaves from the page register. Each phase
-//! waits for the channel. Without `nand.cache_read` a die takes no command before its register is
-//! empty; with it, it may sense on meanwhile, and what it has sensed waits for the register. One
-//! event a phase at which something can be decided; who gets the channel is decided in `channel`.
+//! What dies and channels do with the commands of sets: an operation begins, its phases pass, it is
+//! suspended and goes on.
 
 use super::Device;
-use crate::flash::{Operation, Place};
+use crate::flash::{ArrayEnd, Operation, Place, Power, Suspension};
 use crate::host::timers::Timer;
-use crate::observe::Suspension;
-use crate::random::{STEP, mix};
-use crate::sets::track::{DIE_GC, DIE_POWER};
+use crate::observe;
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
@@ -23,27 +15,22 @@ impl Device {
     pub(super) fn start(&mut self, set: u32, die: DieId, ppn: Option<Ppn>) {
         let stage = self.sets.stage(set);
         let op = stage.op();
-        let now = self.now;
-        self.flash.dies[die.index()].array = Operation {
-            leader: set,
-            op,
-            gc: stage.purpose(false, false).is_gc(),
-            began: now,
-            ..Operation::NONE
-        };
-        if self.flash.budget.is_some() {
-            self.take_power(die, op);
+        self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
+        if self.flash.limits_power() {
+            let waited = self.flash.take_power(die, op, self.now);
+            self.account.totals.energy.power_waited_ns += waited.as_ns();
         }
         self.board(set, ppn, true);
         if let Some(checker) = &mut self.account.checker {
-            checker.started(now, die, op);
+            checker.started(self.now, die, op);
         }
-        if self.flash.gathers {
+        if self.gathers {
             self.gather(set, die, ppn);
         }
-        self.time_operation(die, stage);
-        self.check_pages(set);
-        self.relabel(die);
+        self.plan_operation(set, die, stage);
+        if self.account.checker.is_some() {
+            self.check_pages(set);
+        }
         if op == Op::Program && self.ftl.pacing.is_some() {
             self.owe_copies(set);
         }
@@ -67,232 +54,135 @@ impl Device {
         }
     }
 
-    /// Plans the phases of the operation that has just been put together.
-    fn time_operation(&mut self, die: DieId, stage: Stage) {
-        let leader = self.flash.dies[die.index()].array.leader;
+    /// Plans the phases of the operation of `leader` that has just been put together.
+    #[inline]
+    fn plan_operation(&mut self, leader: u32, die: DieId, stage: Stage) {
         let op = stage.op();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         let mut at = leader;
         while at != NIL {
             let state = &self.sets[at];
             if state.page_units > 0 {
-                array = array.max(self.array_time(op, state.ppn));
-                data_ns += self.channel_ns(stage, state.page_units);
+                array = array.max(self.flash.array_time(op, state.ppn));
+                data_ns += self.flash.channel_ns(stage, state.page_units);
             }
             at = state.rider;
         }
-        let array = self.spread(array);
-        let command_ns = self.settings.keys.channel.command_ns;
-        let lead_ns = command_ns + if op == Op::Program { data_ns } else { 0 };
-        let out_ns = if op == Op::Read { data_ns } else { 0 };
-        let operation = &mut self.flash.dies[die.index()].array;
-        operation.lead_ns = lead_ns;
-        operation.array = array;
-        operation.out_ns = out_ns;
-        self.for_riders(leader, |device, set| {
-            device.sets[set].channel_ns = lead_ns + out_ns;
-        });
-        self.want_channel(die, op == Op::Program, Place::Array);
-    }
-
-    /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
-    /// its die, a part of a fetched map page.
-    pub(super) const fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
-        if matches!(stage, Stage::Fetch) && self.settings.keys.map.fetch_bytes > 0 {
-            return self.fetch_ns();
+        let channel_ns = self.flash.plan(die, array, data_ns, self.now);
+        let mut at = leader;
+        while at != NIL {
+            let state = &mut self.sets[at];
+            state.channel_ns = channel_ns;
+            at = state.rider;
         }
-        let on_die = self.settings.keys.gc.copyback && stage.is_copy();
-        if on_die { 0 } else { self.data_ns(stage.op(), page_units) }
+        self.phases_began();
     }
 
-    /// Nanoseconds of the wanted part of a map page on the channel.
-    const fn fetch_ns(&self) -> u64 {
-        let fetched = self.settings.keys.map.fetch_bytes;
-        let unit = self.settings.geometry.unit_bytes() as u64;
-        self.settings.transfer_ns(if fetched < unit { fetched } else { unit })
-    }
-
-    /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
-    pub(super) const fn data_ns(&self, op: Op, page_units: u32) -> u64 {
-        let units = match op {
-            Op::Read => page_units,
-            Op::Program => self.settings.geometry.program_units(),
-            Op::Erase => 0,
-        };
-        self.settings.transfer_ns(units as u64 * self.settings.geometry.unit_bytes() as u64)
-    }
-
-    /// How long the array works on a page; `None` is one that was never written.
-    pub(super) fn array_time(&self, op: Op, ppn: Option<Ppn>) -> Span {
-        let nand = &self.settings.keys.nand;
-        let first = match op {
-            Op::Read => nand.read_us,
-            Op::Program => nand.program_us,
-            Op::Erase => nand.erase_us,
-        };
-        let paged = op == Op::Read || (op == Op::Program && !nand.one_shot);
-        let (true, true, Some(ppn)) = (paged, nand.bits_per_cell > 1, ppn) else {
-            return Span::from_ns(first);
-        };
-        let page = u64::from(self.settings.geometry.page_in_block(ppn)) % nand.bits_per_cell;
-        let own = match (page, op) {
-            (0, _) => 0,
-            (1, Op::Program) => nand.program_2_us,
-            (2, Op::Program) => nand.program_3_us,
-            (_, Op::Program) => nand.program_4_us,
-            (1, _) => nand.read_2_us,
-            (2, _) => nand.read_3_us,
-            _ => nand.read_4_us,
-        };
-        Span::from_ns(if own == 0 { first } else { own })
-    }
-
-    /// The time of this operation: the typical one and a tail of at most `nand.spread_percent`.
-    fn spread(&mut self, typical: Span) -> Span {
-        let most = self.settings.keys.nand.spread_percent;
-        if most == 0 {
-            return typical;
+    /// Phases have got the channel: the checker sees them, and reads that wait behind programs and
+    /// erases ask for their suspension.
+    #[inline]
+    pub(super) fn phases_began(&mut self) {
+        if self.account.checker.is_none() && !self.flash.suspends() {
+            return;
         }
-        self.flash.operations += 1;
-        let unit = u128::from(mix(self.flash.operations.wrapping_mul(STEP)) >> 32);
-        let square = (unit * unit) >> 32;
-        let fourth = (square * square) >> 32;
-        let longest = u128::from(typical.as_ns()) * u128::from(most) / 1_000_000;
-        let extra = u64::try_from((longest * fourth) >> 32).expect("below the longest");
-        typical + Span::from_ns(extra)
-    }
-
-    pub(super) fn post(&mut self, die: DieId, place: Place, at: Time) {
-        let unit = &mut self.flash.dies[die.index()];
-        match place {
-            Place::Output => unit.output_due = at,
-            Place::Array | Place::Suspended => unit.array_due = at,
+        while let Some(transfer) = self.flash.next_transfer() {
+            if let Some(checker) = &mut self.account.checker {
+                checker.transferred(transfer.channel, transfer.from, transfer.until);
+            }
         }
-        self.flash.events.set(die.get(), unit.array_due.min(unit.output_due));
+        while let Some(die) = self.flash.next_granted() {
+            self.suspend_for_read(die);
+        }
     }
 
     /// A die is due: its array, its page register, or both.
+    #[inline]
     pub(super) fn die_event(&mut self, die: DieId) {
-        let now = self.now;
-        let unit = &mut self.flash.dies[die.index()];
-        let array = unit.array_due == now;
-        let output = unit.output_due == now;
+        let (array, output) = self.flash.take_due(die, self.now);
         if array {
-            unit.array_due = Time::MAX;
             self.array_done(die);
         }
         if output {
-            self.flash.dies[die.index()].output_due = Time::MAX;
-            let operation =
-                std::mem::replace(&mut self.flash.dies[die.index()].output, Operation::NONE);
+            let operation = self.flash.output_done(die, self.now);
             self.operation_over(operation, die);
-            self.output_left(die);
-            if self.flash.dies[die.index()].array.held {
-                self.release(die);
+            if self.flash.register_free(die, self.now) {
+                self.released(die);
             }
-        }
-        let unit = &self.flash.dies[die.index()];
-        if self.flash.events.due(die.get()) == now {
-            self.flash.events.set(die.get(), unit.array_due.min(unit.output_due));
         }
     }
 
     /// The array of a die is done with its operation, or on its way from a suspended one.
+    #[inline]
     fn array_done(&mut self, die: DieId) {
-        let unit = &mut self.flash.dies[die.index()];
-        if unit.pausing {
-            unit.pausing = false;
-            self.relabel(die);
-            self.queues.stir(die);
-            return;
-        }
-        if let Some(checker) = &mut self.account.checker {
+        let end = self.flash.array_done(die, self.now);
+        if let Some(checker) = &mut self.account.checker
+            && !matches!(end, ArrayEnd::Paused)
+        {
             checker.array_over(die);
         }
-        if self.flash.budget.is_some() {
-            self.return_power(die);
-        }
-        let unit = &mut self.flash.dies[die.index()];
-        if unit.array.out_ns == 0 {
-            let operation = std::mem::replace(&mut unit.array, Operation::NONE);
-            self.operation_over(operation, die);
-        } else if unit.output.is_some() {
-            unit.array.held = true;
-        } else {
-            self.release(die);
+        match end {
+            ArrayEnd::Paused => self.queues.stir(die),
+            ArrayEnd::Over(operation) => self.operation_over(operation, die),
+            ArrayEnd::Released => self.released(die),
+            ArrayEnd::Held => {}
         }
     }
 
-    /// What the array has sensed goes to the page register and on to the channel. With cache read
-    /// the command that senses on goes first, and the data follow while the array works.
-    fn release(&mut self, die: DieId) {
-        let unit = &mut self.flash.dies[die.index()];
-        let mut operation = std::mem::replace(&mut unit.array, Operation::NONE);
-        operation.held = false;
-        unit.output = operation;
+    /// What the array has sensed is in the page register and goes on to the channel. With cache
+    /// read the command that senses on goes first, and the data follow while the array works.
+    #[inline]
+    fn released(&mut self, die: DieId) {
         if let Some(checker) = &mut self.account.checker {
             checker.released(die);
         }
-        self.for_riders(operation.leader, |device, set| {
-            device.sets[set].place = Place::Output;
-        });
-        if self.settings.keys.nand.cache_read {
+        self.place_riders(self.flash.operation(die, Place::Output).leader, Place::Output);
+        if self.flash.reads_ahead() {
             self.dispatch(die);
             self.queues.stir(die);
         }
-        self.relabel(die);
-        self.want_channel(die, true, Place::Output);
+        self.flash.send_out(die, self.now);
+        self.phases_began();
     }
 
-    /// Whether a die can take a command that does this.
-    pub(super) fn is_free_for(&self, die: DieId, op: Op) -> bool {
-        let unit = &self.flash.dies[die.index()];
-        let reads_on = self.settings.keys.nand.cache_read && op == Op::Read;
-        !unit.array.is_some() && !unit.pausing && (!unit.output.is_some() || reads_on)
+    /// Every set that an operation serves is at this place of its die.
+    #[inline]
+    fn place_riders(&mut self, leader: u32, place: Place) {
+        let mut at = leader;
+        while at != NIL {
+            let state = &mut self.sets[at];
+            state.place = place;
+            at = state.rider;
+        }
     }
 
     /// A program or an erase makes way for a read that would be served next, if it may.
     pub(super) fn suspend_for_read(&mut self, die: DieId) {
-        let nand = &self.settings.keys.nand;
-        let unit = &self.flash.dies[die.index()];
-        let operation = unit.array;
-        let limit = match operation.op {
-            Op::Read => return,
-            Op::Program => nand.program_suspends,
-            Op::Erase => nand.erase_suspends,
-        };
-        let pause = Span::from_ns(nand.suspend_us);
-        if unit.pausing
-            || unit.suspended.is_some()
-            || operation.suspensions >= limit
-            || operation.array_end.since(self.now) <= pause
-        {
+        if !self.flash.is_suspendable(die, self.now) {
             return;
         }
         let next = self.next_command(die).filter(|&set| !self.sets[set].in_gc_queue);
         if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
-        if self.now + operation.array < operation.array_end {
-            return self.wake_when_suspendable(die);
+        match self.flash.suspend(die, self.now) {
+            Suspension::No => {}
+            Suspension::Later(at) => self.host.timers.set(at, Timer::Suspendable(die)),
+            Suspension::Begun(operation, ready) => self.suspended(die, &operation, ready),
         }
-        let left = operation.array_end.since(self.now);
+    }
+
+    /// The operation of a die has been suspended; the array is free at `ready`.
+    fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
         self.account.totals.suspensions += 1;
-        self.record_suspended(die, &operation);
+        self.record_suspended(die, operation);
         if let Some(checker) = &mut self.account.checker {
             checker.suspended(die, false);
         }
         self.for_riders(operation.leader, |device, set| {
+            device.close_with(set, operation);
             device.enter(set, Mode::Suspended);
             device.sets[set].place = Place::Suspended;
         });
-        let unit = &mut self.flash.dies[die.index()];
-        unit.suspended = Operation { suspensions: operation.suspensions + 1, left, ..operation };
-        unit.array = Operation::NONE;
-        unit.pausing = true;
-        self.relabel(die);
-        let ready = self.now + pause;
-        self.post(die, Place::Array, ready);
         self.tell_suspension(die, operation.leader, ready, false);
     }
 
@@ -304,45 +194,27 @@ impl Device {
         let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
         let state = &self.sets[leader];
         let purpose = stage.purpose(state.copies_map, state.levels);
-        let event = Suspension { command, purpose, die, at: self.now, until, resumed };
+        let event = observe::Suspension { command, purpose, die, at: self.now, until, resumed };
         self.account.observers.iter_mut().for_each(|observer| observer.suspended(&event));
-    }
-
-    /// A read waits behind a program or an erase that cannot be suspended yet, because it has not
-    /// come to the array or is being resumed: the die is looked at again when it can. While it
-    /// waits for the channel that is not known; whoever grants the channel asks again.
-    fn wake_when_suspendable(&mut self, die: DieId) {
-        let operation = &mut self.flash.dies[die.index()].array;
-        if operation.array_end < Time::MAX && !std::mem::replace(&mut operation.wakes, true) {
-            let rest = operation.array_end.since(self.now).as_ns() - operation.array.as_ns();
-            self.host.timers.set(self.now + Span::from_ns(rest), Timer::Suspendable(die));
-        }
     }
 
     /// The operation of a die may be suspended from now on.
     pub(super) fn suspendable(&mut self, die: DieId) {
-        self.flash.dies[die.index()].array.wakes = false;
+        self.flash.looked_at(die);
         self.queues.stir(die);
     }
 
     /// The suspended operation of a die goes on.
     pub(super) fn resume(&mut self, die: DieId) {
-        let mut operation =
-            std::mem::replace(&mut self.flash.dies[die.index()].suspended, Operation::NONE);
-        let cost = Span::from_ns(self.settings.keys.nand.resume_us);
-        operation.array_end = self.now + operation.left + cost;
-        let (end, leader) = (operation.array_end, operation.leader);
+        let (leader, works) = self.flash.resume(die, self.now);
         if let Some(checker) = &mut self.account.checker {
             checker.suspended(die, true);
         }
-        self.flash.dies[die.index()].array = operation;
         self.for_riders(leader, |device, set| {
             device.enter(set, Mode::Running);
             device.sets[set].place = Place::Array;
         });
-        self.relabel(die);
-        self.post(die, Place::Array, end);
-        self.tell_suspension(die, leader, self.now + cost, true);
+        self.tell_suspension(die, leader, works, true);
     }
 
     /// Calls `visit` with every set that an operation serves.
@@ -355,36 +227,37 @@ impl Device {
         }
     }
 
-    /// What the die is doing may have changed: its running totals follow.
-    pub(super) fn relabel(&mut self, die: DieId) {
-        let now = self.now;
-        let unit = &self.flash.dies[die.index()];
-        let operation = if unit.array.is_some() {
-            &unit.array
-        } else if unit.pausing {
-            &unit.suspended
-        } else {
-            &unit.output
-        };
-        let label = match operation.is_some() {
-            false if self.flash.budget.is_some() && self.waits_for_power(die) => Some(DIE_POWER),
-            false => None,
-            true if operation.gc => Some(DIE_GC),
-            true => Some(operation.op as usize),
-        };
-        let unit = &mut self.flash.dies[die.index()];
-        if let Some(doing) = unit.doing {
-            unit.busy[doing] += now.since(unit.since).as_ns();
+    /// Whether a die has, or may take, the power of its next command; if not it stands in line.
+    pub(super) fn has_power(&mut self, die: DieId, op: Op) -> bool {
+        match self.flash.power_for(die, op, self.now) {
+            Power::Granted => true,
+            Power::JoinsLine => {
+                self.account.totals.energy.power_waits += 1;
+                false
+            }
+            Power::InLine => false,
         }
-        unit.doing = label;
-        unit.since = now;
+    }
+
+    /// The dies in line for power take commands as far as it reaches. Returns whether any has left
+    /// the line.
+    pub(super) fn serve_line(&mut self) -> bool {
+        let mut left = false;
+        while let Some(die) = self.flash.serve_first() {
+            self.dispatch(die);
+            if !self.flash.end_service() || self.failed.is_some() {
+                break;
+            }
+            // The die has begun an operation, or has none to begin now.
+            let waited = self.flash.leave_line(die, self.now);
+            self.account.totals.energy.power_waited_ns += waited.as_ns();
+            left = true;
+        }
+        left
     }
 
     /// Shows the checker every page of an operation.
     fn check_pages(&mut self, leader: u32) {
-        if self.account.checker.is_none() {
-            return;
-        }
         let mut at = leader;
         while at != NIL {
             let state = &self.sets[at];

@@ -61,7 +61,7 @@ impl Device {
         let keys = &self.settings.keys.energy;
         let active = self.host.outstanding > 0 || self.sets.graph.live() > 0;
         let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
-        let standby = keys.standby_mw * self.flash.dies.len() as u64;
+        let standby = keys.standby_mw * self.flash.dies() as u64;
         let power = u128::from((standby + controller) * 1_000) + u128::from(self.account.dram_uw);
         (power << MIB_BITS) + self.settings.buffer_uw_mib()
     }
@@ -119,7 +119,7 @@ impl Device {
                 *fj = fj.saturating_add(time.saturating_mul(uw));
             }
             Background {
-                standby: time * u128::from(keys.standby_mw) * self.flash.dies.len() as u128,
+                standby: time * u128::from(keys.standby_mw) * self.flash.dies() as u128,
                 controller: u128::from(active) * u128::from(keys.controller_active_mw)
                     + u128::from(still) * u128::from(keys.controller_idle_mw),
                 dram: whole(fj[0]) - before[0] + tables,

@@ -6,14 +6,12 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
-use crate::flash::{Operation, Place};
+use crate::flash::Operation;
 use crate::metrics::parts::Part;
 use crate::sets::Mode;
-use crate::sets::track::{
-    ACCOUNTS, BUS, DIE, DIE_ACCOUNTS, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT,
-};
+use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
 use flashyard_core::graph::{EdgeKind, NIL};
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{Span, Time};
 
 impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
@@ -21,7 +19,7 @@ impl Device {
         self.close_segment(set);
         match mode {
             Mode::Queued | Mode::Suspended => {
-                let busy = self.die_busy(self.current_die(set));
+                let busy = self.flash.busy(self.current_die(set), self.now);
                 self.sets[set].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
@@ -124,7 +122,7 @@ impl Device {
 
     /// A command waited in the queue of its die, and is charged with what the die did.
     fn charge_queued(&mut self, set: u32) {
-        let busy = self.die_busy(self.current_die(set));
+        let busy = self.flash.busy(self.current_die(set), self.now);
         let track = &mut self.sets[set].track;
         let mut sum = 0;
         for (place, now) in busy.into_iter().enumerate() {
@@ -242,7 +240,7 @@ impl Device {
                 spent[OWN] = self.now.since(track.since).as_ns();
             }
             Mode::Queued | Mode::Suspended => {
-                let busy = self.die_busy(self.current_die(set));
+                let busy = self.flash.busy(self.current_die(set), self.now);
                 for (place, now) in busy.into_iter().enumerate() {
                     spent[DIE + place] = now - track.base[DIE + place];
                 }
@@ -264,12 +262,7 @@ impl Device {
 
     /// The operation that serves the current command of a set.
     fn operation_of(&self, set: u32) -> &Operation {
-        let die = &self.flash.dies[self.current_die(set).index()];
-        match self.sets[set].place {
-            Place::Array => &die.array,
-            Place::Output => &die.output,
-            Place::Suspended => &die.suspended,
-        }
+        self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 
     /// Time of a command on its die since an instant: all of it, and waiting for the channel before
@@ -284,15 +277,5 @@ impl Device {
             bus += overlap(operation.array_end, operation.out_from);
         }
         (self.now.since(since).as_ns(), bus)
-    }
-
-    /// The running totals of what a die does, as of now.
-    fn die_busy(&self, die: DieId) -> [u64; DIE_ACCOUNTS] {
-        let die = &self.flash.dies[die.index()];
-        let mut busy = die.busy;
-        if let Some(doing) = die.doing {
-            busy[doing] += self.now.since(die.since).as_ns();
-        }
-        busy
     }
 }

@@ -29,7 +29,6 @@ impl Device {
             self.account_for(set, die, &operation);
             self.settle(set, &operation);
         }
-        self.relabel(die);
         self.queues.stir(die);
         if let Some(checker) = &mut self.account.checker {
             checker.over(self.now, die, operation.op, operation.out_ns > 0);
@@ -105,8 +104,8 @@ impl Device {
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
         let leads = set == operation.leader;
         if state.page_units > 0 {
-            let command_ns = if leads { self.settings.keys.channel.command_ns } else { 0 };
-            let data_ns = self.channel_ns(stage, state.page_units);
+            let command_ns = if leads { self.flash.command_ns() } else { 0 };
+            let data_ns = self.flash.channel_ns(stage, state.page_units);
             let programs = op == Op::Program;
             let work = Work {
                 ops: u64::from(leads),

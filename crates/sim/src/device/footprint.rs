@@ -6,8 +6,7 @@
 
 use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
-use crate::flash::Die;
-use crate::flash::channel::Channel;
+use crate::flash::{Channel, Die};
 use crate::ftl::blocks::Blocks;
 use crate::ftl::log::SchemeName;
 use crate::ftl::planned::PAST_BYTES;

@@ -33,12 +33,12 @@ impl Device {
             if set == NIL
                 || self.is_held_back(set)
                 || !self.fits_beside(set, plane, ppn)
-                || (self.flash.budget.is_some() && !self.has_power_for_plane(die, stage.op()))
+                || (self.flash.limits_power() && !self.flash.has_power_for_plane(die, stage.op()))
             {
                 continue;
             }
             let Bound::Page(page) = self.bind(set, die) else { continue };
-            self.take_power_for_plane(die, stage.op());
+            self.flash.take_power_for_plane(die, stage.op());
             self.take_from_queue(set);
             self.ride(set, page, true, &mut last);
             self.fill_page(set, plane, page, &mut last);

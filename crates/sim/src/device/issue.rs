@@ -44,14 +44,14 @@ impl Device {
         let request = self.sets[set].request;
         let of_read = request != NIL && self.host.pending[request as usize].is_read();
         self.queues.insert(die_id, set, placement, in_gc_queue, of_read);
-        if self.flash.gathers {
+        if self.gathers {
             self.list_queued(set);
         }
         let state = &mut self.sets[set];
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        if !self.flash.dies[die_id.index()].array.is_some() || self.flash.suspends {
+        if !self.flash.array_works(die_id) || self.flash.suspends() {
             self.queues.stir(die_id);
         }
         if !self.account.observers.is_empty() {
@@ -126,7 +126,7 @@ impl Device {
     }
 
     pub(super) fn take_from_queue(&mut self, set: u32) -> Option<Time> {
-        if self.flash.gathers {
+        if self.gathers {
             self.unlist_queued(set);
         }
         let in_gc_queue = self.sets[set].in_gc_queue;
@@ -142,7 +142,7 @@ impl Device {
                 self.queues.stirred[word] &= self.queues.stirred[word] - 1;
                 self.dispatch(DieId::from_index(word * 64 + bit as usize));
             }
-            if self.flash.budget.is_none() {
+            if !self.flash.limits_power() {
                 break;
             }
             // A die that is served may stir others even where it finds too little power itself.
@@ -155,32 +155,29 @@ impl Device {
 
     pub(super) fn dispatch(&mut self, die: DieId) {
         while self.failed.is_none() {
-            let unit = &self.flash.dies[die.index()];
-            if unit.array.is_some() {
-                if self.flash.suspends {
+            if self.flash.array_works(die) {
+                if self.flash.suspends() {
                     self.suspend_for_read(die);
                 }
                 return;
             }
-            if unit.output.is_some() && !self.settings.keys.nand.cache_read {
+            if self.flash.register_blocks(die) {
                 return;
             }
             let next = self.next_command(die);
             let of_request = |set: &u32| !self.sets[*set].in_gc_queue;
             let reads =
                 next.filter(of_request).is_some_and(|set| self.sets.stage(set).op() == Op::Read);
-            if self.flash.dies[die.index()].suspended.is_some() && !reads {
-                if !self.flash.dies[die.index()].pausing
-                    && !self.flash.dies[die.index()].output.is_some()
-                {
+            if self.flash.has_suspended(die) && !reads {
+                if self.flash.can_resume(die) {
                     self.resume(die);
                 }
                 return;
             }
             let Some(set) = next else { return };
             let op = self.sets.stage(set).op();
-            if !self.is_free_for(die, op)
-                || (self.flash.budget.is_some() && !self.has_power(die, op))
+            if !self.flash.is_free_for(die, op)
+                || (self.flash.limits_power() && !self.has_power(die, op))
             {
                 return;
             }

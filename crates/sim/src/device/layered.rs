@@ -184,12 +184,12 @@ impl Device {
                 layered.filler[block] = Past { set, number };
             }
         }
-        let copy =
-            self.span_of(layered_stage(self, false)) + self.span_of(layered_stage(self, true));
+        let copy = self.flash.nominal(layered_stage(self, false))
+            + self.flash.nominal(layered_stage(self, true));
         let mut span = Span::from_ns(copy.as_ns() * u64::from(copies));
         if last.erases() {
             let erase = self.ftl.layered.as_ref().expect("only layers plan").erase;
-            span += self.span_of(erase);
+            span += self.flash.nominal(erase);
         }
         self.sets.graph.set_span(set, 0, span);
         match before {

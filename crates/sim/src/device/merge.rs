@@ -143,7 +143,7 @@ impl Device {
         let plane = self.sets.plane(set);
         let stage = self.sets.stage(set);
         let span = self.sets.graph.node(set).spans[0];
-        let left = span.as_ns() - self.span_of(stage).as_ns();
+        let left = span.as_ns() - self.flash.nominal(stage).as_ns();
         self.sets.graph.set_span(set, 0, Span::from_ns(left));
         let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
         if stage == layered.read {

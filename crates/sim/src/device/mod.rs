@@ -16,7 +16,6 @@ mod allocate;
 mod array;
 mod buffer;
 mod buffered_map;
-mod channel;
 mod collect;
 mod delays;
 mod drain;
@@ -36,7 +35,6 @@ mod merge;
 mod pace;
 mod pages;
 mod phase;
-mod power;
 mod remap;
 mod results;
 mod save;
@@ -65,7 +63,7 @@ use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 pub(crate) use finish::queue_wait;
-use flashyard_core::graph::NIL;
+use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
 pub use phase::{PhaseKeys, PhaseReport};
@@ -83,6 +81,10 @@ pub struct Device {
     buffer: Option<Box<Staging>>,
     host: Host,
     account: Account,
+    /// Whether one operation may serve several commands.
+    gathers: bool,
+    /// Dies that are due; empty between uses.
+    due: Vec<DieId>,
     failed: Option<SimError>,
 }
 
@@ -148,6 +150,8 @@ impl Device {
             buffer: Staging::new(settings, host_policy.by_pages()),
             host: Host::new(settings.keys.interface, host_policy),
             account: Account::new(settings),
+            gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
+            due: Vec::new(),
             failed: None,
         }
     }
@@ -161,6 +165,7 @@ impl Device {
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
+        self.flash.note_transfers();
         let mut checker = Box::new(Checker::new(&self.settings));
         if self.account.restored || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.ftl.map);
@@ -311,25 +316,11 @@ impl Device {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());
         }
-        let mut spans = [Span::ZERO; flashyard_core::graph::STAGES];
+        let mut spans = [Span::ZERO; STAGES];
         for (span, (stage, _)) in spans.iter_mut().zip(stages) {
-            *span = self.span_of(*stage);
+            *span = self.flash.nominal(*stage);
         }
         self.sets.insert(number, state, stages, &spans[..stages.len()])
-    }
-
-    /// The nominal duration of a command: array and channel, without waiting, on a page of the
-    /// first type, one unit of a read.
-    fn span_of(&self, stage: Stage) -> Span {
-        if matches!(stage, Stage::Barrier | Stage::Buffer | Stage::Link) {
-            return Span::ZERO;
-        }
-        let data = match stage {
-            Stage::Fetch => self.channel_ns(stage, 1),
-            _ => self.data_ns(stage.op(), 1),
-        };
-        let channel = self.settings.keys.channel.command_ns + data;
-        self.array_time(stage.op(), None) + Span::from_ns(channel)
     }
 
     /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that

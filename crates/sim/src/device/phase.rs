@@ -193,7 +193,7 @@ impl Device {
             if ahead {
                 self.run_ahead(others);
             }
-            let now = self.flash.events.next_due().min(others);
+            let now = self.flash.next_due().min(others);
             if now == Time::MAX {
                 break;
             }
@@ -205,7 +205,8 @@ impl Device {
             self.admit();
             self.collect_idle();
             self.dispatch_stirred();
-            self.channels_choose();
+            self.flash.channels_choose(self.now);
+            self.phases_began();
             if let Some(error) = self.failed.take() {
                 return Err(RunError::Sim(error));
             }
@@ -223,9 +224,15 @@ impl Device {
             self.rest_until(now);
         }
         self.now = now;
-        while let Some(die) = self.flash.due_die(now) {
-            self.die_event(die);
+        let mut due = std::mem::take(&mut self.due);
+        self.flash.due_dies(now, &mut due);
+        for die in due.drain(..) {
+            // An operation that takes no time is over at once.
+            while self.flash.is_due(die, now) {
+                self.die_event(die);
+            }
         }
+        self.due = due;
         self.timers_go_off();
     }
 

@@ -79,7 +79,7 @@ impl Device {
                 p99: totals.latency[class].tail_parts(9_900),
                 p999: totals.latency[class].tail_parts(9_990),
             }),
-            waits_ns: (self.flash.dies.len() == 1).then(|| self.waits()),
+            waits_ns: (self.flash.dies() == 1).then(|| self.waits()),
             throughput: self.throughput(),
             flash: self.flash(all),
             map: self.map_report(),
@@ -326,7 +326,7 @@ impl Device {
     fn verdict(&self) -> Verdict {
         let span = self.account.totals.spans.arrivals;
         let keys = &self.settings.keys;
-        let capacity = u128::from(span) * self.flash.dies.len() as u128;
+        let capacity = u128::from(span) * self.flash.dies() as u128;
         let busy = self.account.measured.die_ns();
         let page_map = self.ftl.layered.is_none();
         Verdict {

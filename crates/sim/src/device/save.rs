@@ -53,7 +53,7 @@ impl Device {
         }
         self.save_buffer(&mut to);
         self.ftl.planes.save(&mut to);
-        [u64::from(self.ftl.next_stripe), self.flash.operations].save(&mut to);
+        [u64::from(self.ftl.next_stripe), self.flash.operations()].save(&mut to);
         self.ftl.made.save(&mut to);
         self.account.totals.save(&mut to);
         self.account.measured.save(&mut to);
@@ -195,7 +195,7 @@ impl Device {
         let mut counts = [0u64; 2];
         counts.load(from)?;
         self.ftl.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
-        self.flash.operations = counts[1];
+        self.flash.set_operations(counts[1]);
         self.ftl.made.load(from)?;
         self.account.totals.load(from)?;
         self.account.measured.load(from)?;

@@ -106,7 +106,8 @@ impl Device {
         loop {
             self.admit();
             self.dispatch_stirred();
-            self.channels_choose();
+            self.flash.channels_choose(self.now);
+            self.phases_began();
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
@@ -114,7 +115,7 @@ impl Device {
             if ahead {
                 self.run_ahead(timers);
             }
-            let now = self.flash.events.next_due().min(timers);
+            let now = self.flash.next_due().min(timers);
             if now == Time::MAX {
                 assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
                 return Ok(());

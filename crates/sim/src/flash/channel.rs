@@ -5,9 +5,9 @@
 //! are short, go before data (`channel.arbitration`), so that no array idles behind the data of all
 //! the others; equals are served in the order of need.
 
-use super::Place;
+use super::{Flash, Place};
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
 
 /// A channel and the phases that wait for it, by die: of the array the one before it, of the page
@@ -15,27 +15,164 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Channel {
     /// When it has carried what it carries.
-    pub(crate) free: Time,
+    free: Time,
     /// Whether that is data from a page register.
-    pub(crate) carries_output: bool,
-    pub(crate) commands: VecDeque<DieId>,
-    pub(crate) data: VecDeque<(DieId, Place)>,
+    carries_output: bool,
+    commands: VecDeque<DieId>,
+    data: VecDeque<(DieId, Place)>,
+    /// Time that it has been reserved for.
+    carried_ns: u64,
+}
+
+/// A transfer on a channel, for whoever checks transfers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// The channel.
+    pub(crate) channel: ChannelId,
+    /// When the transfer begins and ends.
+    pub(crate) from: Time,
+    pub(crate) until: Time,
 }
 
 impl Channel {
     /// The channels of a device; each die waits with two phases at most.
-    pub(crate) fn all(geometry: &Geometry) -> Vec<Self> {
+    pub(super) fn all(geometry: &Geometry) -> Vec<Self> {
         let dies = (geometry.dies() / geometry.channels) as usize;
         let channel = |_| Self {
             free: Time::ZERO,
             carries_output: false,
             commands: VecDeque::with_capacity(dies),
             data: VecDeque::with_capacity(2 * dies),
+            carried_ns: 0,
         };
         (0..geometry.channels).map(channel).collect()
     }
 
-    pub(crate) fn has_waiters(&self) -> bool {
+    fn has_waiters(&self) -> bool {
         !self.commands.is_empty() || !self.data.is_empty()
+    }
+
+    /// Nanoseconds that it has carried data and commands for until now.
+    pub(super) const fn carried_ns(&self, now: Time) -> u64 {
+        // A transfer is counted as it begins.
+        self.carried_ns - self.free.as_ns().saturating_sub(now.as_ns())
+    }
+}
+
+impl Flash {
+    /// The operation at a place of a die needs the channel; `data` is whether that is to move data.
+    #[inline]
+    pub(super) fn want_channel(&mut self, die: DieId, data: bool, place: Place, now: Time) {
+        let unit = &self.dies[die.index()];
+        let needs = match place {
+            Place::Output => unit.output.out_ns > 0,
+            Place::Array | Place::Suspended => unit.array.lead_ns > 0,
+        };
+        let index = unit.channel.index();
+        let channel = &mut self.channels[index];
+        let first = !channel.has_waiters();
+        if !needs || (channel.free <= now && first) {
+            return self.grant(die, place, now);
+        }
+        if data || self.in_order {
+            channel.data.push_back((die, place));
+        } else {
+            channel.commands.push_back(die);
+        }
+        if first {
+            self.await_channel(index);
+        }
+    }
+
+    /// A phase waits for a channel: the channel chooses when it has carried what it carries. The
+    /// end of data from a page register is an event of that die anyway.
+    fn await_channel(&mut self, index: usize) {
+        let channel = &self.channels[index];
+        if !channel.carries_output {
+            self.channel_events.set(ChannelId::from_index(index).get(), channel.free);
+        }
+    }
+
+    /// The data of a die have left its page register: its channel chooses at the end of the
+    /// instant.
+    #[inline]
+    pub(super) fn output_left(&mut self, die: DieId, now: Time) {
+        let channel = self.dies[die.index()].channel;
+        let state = &self.channels[channel.index()];
+        if state.free <= now && state.has_waiters() {
+            self.choosing.push(channel);
+        }
+    }
+
+    /// Channels that have become free choose among all that this instant brought.
+    #[inline]
+    pub(crate) fn channels_choose(&mut self, now: Time) {
+        while self.channel_events.next_due() == now {
+            let number = self.channel_events.first().1;
+            self.channel_events.set(number, Time::MAX);
+            self.choose(ChannelId::new(number), now);
+        }
+        while let Some(channel) = self.choosing.pop() {
+            self.choose(channel, now);
+        }
+    }
+
+    /// A channel is free and a phase waits for it. Behind a command that no other one follows the
+    /// next phase is chosen with it.
+    fn choose(&mut self, channel: ChannelId, now: Time) {
+        let index = channel.index();
+        let mut at = now;
+        loop {
+            let state = &mut self.channels[index];
+            let command = state.commands.pop_front().map(|die| (die, Place::Array));
+            let brief = command.is_some() || self.in_order;
+            let next = command.or_else(|| state.data.pop_front());
+            let (die, place) = next.expect("a channel that chooses has waiters");
+            let follows = state.commands.is_empty() && !state.data.is_empty();
+            self.grant(die, place, at);
+            if !brief || !follows || place == Place::Output {
+                break;
+            }
+            at = self.channels[index].free;
+        }
+        if self.channels[index].has_waiters() {
+            self.await_channel(index);
+        }
+    }
+
+    /// A phase begins at an instant.
+    #[inline]
+    fn grant(&mut self, die: DieId, place: Place, at: Time) {
+        let unit = &mut self.dies[die.index()];
+        let ns = match place {
+            Place::Output => {
+                unit.output.out_from = at;
+                let ns = unit.output.out_ns;
+                unit.output_due = at + Span::from_ns(ns);
+                ns
+            }
+            Place::Array | Place::Suspended => {
+                let operation = &mut unit.array;
+                operation.lead_from = at;
+                operation.array_end = at + Span::from_ns(operation.lead_ns) + operation.array;
+                unit.array_due = operation.array_end;
+                operation.lead_ns
+            }
+        };
+        let channel = unit.channel;
+        self.note_due(die);
+        if ns > 0 {
+            let end = at + Span::from_ns(ns);
+            let state = &mut self.channels[channel.index()];
+            state.free = end;
+            state.carries_output = place == Place::Output;
+            state.carried_ns += ns;
+            if self.notes_transfers {
+                self.transfers.push_back(Transfer { channel, from: at, until: end });
+            }
+            if self.suspends && place == Place::Array {
+                self.granted.push_back(die);
+            }
+        }
     }
 }

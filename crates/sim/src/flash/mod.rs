@@ -1,81 +1,84 @@
 //! Dies and channels: what their arrays and page registers do, who has the channel, and when each
 //! is due.
+//!
+//! An operation begins with its command and address on the channel, behind which a program's data
+//! follows; then the array works; then a read's data leaves from the page register. Each phase
+//! waits for the channel. Without `nand.cache_read` a die takes no command before its register is
+//! empty; with it, it may sense on meanwhile, and what it has sensed waits for the register. There
+//! is one event for each phase at which something can be decided.
 
-pub(crate) mod channel;
-pub(crate) mod operation;
-pub(crate) mod power;
+mod channel;
+mod die;
+mod operation;
+mod power;
+mod timing;
 
-use crate::config::Settings;
-use crate::sets::track::DIE_ACCOUNTS;
-use channel::Channel;
+use crate::config::{ChannelArbitration, Settings};
+use crate::sets::Stage;
+use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
+pub(crate) use channel::{Channel, Transfer};
+pub(crate) use die::Die;
+use flashyard_core::command::Op;
 use flashyard_core::events::{EventTree, Match};
-use flashyard_core::units::{ChannelId, DieId, Time};
+use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use operation::{Operation, Place};
+pub(crate) use power::Power;
+use power::PowerBudget;
+use std::collections::VecDeque;
+use timing::Timing;
 
-/// A die: what it is doing, and since when.
-#[derive(Debug)]
-pub(crate) struct Die {
-    pub(crate) channel: ChannelId,
-    /// What the array does, what leaves from the page register, what is suspended.
-    pub(crate) array: Operation,
-    pub(crate) output: Operation,
-    pub(crate) suspended: Operation,
-    /// When the array and the register are due.
-    pub(crate) array_due: Time,
-    pub(crate) output_due: Time,
-    /// Whether the array is on its way from the suspended operation.
-    pub(crate) pausing: bool,
-    /// What time is charged to, and since when.
-    pub(crate) doing: Option<usize>,
-    pub(crate) since: Time,
-    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
-    pub(crate) busy: [u64; DIE_ACCOUNTS],
+/// What has become of an operation whose time in the array is over.
+pub(crate) enum ArrayEnd {
+    /// The array has come to rest from a suspended operation.
+    Paused,
+    /// The operation is over.
+    Over(Operation),
+    /// It has gone to the page register.
+    Released,
+    /// It waits until the page register is free.
+    Held,
 }
 
-impl Die {
-    pub(crate) const fn new(channel: ChannelId) -> Self {
-        Self {
-            channel,
-            array: Operation::NONE,
-            output: Operation::NONE,
-            suspended: Operation::NONE,
-            array_due: Time::MAX,
-            output_due: Time::MAX,
-            pausing: false,
-            doing: None,
-            since: Time::ZERO,
-            busy: [0; DIE_ACCOUNTS],
-        }
-    }
-
-    /// Whether it does nothing.
-    pub(crate) const fn rests(&self) -> bool {
-        !self.array.is_some() && !self.output.is_some() && !self.pausing
-    }
+/// Whether the operation of a die makes way for a read.
+pub(crate) enum Suspension {
+    /// It does not.
+    No,
+    /// It can do so only from this instant on, at which its die is to be looked at again.
+    Later(Time),
+    /// It does, and the array is free at this instant.
+    Begun(Operation, Time),
 }
-
-/// When each die is due, its array or its page register, and behind them each channel.
-type Events = EventTree<Vec<Match>>;
 
 /// The dies and channels of a device.
 #[derive(Debug)]
 pub(crate) struct Flash {
-    pub(crate) dies: Vec<Die>,
-    pub(crate) channels: Vec<Channel>,
+    timing: Timing,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
     /// Channels that choose at the end of this instant.
-    pub(crate) choosing: Vec<ChannelId>,
-    /// The next completion of each busy die.
-    pub(crate) events: Events,
+    choosing: Vec<ChannelId>,
+    /// When each die is due, its array or its page register, and each channel; dies whose due
+    /// times have changed since the last look.
+    die_events: EventTree<Vec<Match>>,
+    channel_events: EventTree<Vec<Match>>,
+    moved: Vec<DieId>,
     /// How much power arrays may take, where it is limited.
-    pub(crate) budget: Option<Box<power::PowerBudget>>,
-    /// Operations with a random time so far.
-    pub(crate) operations: u64,
-    /// Whether programs or erases may be suspended.
-    pub(crate) suspends: bool,
-    /// Whether one operation may serve several commands.
-    pub(crate) gathers: bool,
-    /// Time that each channel has been reserved for.
-    pub(crate) carried_ns: Vec<u64>,
+    budget: Option<Box<PowerBudget>>,
+    /// Whether phases take the channel in the order of need alone.
+    in_order: bool,
+    /// Whether a die may sense while its page register is in use.
+    cache_read: bool,
+    /// How often a program and an erase may be suspended, what that and going on take.
+    program_suspends: u64,
+    erase_suspends: u64,
+    suspend: Span,
+    resume: Span,
+    suspends: bool,
+    /// Dies whose commands have got the channel, where operations may be suspended.
+    granted: VecDeque<DieId>,
+    /// Transfers, where they are checked.
+    notes_transfers: bool,
+    transfers: VecDeque<Transfer>,
 }
 
 impl Flash {
@@ -84,38 +87,402 @@ impl Flash {
         let (geometry, nand) = (&settings.geometry, &settings.keys.nand);
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
+        let tree =
+            |count| EventTree::new(vec![[Time::MAX; 2]; EventTree::<Vec<Match>>::matches(count)]);
         Self {
+            timing: Timing::new(settings),
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
-            events: EventTree::new(vec![[Time::MAX; 2]; Events::matches(dies + channels)]),
-            budget: power::PowerBudget::new(settings),
-            operations: 0,
+            die_events: tree(dies),
+            channel_events: tree(channels),
+            moved: Vec::with_capacity(dies),
+            budget: PowerBudget::new(settings),
+            in_order: settings.keys.channel.arbitration == ChannelArbitration::InOrder,
+            cache_read: nand.cache_read,
+            program_suspends: nand.program_suspends,
+            erase_suspends: nand.erase_suspends,
+            suspend: Span::from_ns(nand.suspend_us),
+            resume: Span::from_ns(nand.resume_us),
             suspends: nand.program_suspends > 0 || nand.erase_suspends > 0,
-            gathers: geometry.program_units() > 1 || geometry.planes > 1,
-            carried_ns: vec![0; channels],
+            granted: VecDeque::new(),
+            notes_transfers: false,
+            transfers: VecDeque::new(),
         }
     }
 
-    /// The lowest die that is due now.
-    #[inline]
-    pub(crate) fn due_die(&self, now: Time) -> Option<DieId> {
-        if self.events.next_due() != now {
-            return None;
-        }
-        let number = self.events.first().1;
-        ((number as usize) < self.dies.len()).then(|| DieId::new(number))
+    /// From now on transfers are kept for [`Self::next_transfer`].
+    pub(crate) const fn note_transfers(&mut self) {
+        self.notes_transfers = true;
     }
 
-    /// The lowest channel that is due now, where no die is; it is not due any more.
+    /// A transfer that has begun since the last look.
+    pub(crate) fn next_transfer(&mut self) -> Option<Transfer> {
+        self.transfers.pop_front()
+    }
+
+    /// A die whose command has got the channel since the last look, where operations may be
+    /// suspended.
+    pub(crate) fn next_granted(&mut self) -> Option<DieId> {
+        self.granted.pop_front()
+    }
+
+    /// Whether operations may be suspended.
     #[inline]
-    pub(crate) fn due_channel(&mut self, now: Time) -> Option<ChannelId> {
-        if self.events.next_due() != now {
-            return None;
+    pub(crate) const fn suspends(&self) -> bool {
+        self.suspends
+    }
+
+    /// Whether the power of arrays is limited.
+    #[inline]
+    pub(crate) const fn limits_power(&self) -> bool {
+        self.budget.is_some()
+    }
+
+    /// How many dies there are.
+    pub(crate) const fn dies(&self) -> usize {
+        self.dies.len()
+    }
+
+    /// Operations with a random time so far, to be saved.
+    pub(crate) const fn operations(&self) -> u64 {
+        self.timing.operations()
+    }
+
+    /// The same of a restored device.
+    pub(crate) const fn set_operations(&mut self, count: u64) {
+        self.timing.set_operations(count);
+    }
+}
+
+/// Times of commands.
+impl Flash {
+    /// The nominal duration of a command; see [`Timing::nominal`].
+    #[inline]
+    pub(crate) const fn nominal(&self, stage: Stage) -> Span {
+        self.timing.nominal(stage)
+    }
+
+    /// How long the array works on a page.
+    #[inline]
+    pub(crate) fn array_time(&self, op: Op, ppn: Option<Ppn>) -> Span {
+        self.timing.array(op, ppn)
+    }
+
+    /// Nanoseconds that a page of an operation takes the channel for.
+    #[inline]
+    pub(crate) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
+        self.timing.channel_ns(stage, page_units)
+    }
+
+    /// Nanoseconds of command and address on the channel.
+    #[inline]
+    pub(crate) const fn command_ns(&self) -> u64 {
+        self.timing.command_ns()
+    }
+}
+
+/// What is due.
+impl Flash {
+    /// When the next die or channel is due.
+    #[inline]
+    pub(crate) fn next_due(&mut self) -> Time {
+        while let Some(die) = self.moved.pop() {
+            let unit = &mut self.dies[die.index()];
+            unit.moved = false;
+            let due = unit.due();
+            self.die_events.set(die.get(), due);
         }
-        let number = self.events.first().1;
-        let channel = (number as usize).checked_sub(self.dies.len())?;
-        self.events.set(number, Time::MAX);
-        Some(ChannelId::from_index(channel))
+        self.die_events.next_due().min(self.channel_events.next_due())
+    }
+
+    /// The die that is due next, where none of the channels comes before it.
+    pub(crate) fn next_die(&mut self) -> Option<(DieId, Time)> {
+        let due = self.next_due();
+        let (at, die) = self.die_events.first();
+        (at == due && due < Time::MAX).then(|| (DieId::new(die), at))
+    }
+
+    /// When the next die or channel is due, not counting a die whose due time is about to change.
+    pub(crate) fn next_due_beside(&mut self, die: DieId) -> Time {
+        self.next_due();
+        self.die_events.set(die.get(), Time::MAX);
+        let due = self.die_events.next_due().min(self.channel_events.next_due());
+        self.note_due(die);
+        due
+    }
+
+    /// Adds the dies that are due at an instant to a list, in ascending order. It is the instant of
+    /// [`Self::next_due`].
+    #[inline]
+    pub(crate) fn due_dies(&self, now: Time, list: &mut Vec<DieId>) {
+        self.die_events.due_at(now, |die| list.push(DieId::new(die)));
+    }
+
+    /// Whether a die is due.
+    #[inline]
+    pub(crate) fn is_due(&self, die: DieId, now: Time) -> bool {
+        self.dies[die.index()].due() == now
+    }
+
+    /// Whether the array and the register of a die are due; neither is then any more.
+    #[inline]
+    pub(crate) fn take_due(&mut self, die: DieId, now: Time) -> (bool, bool) {
+        let unit = &mut self.dies[die.index()];
+        let due = (unit.array_due == now, unit.output_due == now);
+        if due.0 {
+            unit.array_due = Time::MAX;
+        }
+        if due.1 {
+            unit.output_due = Time::MAX;
+        }
+        self.note_due(die);
+        due
+    }
+
+    /// The due time of a die has changed.
+    #[inline]
+    fn note_due(&mut self, die: DieId) {
+        let unit = &mut self.dies[die.index()];
+        if !std::mem::replace(&mut unit.moved, true) {
+            self.moved.push(die);
+        }
+    }
+}
+
+/// Operations.
+impl Flash {
+    /// Whether a die can take a command that does this.
+    #[inline]
+    pub(crate) fn is_free_for(&self, die: DieId, op: Op) -> bool {
+        let unit = &self.dies[die.index()];
+        let reads_on = self.cache_read && op == Op::Read;
+        !unit.array.is_some() && !unit.pausing && (!unit.output.is_some() || reads_on)
+    }
+
+    /// Whether the array of a die is at work, or has not got rid of what it has sensed.
+    #[inline]
+    pub(crate) fn array_works(&self, die: DieId) -> bool {
+        self.dies[die.index()].array.is_some()
+    }
+
+    /// Whether a die whose array is at rest takes no command before its page register is empty.
+    #[inline]
+    pub(crate) fn register_blocks(&self, die: DieId) -> bool {
+        self.dies[die.index()].output.is_some() && !self.cache_read
+    }
+
+    /// Whether a die has suspended an operation.
+    #[inline]
+    pub(crate) fn has_suspended(&self, die: DieId) -> bool {
+        self.dies[die.index()].suspended.is_some()
+    }
+
+    /// Whether the suspended operation of a die can go on now.
+    pub(crate) fn can_resume(&self, die: DieId) -> bool {
+        let unit = &self.dies[die.index()];
+        !unit.pausing && !unit.output.is_some()
+    }
+
+    /// Whether a die does nothing.
+    pub(crate) fn rests(&self, die: DieId) -> bool {
+        self.dies[die.index()].rests()
+    }
+
+    /// The operation at a place of a die.
+    #[inline]
+    pub(crate) fn operation(&self, die: DieId, place: Place) -> &Operation {
+        self.dies[die.index()].operation(place)
+    }
+
+    /// Whether a die may sense while its page register is in use.
+    #[inline]
+    pub(crate) const fn reads_ahead(&self) -> bool {
+        self.cache_read
+    }
+
+    /// The array of a die takes an operation of `leader`.
+    #[inline]
+    pub(crate) fn take(&mut self, die: DieId, leader: u32, op: Op, gc: bool, now: Time) {
+        self.dies[die.index()].array = Operation { leader, op, gc, began: now, ..Operation::NONE };
+    }
+
+    /// Plans the phases of the operation that a die has taken: `array` is its typical time in the
+    /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
+    #[inline]
+    pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
+        let array = self.timing.spread(array);
+        let operation = &mut self.dies[die.index()].array;
+        let op = operation.op;
+        operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
+        operation.array = array;
+        operation.out_ns = if op == Op::Read { data_ns } else { 0 };
+        let channel_ns = operation.lead_ns + operation.out_ns;
+        self.want_channel(die, op == Op::Program, Place::Array, now);
+        self.relabel(die, now);
+        channel_ns
+    }
+
+    /// The array of a die is done with its operation, or on its way from a suspended one.
+    #[inline]
+    pub(crate) fn array_done(&mut self, die: DieId, now: Time) -> ArrayEnd {
+        let unit = &mut self.dies[die.index()];
+        if unit.pausing {
+            unit.pausing = false;
+            self.relabel(die, now);
+            return ArrayEnd::Paused;
+        }
+        if self.budget.is_some() {
+            self.return_power(die);
+        }
+        let unit = &mut self.dies[die.index()];
+        if unit.array.out_ns == 0 {
+            let operation = unit.array;
+            unit.array.leader = Operation::NONE.leader;
+            self.relabel(die, now);
+            return ArrayEnd::Over(operation);
+        }
+        if unit.output.is_some() {
+            unit.array.held = true;
+            return ArrayEnd::Held;
+        }
+        self.release(die);
+        ArrayEnd::Released
+    }
+
+    /// What the array of a die has sensed goes to the page register. Its data want the channel
+    /// when [`Self::send_out`] says so.
+    #[inline]
+    fn release(&mut self, die: DieId) {
+        let unit = &mut self.dies[die.index()];
+        unit.output = unit.array;
+        unit.output.held = false;
+        unit.array.leader = Operation::NONE.leader;
+        unit.array.held = false;
+    }
+
+    /// The data in the page register of a die leave as soon as the channel is free.
+    #[inline]
+    pub(crate) fn send_out(&mut self, die: DieId, now: Time) {
+        self.relabel(die, now);
+        self.want_channel(die, true, Place::Output, now);
+    }
+
+    /// The data of a die have left its page register: the operation is over.
+    #[inline]
+    pub(crate) fn output_done(&mut self, die: DieId, now: Time) -> Operation {
+        let unit = &mut self.dies[die.index()];
+        let operation = unit.output;
+        unit.output.leader = Operation::NONE.leader;
+        self.relabel(die, now);
+        operation
+    }
+
+    /// The page register of a die is free: its channel may choose, and what the array has sensed
+    /// may follow. Returns whether it does.
+    #[inline]
+    pub(crate) fn register_free(&mut self, die: DieId, now: Time) -> bool {
+        self.output_left(die, now);
+        let held = self.dies[die.index()].array.held;
+        if held {
+            self.release(die);
+        }
+        held
+    }
+
+    /// What a die is doing may have changed.
+    #[inline]
+    fn relabel(&mut self, die: DieId, now: Time) {
+        let waits = self.budget.is_some() && self.waits_for_power(die);
+        self.dies[die.index()].relabel(now, waits);
+    }
+
+    /// Bulk copies: the operation in the array of a die is another one, that ends at `end`.
+    pub(crate) fn replace_array(&mut self, die: DieId, op: Op, began: Time, array: Span) {
+        let unit = &mut self.dies[die.index()];
+        let operation = &mut unit.array;
+        (operation.op, operation.began, operation.lead_from) = (op, began, began);
+        (operation.array, operation.array_end) = (array, began + array);
+        unit.array_due = began + array;
+        self.note_due(die);
+    }
+}
+
+/// Suspension.
+impl Flash {
+    /// Whether the operation in the array of a die could be suspended if a read asked for it.
+    pub(crate) fn is_suspendable(&self, die: DieId, now: Time) -> bool {
+        let unit = &self.dies[die.index()];
+        let operation = &unit.array;
+        let limit = match operation.op {
+            Op::Read => 0,
+            Op::Program => self.program_suspends,
+            Op::Erase => self.erase_suspends,
+        };
+        !unit.pausing
+            && !unit.suspended.is_some()
+            && operation.suspensions < limit
+            && operation.array_end.since(now) > self.suspend
+    }
+
+    /// Suspends the operation in the array of a die, or says from when on it can be.
+    pub(crate) fn suspend(&mut self, die: DieId, now: Time) -> Suspension {
+        let unit = &mut self.dies[die.index()];
+        let operation = &mut unit.array;
+        if now + operation.array < operation.array_end {
+            // While it waits for the channel the instant is not known; whoever grants it asks.
+            let known = operation.array_end < Time::MAX;
+            if !known || std::mem::replace(&mut operation.wakes, true) {
+                return Suspension::No;
+            }
+            let rest = operation.array_end.since(now).as_ns() - operation.array.as_ns();
+            return Suspension::Later(now + Span::from_ns(rest));
+        }
+        let (operation, ready) = (*operation, now + self.suspend);
+        let left = operation.array_end.since(now);
+        let suspensions = operation.suspensions + 1;
+        unit.suspended = Operation { suspensions, left, ..operation };
+        unit.array = Operation::NONE;
+        unit.pausing = true;
+        unit.array_due = ready;
+        self.note_due(die);
+        self.relabel(die, now);
+        Suspension::Begun(operation, ready)
+    }
+
+    /// A die is looked at because its operation may be suspended from now on.
+    pub(crate) fn looked_at(&mut self, die: DieId) {
+        self.dies[die.index()].array.wakes = false;
+    }
+
+    /// The suspended operation of a die goes on. Returns its leader, and when its array works.
+    pub(crate) fn resume(&mut self, die: DieId, now: Time) -> (u32, Time) {
+        let unit = &mut self.dies[die.index()];
+        let mut operation = std::mem::replace(&mut unit.suspended, Operation::NONE);
+        operation.array_end = now + operation.left + self.resume;
+        unit.array = operation;
+        unit.array_due = operation.array_end;
+        self.note_due(die);
+        self.relabel(die, now);
+        (operation.leader, now + self.resume)
+    }
+}
+
+/// What the account reads.
+impl Flash {
+    /// The running totals of what a die does, as of now.
+    #[inline]
+    pub(crate) fn busy(&self, die: DieId, now: Time) -> [u64; DIE_ACCOUNTS] {
+        self.dies[die.index()].busy(now)
+    }
+
+    /// Nanoseconds that each die has worked until now.
+    pub(crate) fn worked(&self, now: Time) -> impl Iterator<Item = u64> {
+        self.dies.iter().map(move |die| die.busy(now)[..DIE_POWER].iter().sum())
+    }
+
+    /// Nanoseconds that each channel has carried something until now.
+    pub(crate) fn carried(&self, now: Time) -> impl Iterator<Item = u64> {
+        self.channels.iter().map(move |channel| channel.carried_ns(now))
     }
 }

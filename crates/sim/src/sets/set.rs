@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use super::track::Track;
-use crate::flash::operation::Place;
+use crate::flash::Place;
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 

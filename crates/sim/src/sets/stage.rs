@@ -46,6 +46,24 @@ pub(crate) enum Stage {
 pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
+    /// The commands that a die serves.
+    pub(crate) const COMMANDS: [Self; 14] = [
+        Self::EvictRead,
+        Self::Writeback,
+        Self::Fetch,
+        Self::OldRead,
+        Self::Read,
+        Self::Program,
+        Self::CopyRead,
+        Self::CopyProgram,
+        Self::Erase,
+        Self::MergeRead,
+        Self::MergeProgram,
+        Self::MergeErase,
+        Self::RewriteRead,
+        Self::RewriteProgram,
+    ];
+
     /// What the array does; nothing for the buffer, the link and a barrier.
     pub(crate) const fn op(self) -> Op {
         match self {

@@ -1,0 +1,101 @@
+//! A die: the operations in its array, in its page register and suspended, and its running totals.
+
+use super::operation::{Operation, Place};
+use crate::sets::track::{DIE_ACCOUNTS, DIE_GC, DIE_POWER};
+use flashyard_core::units::{ChannelId, Time};
+
+/// A die: what it is doing, and since when.
+#[derive(Debug)]
+pub(crate) struct Die {
+    pub(super) channel: ChannelId,
+    /// What the array does, what leaves from the page register, what is suspended.
+    pub(super) array: Operation,
+    pub(super) output: Operation,
+    pub(super) suspended: Operation,
+    /// When the array and the register are due.
+    pub(super) array_due: Time,
+    pub(super) output_due: Time,
+    /// Whether the array is on its way from the suspended operation.
+    pub(super) pausing: bool,
+    /// Whether its place among the due dies is to be set anew.
+    pub(super) moved: bool,
+    /// What time is charged to, and since when.
+    doing: Option<u8>,
+    since: Time,
+    /// Time spent reading, programming, erasing, collecting garbage, waiting for power.
+    busy: [u64; DIE_ACCOUNTS],
+}
+
+impl Die {
+    /// An idle die of a channel.
+    pub(super) const fn new(channel: ChannelId) -> Self {
+        Self {
+            channel,
+            array: Operation::NONE,
+            output: Operation::NONE,
+            suspended: Operation::NONE,
+            array_due: Time::MAX,
+            output_due: Time::MAX,
+            pausing: false,
+            moved: false,
+            doing: None,
+            since: Time::ZERO,
+            busy: [0; DIE_ACCOUNTS],
+        }
+    }
+
+    /// Whether it does nothing.
+    pub(super) const fn rests(&self) -> bool {
+        !self.array.is_some() && !self.output.is_some() && !self.pausing
+    }
+
+    /// When its array or its register is due.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        self.array_due.min(self.output_due)
+    }
+
+    /// The operation at a place.
+    #[inline]
+    pub(super) const fn operation(&self, place: Place) -> &Operation {
+        match place {
+            Place::Array => &self.array,
+            Place::Output => &self.output,
+            Place::Suspended => &self.suspended,
+        }
+    }
+
+    /// What it is doing may have changed: its running totals follow. `waits` is whether it waits
+    /// for power.
+    #[inline]
+    pub(super) fn relabel(&mut self, now: Time, waits: bool) {
+        let operation = if self.array.is_some() {
+            &self.array
+        } else if self.pausing {
+            &self.suspended
+        } else {
+            &self.output
+        };
+        let label = match operation.is_some() {
+            false if waits => Some(DIE_POWER),
+            false => None,
+            true if operation.gc => Some(DIE_GC),
+            true => Some(operation.op as usize),
+        };
+        if let Some(doing) = self.doing {
+            self.busy[usize::from(doing)] += now.since(self.since).as_ns();
+        }
+        self.doing = label.map(|label| label.to_le_bytes()[0]);
+        self.since = now;
+    }
+
+    /// The running totals of what it does, as of now.
+    #[inline]
+    pub(super) fn busy(&self, now: Time) -> [u64; DIE_ACCOUNTS] {
+        let mut busy = self.busy;
+        if let Some(doing) = self.doing {
+            busy[usize::from(doing)] += now.since(self.since).as_ns();
+        }
+        busy
+    }
+}

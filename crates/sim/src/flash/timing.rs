@@ -1,0 +1,150 @@
+//! How long commands take: in the array, by page type, and on the channel.
+
+use crate::config::Settings;
+use crate::random::{STEP, mix};
+use crate::sets::{STAGE_KINDS, Stage};
+use flashyard_core::command::Op;
+use flashyard_core::geometry::Geometry;
+use flashyard_core::units::{Ppn, Span};
+
+/// The times of a device's commands, from its keys.
+#[derive(Debug)]
+pub(super) struct Timing {
+    geometry: Geometry,
+    /// Types of pages that take different times; 1 for none.
+    page_types: u64,
+    /// Time in the array by type of page.
+    read: [Span; 4],
+    program: [Span; 4],
+    erase: Span,
+    /// Command and address on the channel.
+    command_ns: u64,
+    /// Data of a read on the channel, by the units wanted of a page, and data of a program.
+    read_ns: Vec<u64>,
+    program_ns: u64,
+    /// Whether copies stay on their die; the part of a map page that a fetch carries.
+    copyback: bool,
+    fetch_ns: Option<u64>,
+    /// How much longer than typical an operation may take, in parts of a million.
+    spread_ppm: u64,
+    /// Operations with a random time so far.
+    operations: u64,
+    /// Nominal duration of each kind of command.
+    nominal: [Span; STAGE_KINDS],
+}
+
+impl Timing {
+    /// The times that the keys give.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let (nand, geometry) = (&settings.keys.nand, settings.geometry);
+        let or_first = |ns: u64, first: u64| Span::from_ns(if ns == 0 { first } else { ns });
+        let types = |first: u64, others: [u64; 3]| {
+            let [second, third, fourth] = others.map(|ns| or_first(ns, first));
+            [Span::from_ns(first), second, third, fourth]
+        };
+        let programs = [nand.program_2_us, nand.program_3_us, nand.program_4_us];
+        let unit = u64::from(geometry.unit_bytes());
+        let data_ns = |units: u32| settings.transfer_ns(u64::from(units) * unit);
+        let fetched = settings.keys.map.fetch_bytes;
+        let mut timing = Self {
+            geometry,
+            page_types: nand.bits_per_cell.max(1),
+            read: types(nand.read_us, [nand.read_2_us, nand.read_3_us, nand.read_4_us]),
+            program: types(nand.program_us, if nand.one_shot { [0; 3] } else { programs }),
+            erase: Span::from_ns(nand.erase_us),
+            command_ns: settings.keys.channel.command_ns,
+            read_ns: (0..=geometry.units_per_page).map(data_ns).collect(),
+            program_ns: data_ns(geometry.program_units()),
+            copyback: settings.keys.gc.copyback,
+            fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
+            spread_ppm: nand.spread_percent,
+            operations: 0,
+            nominal: [Span::ZERO; STAGE_KINDS],
+        };
+        for stage in Stage::COMMANDS {
+            let data = match stage {
+                Stage::Fetch => timing.channel_ns(stage, 1),
+                _ => timing.data_ns(stage.op(), 1),
+            };
+            let array = timing.array(stage.op(), None);
+            timing.nominal[stage as usize] = array + Span::from_ns(timing.command_ns + data);
+        }
+        timing
+    }
+
+    /// The nominal duration of a command: array and channel, without waiting, on a page of the
+    /// first type, one unit of a read. Nothing for the buffer, the link and a barrier.
+    #[inline]
+    pub(super) const fn nominal(&self, stage: Stage) -> Span {
+        self.nominal[stage as usize]
+    }
+
+    /// Command and address on the channel.
+    #[inline]
+    pub(super) const fn command_ns(&self) -> u64 {
+        self.command_ns
+    }
+
+    /// How long the array works on a page; `None` is one that was never written.
+    #[inline]
+    pub(super) fn array(&self, op: Op, ppn: Option<Ppn>) -> Span {
+        let page_type = match ppn {
+            Some(ppn) if self.page_types > 1 && op != Op::Erase => {
+                u64::from(self.geometry.page_in_block(ppn)) % self.page_types
+            }
+            _ => 0,
+        };
+        let at = usize::try_from(page_type).unwrap_or(0).min(3);
+        match op {
+            Op::Read => self.read[at],
+            Op::Program => self.program[at],
+            Op::Erase => self.erase,
+        }
+    }
+
+    /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
+    /// its die, a part of a fetched map page.
+    #[inline]
+    pub(super) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
+        match self.fetch_ns {
+            Some(ns) if stage == Stage::Fetch => ns,
+            _ if self.copyback && stage.is_copy() => 0,
+            _ => self.data_ns(stage.op(), page_units),
+        }
+    }
+
+    /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
+    #[inline]
+    fn data_ns(&self, op: Op, page_units: u32) -> u64 {
+        match op {
+            Op::Read => self.read_ns[page_units as usize],
+            Op::Program => self.program_ns,
+            Op::Erase => 0,
+        }
+    }
+
+    /// The time of the next operation: the typical one and a tail of at most
+    /// `nand.spread_percent`.
+    #[inline]
+    pub(super) fn spread(&mut self, typical: Span) -> Span {
+        if self.spread_ppm == 0 {
+            return typical;
+        }
+        self.operations += 1;
+        let unit = u128::from(mix(self.operations.wrapping_mul(STEP)) >> 32);
+        let square = (unit * unit) >> 32;
+        let fourth = (square * square) >> 32;
+        let longest = u128::from(typical.as_ns()) * u128::from(self.spread_ppm) / 1_000_000;
+        let extra = u64::try_from((longest * fourth) >> 32).expect("below the longest");
+        typical + Span::from_ns(extra)
+    }
+
+    /// Operations with a random time so far.
+    pub(super) const fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    pub(super) const fn set_operations(&mut self, count: u64) {
+        self.operations = count;
+    }
+}
