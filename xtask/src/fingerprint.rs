@@ -147,7 +147,8 @@ mod tests {
     #[test]
     fn many_differences_are_counted() {
         let table = |hash: u32| -> String {
-            (0..50).map(|seed| format!("any-{seed} 1 {hash}\n")).collect()
+            let lines: Vec<_> = (0..50).map(|seed| format!("any-{seed} 1 {hash}")).collect();
+            lines.join("\n")
         };
         let text = compare(&table(1), &table(2)).unwrap_err().to_string();
         assert!(text.starts_with("50 of 50 cases differ; the events: 50\n"), "{text}");

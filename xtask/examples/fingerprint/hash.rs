@@ -29,7 +29,9 @@ impl Hash {
     }
 
     fn words<const N: usize>(&mut self, words: [u64; N]) {
-        words.into_iter().for_each(|word| self.word(word));
+        for word in words {
+            self.word(word);
+        }
     }
 
     fn maybe(&mut self, word: Option<u64>) {
@@ -59,7 +61,9 @@ impl Hash {
     }
 
     fn parts(&mut self, parts: &Parts) {
-        Part::ALL.into_iter().for_each(|part| self.word(parts.get(part)));
+        for part in Part::ALL {
+            self.word(parts.get(part));
+        }
     }
 
     fn tally(&mut self, tally: &Tally) {

@@ -1,5 +1,5 @@
-//! Small devices with every command policy, mapping scheme, map, rule of collection and power budget,
-//! and requests for them.
+//! Small devices with every command policy, mapping scheme, map, rule of collection and power
+//! budget, and requests for them.
 
 use crate::common::{Random, keys, request};
 use flashyard_core::geometry::StripeOrder;
