@@ -210,8 +210,13 @@ where
     }
 
     /// Adds a set without edges. Panics without memory for it; see [`Self::has_node`].
-    pub fn insert(&mut self, number: u64, owner: u32, spans: &[Span]) -> u32 {
-        assert!(spans.len() <= STAGES, "a set has at most {STAGES} commands");
+    #[inline]
+    pub fn insert(
+        &mut self,
+        number: u64,
+        owner: u32,
+        spans: impl IntoIterator<Item = Span>,
+    ) -> u32 {
         let id = if self.free_node == NIL {
             self.nodes_known += 1;
             self.nodes_known - 1
@@ -222,8 +227,11 @@ where
         };
         let node = &mut self.nodes.as_mut()[id as usize];
         *node = Node { number, owner, ..Node::VACANT };
-        node.stages = spans.len().to_le_bytes()[0];
-        node.spans[..spans.len()].copy_from_slice(spans);
+        for span in spans {
+            // Panics where a set has more than `STAGES` commands.
+            node.spans[usize::from(node.stages)] = span;
+            node.stages += 1;
+        }
         self.live += 1;
         id
     }
@@ -490,9 +498,9 @@ mod tests {
     #[test]
     fn prerequisites_are_transitive_and_counted_once() {
         let mut graph = graph();
-        let a = graph.insert(0, 0, &[US; 2]);
-        let b = graph.insert(1, 1, &[US; 3]);
-        let c = graph.insert(2, 2, &[US; 2]);
+        let a = graph.insert(0, 0, [US; 2]);
+        let b = graph.insert(1, 1, [US; 3]);
+        let c = graph.insert(2, 2, [US; 2]);
         graph.connect(wait(a, 1), b, 0);
         graph.connect(wait(b, 1), c, 0);
         graph.connect(wait(b, 0), c, 1);
@@ -511,8 +519,8 @@ mod tests {
     #[test]
     fn ranks_are_inherited_up_to_the_stage_waited_for() {
         let mut graph = graph();
-        let a = graph.insert(0, 0, &[US; 4]);
-        let b = graph.insert(1, 1, &[US; 2]);
+        let a = graph.insert(0, 0, [US; 4]);
+        let b = graph.insert(1, 1, [US; 2]);
         graph.connect(wait(a, 1), b, 0);
         let rank = Rank { class: 0, fot: US };
         let mut changed = Vec::new();
@@ -527,8 +535,8 @@ mod tests {
     fn completion_wakes_and_memory_is_reused() {
         let mut graph = graph();
         for round in 0..100 {
-            let a = graph.insert(round, 0, &[US; 2]);
-            let b = graph.insert(round, 1, &[US]);
+            let a = graph.insert(round, 0, [US; 2]);
+            let b = graph.insert(round, 1, [US]);
             graph.connect(wait(a, 0), b, 0);
             graph.connect(wait(a, 1), b, 0);
             assert_eq!(graph.first_wait(b), Some(wait(a, 0)));

@@ -213,7 +213,7 @@ fn graph_of_256_sets(bencher: Bencher) {
         let sets: Vec<u32> = (0..DEPTH)
             .map(|owner| {
                 number += 1;
-                graph.insert(number, owner, &[Span::from_us(60); 3])
+                graph.insert(number, owner, [Span::from_us(60); 3])
             })
             .collect();
         let mut counted = 0;

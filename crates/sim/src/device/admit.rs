@@ -304,7 +304,7 @@ impl Device {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
-        let barrier = self.new_set(set, stages);
+        let barrier = self.new_set(&set, stages);
         let mut change = if flush { self.sets.oldest_change } else { NIL };
         while change != NIL {
             if let Some(stage) = self.barrier_stage(change) {
@@ -360,6 +360,9 @@ impl Device {
     /// `unslotted` from `first` on.
     #[inline]
     pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
+        if !self.queues.counts_fot && !self.queues.inherits && !self.queues.rekeys {
+            return;
+        }
         let split = self.host.pending[handle as usize].translated > count;
         let mut new = std::mem::take(&mut self.sets.new_sets);
         new.extend(self.sets.unslotted.range(first..));
@@ -438,8 +441,7 @@ impl Device {
         let node = self.sets.graph.node(set);
         if node.stage < node.stages && self.sets.stage(set) == Stage::Barrier {
             self.close_and_rest(set);
-            let passed = &mut self.sets.ready.sets;
-            self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
+            self.sets.complete_and_list(set);
             self.charge_passed();
             return true;
         }

@@ -146,7 +146,7 @@ impl Device {
         let step = layered.front(plane);
         let stage = if reading { layered.read } else { layered.program };
         let state = &mut self.sets[set];
-        state.stages[0].0 = stage;
+        state.turn_into(stage);
         state.lpn = step.lpn();
         state.source = Some(step.from());
         state.ppn = Some(if reading { step.from() } else { step.to() });

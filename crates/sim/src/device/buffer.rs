@@ -235,8 +235,7 @@ impl Device {
             }
             self.flush_at_once(lpn);
         }
-        let passed = &mut self.sets.ready.sets;
-        self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.sets.complete_and_list(set);
         self.charge_passed();
         self.go_on(set);
         self.sets.ready.due = true;
@@ -434,7 +433,7 @@ impl Device {
             plan.push(Stage::OldRead, old);
         }
         plan.push(Stage::Program, plane);
-        let set = self.numbered_set(state.version, plan.completed(set), plan.stages());
+        let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
         self.enlist(set, &plan);
         self.begin_flush(set, line, group);
         set

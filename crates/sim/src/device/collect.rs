@@ -15,7 +15,6 @@ use crate::ftl::pacing;
 use crate::ftl::page_map::Owner;
 use crate::host::timers::Timer;
 use crate::metrics::counters::Phase;
-use crate::sets::Track;
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
 use flashyard_core::units::{BlockId, PlaneId, Span, Time};
@@ -213,8 +212,11 @@ impl Device {
         if charge != NIL {
             self.host.pending[charge as usize].charges += 1;
         }
-        let track = Track::starting(self.now, crate::metrics::parts::Parts::default());
-        self.new_set(Set { charge, mode: Mode::Slotless, track, ..state }, stages)
+        let set = self.new_set(&state, stages);
+        let state = &mut self.sets[set];
+        state.charge = charge;
+        state.track.since = self.now;
+        set
     }
 
     /// Copies the next valid units of the victim, as many at a time as fill a program unit; after

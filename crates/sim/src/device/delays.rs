@@ -48,7 +48,7 @@ impl Device {
     /// sets. `split` is the request whose FOT has grown while its first sets wait already.
     pub(super) fn hand_on_ranks(&mut self, sets: &[u32], split: Option<u32>) {
         let mut changed = std::mem::take(&mut self.sets.changed);
-        if self.queues.policy.inherits() {
+        if self.queues.inherits {
             let reach = self.settings.keys.fot.reach();
             for &set in sets {
                 let owner = self.sets[set].request;
@@ -62,7 +62,7 @@ impl Device {
                 }
             }
         }
-        if self.queues.policy.rekeys() {
+        if self.queues.rekeys {
             if let Some(handle) = split {
                 let queued = self.queues.of_dies.iter().flat_map(|die| die.host.members());
                 changed.extend(queued.filter(|&set| self.sets[set].request == handle));

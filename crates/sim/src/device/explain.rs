@@ -138,7 +138,7 @@ impl Device {
     fn charge_running(&mut self, set: u32, operation: &Operation) {
         let state = &self.sets[set];
         let (all, bus) = self.running_time(state.track.since, operation);
-        let is_data = state.stages[self.sets.graph.node(set).stage as usize].0.is_data();
+        let is_data = self.sets.stage(set).is_data();
         let state = &mut self.sets[set];
         state.own += Span::from_ns(all);
         let track = &mut state.track;

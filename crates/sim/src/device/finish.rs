@@ -62,7 +62,7 @@ impl Device {
             return;
         }
         let mut woken = std::mem::take(&mut self.sets.woken);
-        self.sets.graph.complete_stage(set, |other| woken.push(other));
+        self.sets.complete_stage(set, |other| woken.push(other));
         let node = self.sets.graph.node(set);
         let over = node.stage == node.stages;
         if !over {

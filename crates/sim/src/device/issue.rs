@@ -74,7 +74,7 @@ impl Device {
         let state = &self.sets[set];
         let node = self.sets.graph.node(set);
         let op = self.sets.stage(set).op();
-        let inherited = if self.queues.policy.inherits() {
+        let inherited = if self.queues.inherits {
             node.inherited_at(node.stage)
         } else {
             flashyard_core::command::Rank::NONE
@@ -211,8 +211,7 @@ impl Device {
     fn follow(&mut self, set: u32, plane: PlaneId) {
         self.take_from_queue(set);
         self.close_and_rest(set);
-        let stage = self.sets.graph.node(set).stage;
-        self.sets[set].stages[stage as usize].1 = plane;
+        self.sets.move_to(set, plane);
         self.enter(set, Mode::Queued);
         let (placement, in_gc_queue) = self.placement(set, self.sets[set].enqueued);
         self.insert(set, &placement, in_gc_queue, true);

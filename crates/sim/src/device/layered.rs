@@ -164,7 +164,7 @@ impl Device {
         }
         let track = Track::starting(self.now, Parts::default());
         let state = Set { charge, levels, mode: Mode::Slotless, track, ..Set::VACANT };
-        let set = self.new_set(state, &[(read, plane)]);
+        let set = self.new_set(&state, &[(read, plane)]);
         let number = self.sets.graph.node(set).number;
         let ordered = self.ftl.layered.as_ref().is_some_and(|layered| layered.ordered);
         let layered = self.ftl.layered.as_mut().expect("only layers plan");

@@ -40,8 +40,7 @@ impl Device {
 
     fn link_passed(&mut self, set: u32) {
         self.close_and_rest(set);
-        let passed = &mut self.sets.ready.sets;
-        self.sets.graph.complete_stage(set, |waiter| passed.push(waiter));
+        self.sets.complete_and_list(set);
         self.go_on(set);
         self.sets.ready.due = true;
     }

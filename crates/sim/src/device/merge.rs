@@ -23,11 +23,11 @@ impl Device {
         let state = &mut self.sets[set];
         if step.erases() {
             let block = step.block();
-            state.stages[0].0 = erase;
+            state.turn_into(erase);
             state.ppn = Some(self.settings.geometry.unit_of(block, 0));
             return self.wait_until_empty(set, block);
         }
-        state.stages[0].0 = read;
+        state.turn_into(read);
         state.lpn = step.lpn();
         state.source = Some(step.from());
         let mut waits = false;
@@ -147,7 +147,7 @@ impl Device {
         self.sets.graph.set_span(set, 0, Span::from_ns(left));
         let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
         if stage == layered.read {
-            self.sets[set].stages[0].0 = layered.program;
+            self.sets[set].turn_into(layered.program);
             self.activate(set);
             return true;
         }

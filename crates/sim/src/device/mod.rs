@@ -63,7 +63,7 @@ use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 pub(crate) use finish::queue_wait;
-use flashyard_core::graph::{NIL, STAGES};
+use flashyard_core::graph::NIL;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
 pub use phase::{PhaseKeys, PhaseReport};
@@ -305,22 +305,25 @@ impl Device {
     }
 
     /// Adds a set with these commands.
-    fn new_set(&mut self, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
         let number = self.sets.take_number();
         self.numbered_set(number, state, stages)
     }
 
     /// The same with this place in the order of changes, instead of the next one.
-    fn numbered_set(&mut self, number: u64, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+        self.set_of(number, state.request, state, stages)
+    }
+
+    /// The same for a request, or for none.
+    #[inline]
+    fn set_of(&mut self, number: u64, owner: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if !self.sets.has_room() {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());
         }
-        let mut spans = [Span::ZERO; STAGES];
-        for (span, (stage, _)) in spans.iter_mut().zip(stages) {
-            *span = self.flash.nominal(*stage);
-        }
-        self.sets.insert(number, state, stages, &spans[..stages.len()])
+        let flash = &self.flash;
+        self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))
     }
 
     /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that

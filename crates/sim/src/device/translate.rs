@@ -6,7 +6,6 @@
 use super::Device;
 use crate::config::{Allocation, DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::{Lookup, Victim};
-use crate::sets::Track;
 use crate::sets::{Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -106,18 +105,13 @@ impl Device {
         request.translated += 1;
         request.unfinished += 1;
         self.host.started.accesses += 1;
-        let state = Set {
-            request: handle,
-            charge: handle,
-            page,
-            lpn,
-            changes,
-            trims,
-            stream,
-            track: Track::starting(self.now, parts),
-            ..Set::VACANT
-        };
-        let set = self.new_set(plan.completed(state), plan.stages());
+        let number = self.sets.take_number();
+        let set = self.set_of(number, handle, &Set::VACANT, plan.stages());
+        let state = &mut self.sets[set];
+        (state.request, state.charge, state.page) = (handle, handle, page);
+        (state.lpn, state.changes, state.trims, state.stream) = (lpn, changes, trims, stream);
+        (state.map_page, state.line) = (plan.map_page, plan.line);
+        (state.track.since, state.track.parts) = (self.now, parts);
         self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
             let last = plan.count - 1;

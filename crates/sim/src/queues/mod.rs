@@ -48,8 +48,11 @@ pub(crate) struct Queues {
     /// The oldest and newest queued command of each kind on each plane, where operations gather
     /// several.
     pub(crate) of_planes: Vec<[(u32, u32); STAGE_KINDS]>,
-    /// Whether anybody reads flash operation times.
+    /// Whether anybody reads flash operation times; whether the policy reads inherited ranks, and
+    /// whether waiting commands move.
     pub(crate) counts_fot: bool,
+    pub(crate) inherits: bool,
+    pub(crate) rekeys: bool,
     pub(crate) fot_by_die: Vec<Span>,
     /// Dies that may be able to take a command, a bit each.
     pub(crate) stirred: Vec<u64>,
@@ -61,6 +64,8 @@ impl Queues {
         let dies = settings.geometry.dies() as usize;
         Self {
             counts_fot: policy.reads_fot(),
+            inherits: policy.inherits(),
+            rekeys: policy.rekeys(),
             policy,
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },

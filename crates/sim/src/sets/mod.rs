@@ -110,31 +110,63 @@ impl Sets {
         self.next_number - 1
     }
 
-    /// Adds a set with these commands, their nominal durations and this place in the order of
-    /// creation. There must be memory for it.
+    /// Adds a set of a request, or of none, with these commands, their nominal durations and this
+    /// place in the order of creation. There must be memory for it.
+    #[inline]
     pub(crate) fn insert(
         &mut self,
         number: u64,
-        mut state: Set,
+        owner: u32,
+        state: &Set,
         stages: &[(Stage, PlaneId)],
-        spans: &[Span],
+        span_of: impl Fn(Stage) -> Span,
     ) -> u32 {
-        state.stages[..stages.len()].copy_from_slice(stages);
-        let set = self.graph.insert(number, state.request, spans);
-        self.list[set as usize] = state;
+        let spans = stages.iter().map(|(stage, _)| span_of(*stage));
+        let set = self.graph.insert(number, owner, spans);
+        let slot = &mut self.list[set as usize];
+        *slot = *state;
+        slot.stages[..stages.len()].copy_from_slice(stages);
+        (slot.current, slot.plane) = slot.stages[0];
         set
+    }
+
+    /// Marks the current command of a set as completed; calls `passed` with each set that has lost
+    /// a wait.
+    #[inline]
+    pub(crate) fn complete_stage(&mut self, set: u32, passed: impl FnMut(u32)) {
+        self.graph.complete_stage(set, passed);
+        let node = self.graph.node(set);
+        if node.stage < node.stages {
+            let state = &mut self.list[set as usize];
+            (state.current, state.plane) = state.stages[node.stage as usize];
+        }
+    }
+
+    /// The same where those sets come to the list of ready ones.
+    pub(crate) fn complete_and_list(&mut self, set: u32) {
+        let mut ready = std::mem::take(&mut self.ready.sets);
+        self.complete_stage(set, |waiter| ready.push(waiter));
+        self.ready.sets = ready;
+    }
+
+    /// The current command of a set runs on another plane.
+    pub(crate) fn move_to(&mut self, set: u32, plane: PlaneId) {
+        let stage = self.graph.node(set).stage;
+        let state = &mut self.list[set as usize];
+        state.stages[stage as usize].1 = plane;
+        state.plane = plane;
     }
 
     /// The current command of a set.
     #[inline]
     pub(crate) fn stage(&self, set: u32) -> Stage {
-        self[set].stages[self.graph.node(set).stage as usize].0
+        self[set].current
     }
 
     /// The plane of the current command of a set.
     #[inline]
     pub(crate) fn plane(&self, set: u32) -> PlaneId {
-        self[set].stages[self.graph.node(set).stage as usize].1
+        self[set].plane
     }
 
     /// The place of a stage among the commands of a set.

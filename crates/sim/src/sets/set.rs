@@ -42,6 +42,9 @@ pub(crate) struct Set {
     pub(crate) page: u32,
     /// Its commands and the planes they run on.
     pub(crate) stages: [(Stage, PlaneId); STAGES],
+    /// Its current command; the last one where all are over.
+    pub(crate) current: Stage,
+    pub(crate) plane: PlaneId,
     pub(crate) mode: Mode,
     /// Whether it holds a slot, and the die that the slot counts for.
     pub(crate) slotted: bool,
@@ -104,12 +107,20 @@ pub(crate) struct Set {
 }
 
 impl Set {
+    /// The only command of a set whose command changes.
+    pub(crate) const fn turn_into(&mut self, stage: Stage) {
+        self.stages[0].0 = stage;
+        self.current = stage;
+    }
+
     /// A set of no request.
     pub(crate) const VACANT: Self = Self {
         request: NIL,
         charge: NIL,
         page: 0,
         stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
+        current: Stage::Barrier,
+        plane: PlaneId::new(0),
         mode: Mode::Slotless,
         slotted: false,
         slot_die: DieId::new(0),
