@@ -62,24 +62,23 @@ impl<S: AsRef<[Match]> + AsMut<[Match]>> EventTree<S> {
         if self.next_due() != time || time == Time::MAX {
             return;
         }
-        // Right sides that are due as well, from the top down: one a level at most.
-        let (mut left_over, mut count) = ([0; usize::BITS as usize], 0);
+        // A bit for each level at which the way goes left while the right side is due as well.
+        let mut right_too = 0_u64;
         let mut node = 1;
         loop {
             while node < self.leaves {
                 let [left, right] = matches[node];
-                node = 2 * node + usize::from(left != time);
-                if left == time && right == time {
-                    left_over[count] = node + 1;
-                    count += 1;
-                }
+                let goes_left = left == time;
+                right_too = 2 * right_too + u64::from(goes_left && right == time);
+                node = 2 * node + usize::from(!goes_left);
             }
             visit(u32::try_from(node - self.leaves).unwrap_or(u32::MAX));
-            if count == 0 {
+            if right_too == 0 {
                 return;
             }
-            count -= 1;
-            node = left_over[count];
+            let levels = right_too.trailing_zeros();
+            right_too = right_too >> levels & !1;
+            node = (node >> levels) + 1;
         }
     }
 

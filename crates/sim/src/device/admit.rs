@@ -28,10 +28,20 @@ enum Picked {
 
 impl Device {
     /// Translates requests and gives slots until something is short.
+    #[inline]
     pub(super) fn admit(&mut self) {
-        if self.buffer.is_none() {
-            return self.admit_requests();
+        if self.buffer.is_some() {
+            return self.admit_with_buffer();
         }
+        let host = &self.host;
+        let none = host.waiting.is_empty() && host.translating.is_none();
+        if !none || !self.sets.unslotted.is_empty() {
+            self.admit_requests();
+        }
+    }
+
+    /// The same where there is a buffer.
+    fn admit_with_buffer(&mut self) {
         if self.stalled_before() {
             self.drain_buffer();
         }
@@ -53,11 +63,15 @@ impl Device {
 
     fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
+        let depth = match self.settings.keys.queue.slots_scope {
+            SlotsScope::Device => self.settings.keys.queue.depth,
+            SlotsScope::Die => u64::MAX,
+        };
         loop {
-            self.give_slots(false);
-            let whole_device = self.settings.keys.queue.slots_scope == SlotsScope::Device;
-            let full = whole_device && self.sets.slots >= self.settings.keys.queue.depth;
-            if !self.sets.unslotted.is_empty() || full {
+            if !self.sets.unslotted.is_empty() {
+                self.give_slots(false);
+            }
+            if !self.sets.unslotted.is_empty() || self.sets.slots >= depth {
                 return;
             }
             let handle = match self.pick_request() {
@@ -374,16 +388,18 @@ impl Device {
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
-    #[inline]
     fn give_slots(&mut self, all: bool) {
-        let keys = self.settings.keys.queue;
+        let keys = &self.settings.keys.queue;
+        let (scope, depth) = (keys.slots_scope, keys.depth);
+        let all = all || keys.admission == Admission::Atomic;
+        let holds_slot = keys.delayed_sets_hold_slot;
         while let Some(&set) = self.sets.unslotted.front() {
-            let taken = match keys.slots_scope {
+            let taken = match scope {
                 SlotsScope::Device => self.sets.slots,
                 SlotsScope::Die => self.sets.slots_of_die[self.slot_die(set).index()],
             };
-            let free = all || keys.admission == Admission::Atomic || taken < keys.depth;
-            let slotless = !keys.delayed_sets_hold_slot && self.sets.graph.node(set).is_blocked();
+            let free = all || taken < depth;
+            let slotless = !holds_slot && self.sets.graph.node(set).is_blocked();
             if !free && !slotless {
                 return;
             }
@@ -422,30 +438,28 @@ impl Device {
     /// are not woken in here, because each may in turn end at once what the next one waits for: a
     /// row of writes of one unit would take a frame of the stack for each.
     pub(super) fn go_on(&mut self, set: u32) {
-        if self.sets.graph.node(set).is_blocked() {
-            self.enter(set, Mode::Waiting);
-        } else if self.is_over(set) {
-            self.complete_set(set);
-        } else {
-            match self.sets.stage(set) {
-                Stage::Buffer => self.use_buffer(set),
-                Stage::Link => self.use_link(set),
-                _ => self.enqueue(set),
-            }
+        let node = self.sets.graph.node(set);
+        if node.is_blocked() {
+            return self.enter(set, Mode::Waiting);
+        }
+        if node.stage == node.stages {
+            return self.complete_set(set);
+        }
+        match self.sets.stage(set) {
+            Stage::Buffer => self.use_buffer(set),
+            Stage::Link => self.use_link(set),
+            Stage::Barrier => self.barrier_over(set),
+            _ => self.enqueue(set),
         }
     }
 
-    /// Whether a set has no command left; a barrier is over once it is not blocked, and whoever
-    /// waits for it is woken by [`Self::wake_passed`].
-    fn is_over(&mut self, set: u32) -> bool {
-        let node = self.sets.graph.node(set);
-        if node.stage < node.stages && self.sets.stage(set) == Stage::Barrier {
-            self.close_and_rest(set);
-            self.sets.complete_and_list(set);
-            self.charge_passed();
-            return true;
-        }
-        node.stage == node.stages
+    /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
+    /// waited for it are woken by [`Self::wake_passed`].
+    fn barrier_over(&mut self, set: u32) {
+        self.close_and_rest(set);
+        self.sets.complete_and_list(set);
+        self.charge_passed();
+        self.complete_set(set);
     }
 
     /// Wakes the sets of the ready list where an access has ended since the last time.

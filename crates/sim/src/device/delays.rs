@@ -2,7 +2,7 @@
 
 use super::Device;
 use flashyard_core::graph::NIL;
-use flashyard_core::policy::{CommandPolicy, FotSpan, SharedDelays};
+use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 impl Device {

@@ -125,10 +125,13 @@ impl Device {
         let busy = self.flash.busy(self.current_die(set), self.now);
         let track = &mut self.sets[set].track;
         let mut sum = 0;
-        for (place, now) in busy.into_iter().enumerate() {
-            let ns = now - track.base[DIE + place];
-            track.spent[DIE + place] += ns;
-            track.parts.add(PART_OF[DIE + place], ns);
+        let base = track.base[DIE..=BUS].iter();
+        let spent = track.spent[DIE..=BUS].iter_mut();
+        let parts = track.parts.0[Part::DieRead as usize..=Part::Bus as usize].iter_mut();
+        for (((busy, base), spent), part) in busy.iter().zip(base).zip(spent).zip(parts) {
+            let ns = busy - base;
+            *spent += ns;
+            *part += ns;
             sum += ns;
         }
         assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set}");

@@ -14,6 +14,23 @@ use flashyard_core::units::{DieId, Time};
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
+        let leader = operation.leader;
+        if self.sets[leader].rider != NIL || self.account.series.is_some() {
+            return self.operation_of_several_over(operation, die);
+        }
+        self.account_for(leader, die, &operation);
+        self.settle(leader, &operation);
+        self.queues.stir(die);
+        if let Some(checker) = &mut self.account.checker {
+            checker.over(self.now, die, operation.op, operation.out_ns > 0);
+        }
+        self.take_effect(leader);
+        self.stage_over(leader);
+        self.wake_passed();
+    }
+
+    /// The same where the operation may serve several sets.
+    fn operation_of_several_over(&mut self, operation: Operation, die: DieId) {
         let mut done = std::mem::take(&mut self.sets.done);
         let mut at = operation.leader;
         while at != NIL {

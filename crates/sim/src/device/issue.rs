@@ -1,6 +1,7 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
 use super::{Device, SimError};
+use crate::flash::Accepts;
 use crate::config::{Allocation, GcStart, MapReserve};
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
@@ -34,16 +35,24 @@ impl Device {
         let state = &mut self.sets[set];
         state.enqueued = now;
         state.rekeys = 0;
-        let (placement, in_gc_queue) = self.placement(set, now);
-        self.insert(set, &placement, in_gc_queue, false);
+        let die = self.current_die(set);
+        let (placement, in_gc_queue) = self.placement(set, die, now);
+        self.insert(set, die, &placement, in_gc_queue, false);
     }
 
     /// Adds a command to a queue of its die.
-    fn insert(&mut self, set: u32, placement: &Placement, in_gc_queue: bool, moved: bool) {
-        let die_id = self.current_die(set);
+    #[inline]
+    fn insert(
+        &mut self,
+        set: u32,
+        die: DieId,
+        placement: &Placement,
+        in_gc_queue: bool,
+        moved: bool,
+    ) {
         let request = self.sets[set].request;
         let of_read = request != NIL && self.host.pending[request as usize].is_read();
-        self.queues.insert(die_id, set, placement, in_gc_queue, of_read);
+        self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
             self.list_queued(set);
         }
@@ -51,8 +60,8 @@ impl Device {
         state.queue = placement.queue;
         state.key = placement.key;
         state.in_gc_queue = in_gc_queue;
-        if !self.flash.array_works(die_id) || self.flash.suspends() {
-            self.queues.stir(die_id);
+        if !self.flash.array_works(die) || self.flash.suspends() {
+            self.queues.stir(die);
         }
         if !self.account.observers.is_empty() {
             let event = Queued {
@@ -70,7 +79,8 @@ impl Device {
     /// collection: the device's own work goes there unless a request has handed its rank on to it
     /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
     /// `inserted`, when the command was first put into a queue.
-    fn placement(&self, set: u32, inserted: Time) -> (Placement, bool) {
+    #[inline]
+    fn placement(&self, set: u32, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
         let node = self.sets.graph.node(set);
         let op = self.sets.stage(set).op();
@@ -98,7 +108,7 @@ impl Device {
             None
         };
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
-        let reads_before = self.queues.of_dies[self.current_die(set).index()].reads_placed();
+        let reads_before = self.queues.of_dies[die.index()].reads_placed();
         let view = CommandView { op, purpose, request, inherited, reads_before };
         (self.queues.policy.place(&view, inserted), false)
     }
@@ -109,7 +119,8 @@ impl Device {
         if self.sets[set].mode != Mode::Queued {
             return;
         }
-        let (mut placement, in_gc_queue) = self.placement(set, self.sets[set].enqueued);
+        let die = self.current_die(set);
+        let (mut placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
         let state = &self.sets[set];
         let place = (placement.queue, placement.key, in_gc_queue);
         if place == (state.queue, state.key, state.in_gc_queue) {
@@ -122,16 +133,25 @@ impl Device {
         };
         self.sets[set].rekeys += 1;
         self.account.totals.rekeys += 1;
-        self.insert(set, &placement, in_gc_queue, true);
+        self.insert(set, die, &placement, in_gc_queue, true);
     }
 
     pub(super) fn take_from_queue(&mut self, set: u32) -> Option<Time> {
+        self.leave_queue(set, self.current_die(set))
+    }
+
+    /// Takes the current command of a set, which waits for this die, out of its queue.
+    #[inline]
+    fn leave_queue(&mut self, set: u32, die: DieId) -> Option<Time> {
         if self.gathers {
             self.unlist_queued(set);
         }
-        let in_gc_queue = self.sets[set].in_gc_queue;
-        let die = self.current_die(set);
-        self.queues.remove(die, set, in_gc_queue)
+        self.queues.remove(die, set, self.sets[set].in_gc_queue)
+    }
+
+    /// Whether the current command of a set reads, and waits in a queue of requests.
+    fn is_read_of_request(&self, set: u32) -> bool {
+        !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
     }
 
     /// Idle dies take commands, in ascending order.
@@ -155,20 +175,17 @@ impl Device {
 
     pub(super) fn dispatch(&mut self, die: DieId) {
         while self.failed.is_none() {
-            if self.flash.array_works(die) {
-                if self.flash.suspends() {
+            let accepts = self.flash.accepts(die);
+            if matches!(accepts, Accepts::Nothing) {
+                if self.flash.suspends() && self.flash.array_works(die) {
                     self.suspend_for_read(die);
                 }
                 return;
             }
-            if self.flash.register_blocks(die) {
-                return;
-            }
             let next = self.next_command(die);
-            let of_request = |set: &u32| !self.sets[*set].in_gc_queue;
-            let reads =
-                next.filter(of_request).is_some_and(|set| self.sets.stage(set).op() == Op::Read);
-            if self.flash.has_suspended(die) && !reads {
+            if matches!(accepts, Accepts::ReadsOfRequests)
+                && !next.is_some_and(|set| self.is_read_of_request(set))
+            {
                 if self.flash.can_resume(die) {
                     self.resume(die);
                 }
@@ -176,14 +193,14 @@ impl Device {
             }
             let Some(set) = next else { return };
             let op = self.sets.stage(set).op();
-            if !self.flash.is_free_for(die, op)
+            if (!matches!(accepts, Accepts::Anything) && !self.flash.is_free_for(die, op))
                 || (self.flash.limits_power() && !self.has_power(die, op))
             {
                 return;
             }
             match self.bind(set, die) {
                 Bound::Page(ppn) => {
-                    self.take_from_queue(set);
+                    self.leave_queue(set, die);
                     self.note_turn(die, set);
                     self.start(set, die, ppn);
                 }
@@ -213,8 +230,9 @@ impl Device {
         self.close_and_rest(set);
         self.sets.move_to(set, plane);
         self.enter(set, Mode::Queued);
-        let (placement, in_gc_queue) = self.placement(set, self.sets[set].enqueued);
-        self.insert(set, &placement, in_gc_queue, true);
+        let die = self.current_die(set);
+        let (placement, in_gc_queue) = self.placement(set, die, self.sets[set].enqueued);
+        self.insert(set, die, &placement, in_gc_queue, true);
     }
 
     /// The unit that a read would find now.

@@ -124,9 +124,9 @@ impl Device {
 
     /// A die takes a command: one that garbage collection did not wait for ends its turn.
     pub(super) fn note_turn(&mut self, die: DieId, set: u32) {
-        let waits = !self.queues.of_dies[die.index()].gc.is_empty();
-        let of_gc = self.sets[set].in_gc_queue;
         if let Some(pacing) = &mut self.ftl.pacing {
+            let waits = !self.queues.of_dies[die.index()].gc.is_empty();
+            let of_gc = self.sets[set].in_gc_queue;
             let passed = &mut pacing.passed[die.index()];
             *passed = if of_gc || !waits { 0 } else { *passed + 1 };
         }

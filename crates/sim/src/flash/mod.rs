@@ -39,6 +39,19 @@ pub(crate) enum ArrayEnd {
     Held,
 }
 
+/// What a die takes now.
+#[derive(Clone, Copy)]
+pub(crate) enum Accepts {
+    /// No command: its array or its page register is in use.
+    Nothing,
+    /// Reads alone, because its page register is in use.
+    Reads,
+    /// Reads of requests alone, because it has suspended an operation.
+    ReadsOfRequests,
+    /// Any command.
+    Anything,
+}
+
 /// Whether the operation of a die makes way for a read.
 pub(crate) enum Suspension {
     /// It does not.
@@ -266,16 +279,20 @@ impl Flash {
         self.dies[die.index()].array.is_some()
     }
 
-    /// Whether a die whose array is at rest takes no command before its page register is empty.
+    /// What a die takes now.
     #[inline]
-    pub(crate) fn register_blocks(&self, die: DieId) -> bool {
-        self.dies[die.index()].output.is_some() && !self.cache_read
-    }
-
-    /// Whether a die has suspended an operation.
-    #[inline]
-    pub(crate) fn has_suspended(&self, die: DieId) -> bool {
-        self.dies[die.index()].suspended.is_some()
+    pub(crate) fn accepts(&self, die: DieId) -> Accepts {
+        let unit = &self.dies[die.index()];
+        let outputs = unit.output.is_some();
+        if unit.array.is_some() || (outputs && !self.cache_read) {
+            Accepts::Nothing
+        } else if unit.suspended.is_some() {
+            Accepts::ReadsOfRequests
+        } else if outputs {
+            Accepts::Reads
+        } else {
+            Accepts::Anything
+        }
     }
 
     /// Whether the suspended operation of a die can go on now.
