@@ -299,8 +299,8 @@ fn check_title(file: &File, findings: &mut Findings) {
     }
 }
 
-/// Every file of a folder of parts is in the list that its `mod.rs` gives to a macro, or is a module
-/// that parts share.
+/// Every file of a folder of parts is in the list that its `mod.rs` gives to a macro, or is a
+/// module that parts share.
 fn check_registry(files: &[File], folder: &str, start: &str, entry: &str, findings: &mut Findings) {
     let registry = format!("{folder}mod.rs");
     let Some(text) = find(files, &registry) else {
