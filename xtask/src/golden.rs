@@ -7,7 +7,8 @@
 //! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and
 //! buffers (`golden_hosts`).
 //!
-//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs.
+//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; and
+//! the reference of keys.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -25,16 +26,21 @@ use std::rc::Rc;
 const TABLES: [&str; 2] = ["policies", "ftls"];
 const FOLDER: &str = "crates/cli/tests/golden";
 
-/// Has the tests that compare the tables write them anew.
+/// The test that compares docs/KEYS.md with what the command lists.
+const REFERENCE: [&str; 3] = ["--test", "cli", "the_reference_of_keys"];
+
+/// Has the tests that compare the tables and the reference of keys write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["test", "--package", "flashyard"]);
-    cargo.args(TABLES.iter().flat_map(|table| ["--test", table]));
-    let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
-    let status = status.context("cannot run cargo")?;
-    ensure!(status.success(), "the tables were not written: {status}");
-    let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(" and ");
-    Ok(format!("{files} are written; review every line that differs"))
+    let tables: Vec<&str> = TABLES.iter().flat_map(|table| ["--test", table]).collect();
+    for tests in [&tables[..], &REFERENCE] {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["test", "--package", "flashyard"]).args(tests);
+        let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
+        let status = status.context("cannot run cargo")?;
+        ensure!(status.success(), "not everything was written: {status}");
+    }
+    let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
+    Ok(format!("{files} and docs/KEYS.md are written; review every line that differs"))
 }
 
 /// Runs every case of every file; an error names the first difference.

@@ -6,6 +6,7 @@
 
 mod golden;
 
+use flashyard_sim::ftl::log::PLANNING;
 use serde_json::Value;
 use std::fmt::Write;
 use std::process::{Command, Stdio};
@@ -48,7 +49,8 @@ const WORKLOADS: [(&str, &str); 3] = [
     ("random-write", "pattern.requests=2000"),
 ];
 
-/// The layers of the energy experiment with their settings, and the cache of table lines.
+/// The layers of the energy experiment with their settings, the cache of table lines, and schemes
+/// that the experiment does not have.
 fn ftls() -> Vec<(String, Vec<String>)> {
     let experiment: toml::Table =
         include_str!("../../../experiments/energy.toml").parse().expect("an experiment");
@@ -70,6 +72,12 @@ fn ftls() -> Vec<(String, Vec<String>)> {
         "gc.reserve_blocks=2",
     ];
     ftls.push(("line-cache".to_owned(), lines.map(str::to_owned).to_vec()));
+    for name in PLANNING {
+        let scheme = format!("ftl.scheme={name}");
+        if !ftls.iter().any(|(_, settings)| settings.contains(&scheme)) {
+            ftls.push(((*name).to_owned(), vec!["map.store=resident".to_owned(), scheme]));
+        }
+    }
     ftls
 }
 

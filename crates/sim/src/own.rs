@@ -37,8 +37,7 @@
 //! ```
 
 use crate::config::{DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice, Sections};
-use crate::ftl::layer::{Shape, TranslationLayer};
-use crate::ftl::log::{Scheme, SchemeName};
+use crate::ftl::log::{BoxedScheme, Scheme, SchemeName};
 use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
 use crate::policy::{OwnHostPolicy, OwnPolicy};
 use flashyard_core::host::{HostPolicy, HostPolicyName};
@@ -90,30 +89,12 @@ impl Family {
 /// Makes a `T` from the values of its keys, in their order.
 type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
 
-/// A scheme whose layers are boxed.
-pub(crate) trait OwnScheme {
-    /// See [`Scheme::check`].
-    fn check(&self, shape: &Shape) -> Result<(), String>;
-    /// See [`Scheme::layer`].
-    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer>;
-}
-
-impl<S: Scheme<Layer: 'static>> OwnScheme for S {
-    fn check(&self, shape: &Shape) -> Result<(), String> {
-        Scheme::check(self, shape)
-    }
-
-    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer> {
-        Box::new(Scheme::layer(self, shape))
-    }
-}
-
 /// Makes a part for a device.
 enum Make {
     CommandPolicy(MadeFrom<OwnPolicy>),
     HostPolicy(MadeFrom<OwnHostPolicy>),
     VictimRule(MadeFrom<OwnRule>),
-    Scheme(MadeFrom<Box<dyn OwnScheme>>),
+    Scheme(MadeFrom<Box<dyn BoxedScheme>>),
 }
 
 impl Make {
@@ -237,7 +218,8 @@ impl Parts {
         K: Keys,
         S: Scheme<Layer: 'static> + 'static,
     {
-        let make = move |values: &[u64]| -> Box<dyn OwnScheme> { Box::new(make(keys_of(values))) };
+        let make =
+            move |values: &[u64]| -> Box<dyn BoxedScheme> { Box::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::Scheme(Box::new(make)))
     }
 
@@ -442,7 +424,7 @@ impl OwnKeys {
     }
 
     /// The mapping scheme of this number.
-    pub(crate) fn scheme(&self, number: u8) -> Box<dyn OwnScheme> {
+    pub(crate) fn scheme(&self, number: u8) -> Box<dyn BoxedScheme> {
         let part = self.parts.make(Family::Scheme, number);
         let Make::Scheme(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))

@@ -4,7 +4,7 @@
 #[path = "sim/common/mod.rs"]
 mod common;
 
-use common::{Random, request, settings};
+use common::{Random, request, settings, starts_pages};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
@@ -206,8 +206,8 @@ fn the_event_loop_does_not_allocate_in_steady_state() {
     let mut evictions = ["ahead", "at_once", "full"].iter().cycle();
     for policy in HostPolicyName::WORDS {
         // Policies by pages flush by themselves.
-        let by_pages = ["is", "ris", "ros"].contains(policy);
-        let eviction = if by_pages { "full" } else { evictions.next().expect("it goes round") };
+        let eviction =
+            if starts_pages(policy) { "full" } else { evictions.next().expect("it goes round") };
         let settings = under(policy, eviction);
         let (first, count) = second_half(&settings, &requests(&settings, 20_000));
         assert_eq!(count, 0, "{policy} allocated first while request {first:?} was new");

@@ -7,6 +7,8 @@ mod common;
 use common::{Random, try_settings};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
+use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::ftl::victim::VictimName;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 use std::process::Command;
@@ -43,7 +45,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("ftl.streams", &["1", "4"]),
     ("map.store", &["resident", "line_cache", "cmt"]),
     ("map.cache_bytes", &["16384", "4194304"]),
-    ("gc.policy", &["greedy", "fifo", "random", "window", "cost_benefit", "d_choices"]),
+    ("gc.policy", VictimName::WORDS),
     ("gc.soft_free_blocks", &["8"]),
     ("gc.hard_free_blocks", &["4"]),
     ("gc.reserve_blocks", &["4"]),
@@ -129,9 +131,9 @@ fn devices_take_what_is_said() {
         return check_peak(&state);
     }
     let mut random = Random(5);
-    let mut counts = [0; 6];
-    let schemes = ["page", "page", "block", "bast", "fast", "last"];
-    for round in 0..120 {
+    let schemes = [&["page", "page"], PLANNING].concat();
+    let mut counts = vec![0; schemes.len()];
+    for round in 0..20 * schemes.len() {
         let kind = round % schemes.len();
         if let Some(settings) = random_device(&mut random, schemes[kind]) {
             check(&settings, round % 5 == 0);

@@ -23,7 +23,7 @@ flashyard::core::keys! {
 
 impl VictimRule for Rested {
     fn looks(&self) -> Looks {
-        Looks::AtAge
+        Looks::AGE
     }
 
     /// Blocks of a bucket are in the order of their last change: the first one has rested longest.

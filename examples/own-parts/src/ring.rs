@@ -5,6 +5,7 @@
 use flashyard::core::key::Kind;
 use flashyard::sim::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, Step, TranslationLayer};
 use flashyard::sim::ftl::log::Scheme;
+use flashyard::sim::ftl::memory::{Extent, TableCost};
 
 flashyard::core::keys! {
     /// Keys of `[ftl.ring]`.
@@ -32,6 +33,11 @@ impl Scheme for RingKeys {
             ));
         }
         Ok(())
+    }
+
+    /// A table of pages; the owners of physical pages are in their spare bytes.
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Some(TableCost::page_table(extent))
     }
 
     fn layer(&self, shape: &Shape) -> Ring {

@@ -96,6 +96,7 @@ fn a_mapping_scheme_runs_checked_and_changes_results() {
         run["flash"][what][purpose].as_u64().expect("a count")
     };
     assert_eq!(count(&own, "programs", "host"), 6_000, "a program a page");
+    assert_eq!(own["memory"]["table_bytes"], page["memory"]["table_bytes"], "a table of pages");
     let (copies, erases) = (count(&own, "programs", "gc"), count(&own, "erases", "gc"));
     assert_eq!(count(&own, "reads", "gc"), copies, "each copy is read once");
     // Conservation: every program takes an erased page, and 54 of 320 blocks are spare.
@@ -175,7 +176,7 @@ fn lists_show_own_parts_behind_built_in_ones() {
     let ring = ftls.lines().find(|line| line.trim_start().starts_with("ring"));
     let ring = ring.expect("the ring is listed").trim_end();
     assert!(
-        ring.contains("map.store=resident ftl.scheme=ring") && ring.ends_with("runs"),
+        ring.contains("ftl.scheme=ring map.store=resident") && ring.ends_with("runs"),
         "{ring}"
     );
     let keys = text("list keys");

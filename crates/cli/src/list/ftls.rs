@@ -6,7 +6,7 @@ use crate::output::table;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
-use flashyard_sim::ftl::log::SchemeKeys;
+use flashyard_sim::ftl::log::{PLANNING, SchemeKeys};
 use flashyard_sim::ftl::memory::Footprint;
 use flashyard_sim::own::{Family, OwnParts};
 
@@ -17,25 +17,18 @@ const PAGE_MAPS: &[(&str, &str, &str)] = &[
     ("dftl", "each page, on flash behind cached entries", "map.store=cmt"),
 ];
 
-/// What a scheme maps.
-const SCHEMES: &[(&str, &str)] = &[
-    ("block", "each block"),
-    ("bast", "each block, and the pages of log blocks of one block each"),
-    ("fast", "each block, and the pages of shared log blocks"),
-    ("last", "each block, and the pages of shared log blocks, hot and cold apart"),
-];
-
-/// Name, what it maps and what selects it, of every layer.
-fn layers() -> impl Iterator<Item = (&'static str, String, Vec<String>)> {
+/// Name, what it maps and what selects it, of every layer: those of the page map, then schemes that
+/// plan, built-in ones and the user's own.
+fn layers(own: OwnParts) -> impl Iterator<Item = (&'static str, String, [String; 2])> {
     let pages = PAGE_MAPS.iter().map(|(name, maps, store)| {
-        (*name, (*maps).to_string(), vec!["ftl.scheme=page".to_string(), (*store).to_string()])
+        (*name, (*maps).to_string(), ["ftl.scheme=page".to_string(), (*store).to_string()])
     });
-    let schemes = SchemeKeys::PARTS.iter().filter(|(name, ..)| *name != "page");
-    pages.chain(schemes.map(|(name, _, doc)| {
-        let settings = vec![format!("ftl.scheme={name}"), "map.store=resident".to_string()];
-        let maps = SCHEMES.iter().find(|(known, _)| known == name);
-        let maps = maps.map_or_else(|| super::first_sentence(doc), |(_, maps)| (*maps).to_string());
-        (*name, maps, settings)
+    let built_in = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
+    let schemes =
+        built_in.filter(|(name, _)| PLANNING.contains(name)).chain(own.names(Family::Scheme));
+    pages.chain(schemes.map(|(name, doc)| {
+        let select = [format!("ftl.scheme={name}"), "map.store=resident".to_string()];
+        (name, super::first_sentence(doc), select)
     }))
 }
 
@@ -50,23 +43,19 @@ pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
             column.set_cell_alignment(comfy_table::CellAlignment::Left);
         }
     }
-    let unknown = || "-".to_string();
-    for (name, maps, select) in layers() {
+    let shown = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_string(), |b| b.to_string());
+    for (name, maps, select) in layers(own) {
         let (tables, cache, here) = match settings(keys, &select) {
+            // What tables a scheme of the user's own has, only that can say.
             Ok(settings) => {
-                let footprint = Footprint::of(&settings);
-                (footprint.tables.to_string(), footprint.cache.to_string(), "runs".to_string())
+                let tables = settings.tables.map(|tables| tables.bytes);
+                let cache = tables.map(|_| Footprint::of(&settings).cache);
+                (tables, cache, "runs".to_string())
             }
-            Err(why) => (unknown(), unknown(), why),
+            Err(why) => (None, None, why),
         };
-        rows.add_row(vec![name.to_string(), maps, tables, cache, select.join(" "), here]);
-    }
-    // What tables a scheme of the user's own has is its own business.
-    for (name, maps) in own.names(Family::Scheme) {
-        let select = ["map.store=resident".to_string(), format!("ftl.scheme={name}")];
-        let here = settings(keys, &select).map_or_else(|why| why, |_| "runs".to_string());
-        let (name, maps) = (name.to_string(), maps.to_string());
-        rows.add_row(vec![name, maps, unknown(), unknown(), select.join(" "), here]);
+        let select = select.join(" ");
+        rows.add_row(vec![name.to_string(), maps, shown(tables), shown(cache), select, here]);
     }
     Ok(format!("device {device}\n{}", table::render(&rows)))
 }

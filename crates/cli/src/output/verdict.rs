@@ -3,7 +3,6 @@
 
 use super::table::{nothing_counted, percent, render, table};
 use crate::inputs::Inputs;
-use flashyard_sim::ftl::log::SchemeName;
 use flashyard_sim::report::Report;
 
 /// What is said of one side of a run.
@@ -126,7 +125,7 @@ fn grouped_warnings(labels: &[String], runs: &[(&Inputs, &Report)], said: &[&str
 
 /// Whether blocks are merged in place of garbage collection.
 pub(crate) fn merges(inputs: &Inputs) -> bool {
-    inputs.sections.device.ftl.scheme != SchemeName::Page
+    inputs.sections.device.plans()
 }
 
 fn nothing_measured(inputs: &Inputs, report: &Report) -> Option<String> {

@@ -6,7 +6,7 @@ use super::show;
 use super::study::{Device, settings_of};
 use crate::output::table;
 use anyhow::{Context, Result};
-use flashyard_sim::ftl::memory::{DemandTable, Extent, LogTable, Tables};
+use flashyard_sim::ftl::memory::{DemandTable, Extent};
 use serde_json::{Map, Value, json};
 
 /// The layers that the table shows.
@@ -16,12 +16,12 @@ const LAYERS: [&str; 6] = ["page", "block", "bast", "fast_last", "dftl", "dftl_w
 fn bytes(sizes: &Sizes, mebibytes: u64) -> [u64; 6] {
     let extent = Extent::study(mebibytes);
     [
-        extent.bytes(Tables::Page),
-        extent.bytes(Tables::Block),
-        extent.bytes(Tables::Bast),
-        extent.bytes(Tables::SharedLog(LogTable::PageEntry)),
-        extent.bytes(Tables::Demand(DemandTable::BlockTable)) + sizes.cache_bytes,
-        extent.bytes(Tables::Demand(DemandTable::Both)) + sizes.cache_bytes,
+        extent.page_table(),
+        extent.block_table(),
+        extent.block_table() + extent.owned_log(),
+        extent.block_table() + extent.shared_log(),
+        extent.demand(DemandTable::BlockTable) + sizes.cache_bytes,
+        extent.demand(DemandTable::Both) + sizes.cache_bytes,
     ]
 }
 

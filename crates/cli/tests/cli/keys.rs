@@ -2,6 +2,7 @@
 
 use crate::support::{Folder, Ran, repository_file};
 use flashyard_core::key::Key;
+use flashyard_workload::FormatInfo;
 use flashyard_workload::generator::GeneratorKeys;
 use flashyard_workload::mix::MixKeys;
 use flashyard_workload::pattern::PatternKeys;
@@ -108,9 +109,25 @@ fn the_reference_of_keys_is_what_the_command_lists() {
     let block = document.split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
     let block = block.expect("docs/KEYS.md has a ```text block");
     let listed = Folder::new().run(&["list", "keys"]).text();
+    if std::env::var_os("FLASHYARD_UPDATE_GOLDEN").is_some() {
+        let written = document.replace(block, &format!("{}\n", listed.trim_end()));
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/KEYS.md");
+        std::fs::write(file, written).expect("docs/KEYS.md is written");
+        return;
+    }
     assert!(
         block.trim_end() == listed.trim_end(),
-        "docs/KEYS.md is out of date: put what `cargo run -p flashyard -- list keys` prints into \
-         its block"
+        "docs/KEYS.md is out of date: `cargo xtask golden --update` puts what `flashyard list \
+         keys` prints into its block"
     );
+}
+
+#[test]
+fn the_reference_of_traces_has_a_row_for_every_format() {
+    let document = repository_file("docs/TRACES.md");
+    for format in FormatInfo::all() {
+        let row = format!("| `{}` |", format.name);
+        let rows = document.lines().filter(|line| line.starts_with(&row)).count();
+        assert!(rows > 0, "docs/TRACES.md: no row of its tables of formats begins with {row}");
+    }
 }

@@ -5,6 +5,7 @@
 //! one instead and counts the pick, so a policy moves time, never contents.
 //! To add one, write a file beside these and name it in the `registry!` below.
 
+use crate::key::Keys;
 use crate::request::Request;
 use crate::units::{Lpn, Span, Time};
 
@@ -165,6 +166,12 @@ pub trait HostPolicy {
 #[cfg(test)]
 mod tests;
 
+/// Does something with every policy of the registry.
+pub trait HostPolicyVisitor {
+    /// One of them, by the type of its keys, and its name.
+    fn visit<P: HostPolicy + Keys + Send + 'static>(&mut self, name: &'static str);
+}
+
 /// The registry: one line a policy.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
@@ -174,6 +181,11 @@ macro_rules! registry {
             HostPolicyName AnyHostPolicy HostPolicyKeys {
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
+        }
+
+        /// Shows every policy to a visitor, in the order of the registry.
+        pub fn visit_all(visitor: &mut impl HostPolicyVisitor) {
+            $(visitor.visit::<$module::$keys>($name);)+
         }
 
         impl AnyHostPolicy {

@@ -7,6 +7,7 @@
 
 use crate::command::{Op, Purpose, Rank};
 use crate::graph::Reach;
+use crate::key::Keys;
 use crate::units::{Span, Time};
 
 /// The request that a command belongs to, as a policy sees it.
@@ -219,6 +220,12 @@ mod views {
     }
 }
 
+/// Does something with every policy of the registry.
+pub trait PolicyVisitor {
+    /// One of them, by the type of its keys, and its name.
+    fn visit<P: CommandPolicy + Keys + Send + 'static>(&mut self, name: &'static str);
+}
+
 /// The registry: one line a policy. Whatever lists policies or their keys is derived from it.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
@@ -228,6 +235,11 @@ macro_rules! registry {
             PolicyName AnyPolicy PolicyKeys {
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
+        }
+
+        /// Shows every policy to a visitor, in the order of the registry.
+        pub fn visit_all(visitor: &mut impl PolicyVisitor) {
+            $(visitor.visit::<$module::$keys>($name);)+
         }
 
         impl CommandPolicy for AnyPolicy {

@@ -37,7 +37,8 @@ pub use sections::*;
 pub use toml_edit::{Item, Table};
 
 use crate::ftl::blocks::Frontiers;
-use crate::ftl::victim::VictimName;
+use crate::ftl::memory::TableCost;
+use crate::ftl::victim::Rule;
 use crate::policy::HostRule;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
@@ -66,6 +67,9 @@ pub struct Settings {
     pub plane_valid_units: u32,
     /// Lines of the write buffer; 0 for none.
     pub buffer_units: u32,
+    /// What the tables of the translation layer take; none where a scheme of the user's own does
+    /// not say.
+    pub tables: Option<TableCost>,
 }
 
 impl Settings {
@@ -76,7 +80,9 @@ impl Settings {
         keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
-            Some(settings) if problems.is_empty() => Ok(settings),
+            Some(settings) if problems.is_empty() => {
+                Ok(Self { tables: TableCost::of(&settings), ..settings })
+            }
             _ => Err(ConfigError(problems)),
         }
     }
@@ -119,7 +125,7 @@ impl Settings {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
-        let plans = planned::plans(keys);
+        let plans = keys.plans();
         let lines = check_map(keys, &mut fail);
         let planes = u128::from(g.channels)
             * u128::from(g.ways)
@@ -177,6 +183,7 @@ impl Settings {
             plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
             // More lines than the host has units are never used.
             buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
+            tables: None,
         };
         if !plans && let Err(why) = crate::initial::device::check(&settings) {
             problems.push(Problem { place: String::new(), what: why.to_string() });
@@ -317,7 +324,7 @@ const fn unit_bytes(keys: &DeviceKeys) -> u64 {
 fn resolve_gc(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> DeviceKeys {
     let mut keys = *keys;
     keys.gc = keys.gc.resolved(spare, &keys);
-    if !planned::plans(&keys) {
+    if !keys.plans() {
         check_gc(&keys, keys.geometry.blocks_per_plane - factory_bad(&keys), fail);
     }
     keys
@@ -325,16 +332,10 @@ fn resolve_gc(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> D
 
 fn check_gc(keys: &DeviceKeys, blocks: u64, fail: &mut impl FnMut(String)) {
     let gc = &keys.gc;
-    let window = keys.victims.window.share_percent;
-    if gc.policy == VictimName::Window
-        && !matches!(window, 0 | 1_000_000)
-        && keys.state.initial == InitialState::Steady
+    if keys.state.initial == InitialState::Steady
+        && let Some(why) = Rule::of(keys).no_steady_state()
     {
-        fail(
-            "state.initial: no steady state is known for a gc.window.share_percent between 0 and \
-             100; set state.initial = \"aged\""
-                .to_string(),
-        );
+        fail(format!("state.initial: {why}; set state.initial = \"aged\""));
     }
     let early = gc.start == GcStart::Early;
     if gc.reserve_blocks < 2

@@ -3,7 +3,7 @@
 use super::{Allocation, DeviceKeys, InitialState, MapStore};
 use super::{MultiPlane, ProgramOrder};
 use crate::ftl::layer::Shape;
-use crate::ftl::log::{AnyLayer, SchemeName};
+use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
 use crate::ftl::planned::shape as plane_shape;
 use crate::own::Family;
 use flashyard_core::geometry::Geometry;
@@ -19,11 +19,11 @@ impl DeviceKeys {
         }
     }
 
-    /// Why the chosen scheme cannot manage a plane of this shape.
-    fn check_layer(&self, shape: &Shape) -> Result<(), String> {
+    /// The chosen scheme, unless it is the device's own page map.
+    pub(crate) fn planner(&self) -> Option<Box<dyn BoxedScheme>> {
         match self.ftl.scheme {
-            SchemeName::Own(number) => self.own.scheme(number).check(shape),
-            name => self.schemes.policy(name).check(shape),
+            SchemeName::Own(number) => Some(self.own.scheme(number)),
+            name => self.schemes.policy(name).boxed(),
         }
     }
 
@@ -33,6 +33,11 @@ impl DeviceKeys {
             SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
             name => self.schemes.policy(name).layer(shape),
         }
+    }
+
+    /// Whether the pages of the device are chosen by a scheme that plans, not by its page map.
+    pub fn plans(&self) -> bool {
+        self.planner().is_some()
     }
 }
 
@@ -45,9 +50,8 @@ pub(super) fn check_scheme(
 ) {
     let name = keys.scheme_name();
     check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
-    // A scheme of the user's own has its own say.
-    let is_own = matches!(keys.ftl.scheme, SchemeName::Own(_));
-    if keys.nand.program_order == ProgramOrder::Sequential && !is_own {
+    let Some(scheme) = keys.planner() else { return };
+    if keys.nand.program_order == ProgramOrder::Sequential && scheme.skips_pages() {
         fail(format!(
             "nand.program_order: ftl.scheme = \"{name}\" leaves pages of a block out, which \
              \"sequential\" forbids; set nand.program_order = \"any\" or \"ascending\""
@@ -59,7 +63,7 @@ pub(super) fn check_scheme(
     }
     // The first stripe has the most logical pages.
     let shape = plane_shape(geometry, keys.nand.program_order, exported, 0);
-    if let Err(why) = keys.check_layer(&shape) {
+    if let Err(why) = scheme.check(&shape) {
         fail(why);
     }
 }
@@ -98,7 +102,7 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
     refuse(
         keys.gc.restore,
         "gc.restore",
-        "has no free pool to restore; ftl.finish merges its log blocks after the run",
+        "manages free blocks itself; with ftl.finish it does its work for idle times after the run",
         "set gc.restore = false",
     );
     refuse(
@@ -117,7 +121,7 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
     refuse(
         keys.wear.dynamic || keys.wear.static_gap > 0,
         "wear.static_gap",
-        "takes blocks in the order of their erases and levels no wear",
+        "chooses the blocks it writes, and no wear is levelled behind it",
         "set wear.static_gap = 0 and wear.dynamic = false",
     );
     refuse(
@@ -126,9 +130,4 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "has no steady state that is known",
         "set state.initial = \"aged\"",
     );
-}
-
-/// Whether the pages of a device are chosen by a scheme that plans.
-pub(super) fn plans(keys: &DeviceKeys) -> bool {
-    keys.ftl.scheme != SchemeName::Page
 }

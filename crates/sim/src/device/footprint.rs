@@ -8,7 +8,7 @@ use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
 use crate::ftl::blocks::Blocks;
-use crate::ftl::log::SchemeName;
+use crate::ftl::memory::plane_shapes;
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{Moved, Plane};
 use crate::ftl::{cmt, line_cache};
@@ -161,24 +161,15 @@ impl Settings {
         }
     }
 
-    /// Translation layers that plan. Of a layer of the user's own nothing is known.
+    /// Translation layers that plan.
     fn add_layers(&self, footprint: &mut Footprint) {
-        let scheme = self.keys.ftl.scheme;
-        if scheme == SchemeName::Page {
-            return;
-        }
-        let (units, exported) = (self.geometry.units(), u64::from(self.exported_units));
-        let blocks = u64::from(self.geometry.blocks());
+        let Some(scheme) = self.keys.planner() else { return };
         let ordered = self.keys.nand.program_order != ProgramOrder::Any;
         let past = PAST_BYTES * if ordered { 3 } else { 1 };
-        let of_device = blocks * (past + 2 * ENTRY) + bits(units);
-        // Both directions of the map, what is free, used and valid of a block; LAST also counts
-        // logical blocks in log blocks and remembers when pages were written.
-        let of_pages = ENTRY * (units + exported);
-        let of_last = if scheme == SchemeName::Last { 2 * ENTRY * units + 8 * exported } else { 0 };
-        let of_blocks = blocks * 14 * ENTRY;
-        let bytes = of_device + of_pages + of_last + of_blocks;
-        footprint.add("translation layers", bytes, true, FEWER_UNITS);
+        let blocks = u64::from(self.geometry.blocks());
+        let of_device = blocks * (past + 2 * ENTRY) + bits(self.geometry.units());
+        let of_layers: u64 = plane_shapes(self).map(|shape| scheme.layer_bytes(&shape)).sum();
+        footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 
     /// What is needed only while the initial state is made.

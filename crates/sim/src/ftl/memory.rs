@@ -2,10 +2,12 @@
 //!
 //! Source: Park, Kim, Urgaonkar, Lee, Seo, 2011, figure 7. An entry that tells n things apart takes
 //! ceil(log2(n)) bits, in whole bytes, and a multiple of `memory.entry_align_bytes`. What the study
-//! does not have (BAST, the line cache, the directory of a map on flash) is said where it is.
+//! does not have (BAST, the line cache, the directory of a map on flash) is said where it is. Each
+//! scheme says itself which tables it has, with the sizes that are computed here or its own
+//! ([`Scheme::tables`](super::log::Scheme::tables)).
 
 use crate::config::{MapStore, Settings};
-use crate::ftl::log::{self, SchemeName};
+use crate::ftl::layer::Shape;
 use crate::ftl::planned::shape as plane_shape;
 use flashyard_core::choice;
 
@@ -31,21 +33,59 @@ choice! {
     }
 }
 
-/// Translation layers, as far as their tables differ.
+/// What the tables of a translation layer take in memory, and how many of their entries are looked
+/// up or changed. The energy of tables follows from both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tables {
-    /// A page table.
-    Page,
-    /// A block table.
-    Block,
-    /// A block table, and log blocks with an owner each.
-    Bast,
-    /// A block table, and log blocks that anybody shares: FAST and LAST.
-    SharedLog(LogTable),
-    /// Map pages on flash.
-    Demand(DemandTable),
-    /// Those of a user's own layer.
-    Unknown,
+pub struct TableCost {
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Entries for each page access of the host whose place is looked up.
+    pub of_lookup: u64,
+    /// Entries for each page that the host writes or trims.
+    pub of_change: u64,
+    /// Entries for each page that is copied.
+    pub of_copy: u64,
+    /// Entries for each data block that a merge replaces.
+    pub of_replaced: u64,
+}
+
+impl TableCost {
+    /// One table of pages.
+    pub const fn page_table(extent: &Extent) -> Self {
+        Self { bytes: extent.page_table(), of_lookup: 1, of_change: 1, of_copy: 1, of_replaced: 0 }
+    }
+
+    /// A block table: an entry changes when a block takes the place of a data block.
+    pub const fn block_table(extent: &Extent) -> Self {
+        Self { bytes: extent.block_table(), of_lookup: 1, of_change: 0, of_copy: 0, of_replaced: 1 }
+    }
+
+    /// The directory of a map on flash, which is used for each command that reads or programs a map
+    /// page; entries of the map itself are looked up and changed in its cache.
+    pub const fn map_on_flash(extent: &Extent, table: DemandTable) -> Self {
+        Self { bytes: extent.demand(table), of_lookup: 0, of_change: 1, of_copy: 1, of_replaced: 0 }
+    }
+
+    /// A block table and a table of log pages of this many bytes: both are looked up, and what is
+    /// written changes the second.
+    pub const fn with_log(extent: &Extent, bytes: u64) -> Self {
+        let blocks = Self::block_table(extent);
+        Self { bytes: blocks.bytes + bytes, of_lookup: 2, of_change: 1, ..blocks }
+    }
+
+    /// Entries looked up or changed by that many lookups, changes, copies and replaced blocks.
+    pub(crate) const fn accesses(
+        &self,
+        lookups: u64,
+        changes: u64,
+        copies: u64,
+        replaced: u64,
+    ) -> u64 {
+        self.of_lookup * lookups
+            + self.of_change * changes
+            + self.of_copy * copies
+            + self.of_replaced * replaced
+    }
 }
 
 /// Bytes of an entry of the directory: where a map page is. Units are counted in 32 bits.
@@ -66,6 +106,8 @@ pub struct Extent {
     pub map_pages: u64,
     /// Entries take a multiple of this many bytes; at least 1.
     pub entry_align: u64,
+    /// What tables of shared log blocks hold.
+    pub log_table: LogTable,
 }
 
 impl Extent {
@@ -80,6 +122,7 @@ impl Extent {
             log_pages: pages / 64 / 20 * 64,
             map_pages: pages.div_ceil(512),
             entry_align: 1,
+            log_table: LogTable::PageEntry,
         }
     }
 
@@ -99,28 +142,40 @@ impl Extent {
         self.entry(self.physical.div_ceil(self.pages_per_block))
     }
 
-    /// Bytes of the tables that are always in memory; caches come on top.
-    pub const fn bytes(&self, tables: Tables) -> u64 {
-        let block_table = self.blocks() * self.block_entry();
+    /// Bytes of a table of pages.
+    pub const fn page_table(&self) -> u64 {
+        self.logical * self.entry(self.physical)
+    }
+
+    /// Bytes of a table of blocks.
+    pub const fn block_table(&self) -> u64 {
+        self.blocks() * self.block_entry()
+    }
+
+    /// Bytes of a table of log blocks with an owner each. Assumed, for the study has no BAST: the
+    /// owner of each log block, and for each of its pages the place in the owner that it is a copy
+    /// of.
+    pub const fn owned_log(&self) -> u64 {
+        let owners = self.log_pages / self.pages_per_block * self.block_entry();
+        owners + self.log_pages * self.entry(self.pages_per_block)
+    }
+
+    /// Bytes of a table of log blocks that all data blocks share.
+    pub const fn shared_log(&self) -> u64 {
+        let named = match self.log_table {
+            LogTable::PageEntry => self.logical,
+            LogTable::LogEntry => self.log_pages,
+        };
+        self.log_pages * self.entry(named)
+    }
+
+    /// Bytes that a map on flash keeps in memory, without its cache.
+    pub const fn demand(&self, table: DemandTable) -> u64 {
         let directory = self.map_pages * DIRECTORY_ENTRY.next_multiple_of(self.entry_align);
-        match tables {
-            Tables::Page => self.logical * self.entry(self.physical),
-            Tables::Block | Tables::Demand(DemandTable::BlockTable) => block_table,
-            Tables::Bast => {
-                // Assumed, for the study has no BAST: the owner of each log block, and for each of
-                // its pages the place in the owner that it is a copy of.
-                let owners = self.log_pages / self.pages_per_block * self.block_entry();
-                block_table + owners + self.log_pages * self.entry(self.pages_per_block)
-            }
-            Tables::SharedLog(LogTable::PageEntry) => {
-                block_table + self.log_pages * self.entry(self.logical)
-            }
-            Tables::SharedLog(LogTable::LogEntry) => {
-                block_table + self.log_pages * self.entry(self.log_pages)
-            }
-            Tables::Unknown => 0,
-            Tables::Demand(DemandTable::Directory) => directory,
-            Tables::Demand(DemandTable::Both) => block_table + directory,
+        match table {
+            DemandTable::Directory => directory,
+            DemandTable::BlockTable => self.block_table(),
+            DemandTable::Both => self.block_table() + directory,
         }
     }
 }
@@ -139,55 +194,56 @@ pub struct Footprint {
 impl Footprint {
     /// That of a device.
     pub fn of(settings: &Settings) -> Self {
-        let (keys, geometry) = (&settings.keys, &settings.geometry);
-        let units_per_block = u64::from(geometry.units_per_block());
-        let extent = Extent {
-            logical: settings.exported_units.into(),
-            physical: geometry.units(),
-            pages_per_block: units_per_block,
-            log_pages: log_blocks(settings) * units_per_block,
-            map_pages: settings.map_pages.into(),
-            entry_align: keys.memory.entry_align_bytes,
-        };
-        let tables = match (keys.ftl.scheme, keys.map.store) {
-            (SchemeName::Page, MapStore::Resident) => Tables::Page,
-            (SchemeName::Page, MapStore::LineCache | MapStore::Cmt) => {
-                Tables::Demand(keys.memory.demand_table)
-            }
-            (SchemeName::Block, _) => Tables::Block,
-            (SchemeName::Bast, _) => Tables::Bast,
-            (SchemeName::Fast | SchemeName::Last, _) => Tables::SharedLog(keys.memory.log_table),
-            (SchemeName::Own(_), _) => Tables::Unknown,
-        };
+        let keys = &settings.keys;
         let line = match keys.map.store {
             MapStore::Cmt => keys.map.cached_entry_bytes,
             MapStore::LineCache | MapStore::Resident => {
                 keys.map.entries_per_line * keys.map.entry_bytes
             }
         };
+        let unit_bytes = u64::from(settings.geometry.unit_bytes());
         Self {
-            tables: extent.bytes(tables),
+            tables: settings.tables.map_or(0, |tables| tables.bytes),
             cache: u64::from(settings.map_lines) * line,
-            buffer: u64::from(settings.buffer_units) * u64::from(geometry.unit_bytes()),
+            buffer: u64::from(settings.buffer_units) * unit_bytes,
         }
     }
 }
 
-/// Log blocks of a device.
-fn log_blocks(settings: &Settings) -> u64 {
-    let (keys, geometry) = (&settings.keys, &settings.geometry);
-    let asked = match keys.ftl.scheme {
-        SchemeName::Page | SchemeName::Block | SchemeName::Own(_) => return 0,
-        SchemeName::Bast => keys.schemes.bast.log_blocks,
-        SchemeName::Fast => keys.schemes.fast.log_blocks,
-        SchemeName::Last => keys.schemes.last.log_blocks,
-    };
-    let of_plane = |stripe| {
-        let order = keys.nand.program_order;
-        let shape = plane_shape(geometry, order, settings.exported_units, stripe);
-        u64::from(log::log_blocks(asked, &shape))
-    };
-    (0..geometry.all_planes()).map(of_plane).sum()
+impl TableCost {
+    /// That of a device; none where a scheme of the user's own does not say.
+    pub(crate) fn of(settings: &Settings) -> Option<Self> {
+        let (keys, geometry) = (&settings.keys, &settings.geometry);
+        let planner = keys.planner();
+        let log_blocks = planner.as_ref().map_or(0, |scheme| {
+            let shapes = plane_shapes(settings);
+            shapes.map(|shape| u64::from(scheme.log_blocks(&shape))).sum()
+        });
+        let units_per_block = u64::from(geometry.units_per_block());
+        let extent = Extent {
+            logical: settings.exported_units.into(),
+            physical: geometry.units(),
+            pages_per_block: units_per_block,
+            log_pages: log_blocks * units_per_block,
+            map_pages: settings.map_pages.into(),
+            entry_align: keys.memory.entry_align_bytes,
+            log_table: keys.memory.log_table,
+        };
+        match (planner, keys.map.store) {
+            (Some(scheme), _) => scheme.tables(&extent),
+            (None, MapStore::Resident) => Some(Self::page_table(&extent)),
+            (None, MapStore::LineCache | MapStore::Cmt) => {
+                Some(Self::map_on_flash(&extent, keys.memory.demand_table))
+            }
+        }
+    }
+}
+
+/// The shape of every plane of a device, in the order of stripes.
+pub(crate) fn plane_shapes(settings: &Settings) -> impl Iterator<Item = Shape> {
+    let (geometry, order) = (settings.geometry, settings.keys.nand.program_order);
+    let exported = settings.exported_units;
+    (0..geometry.all_planes()).map(move |stripe| plane_shape(&geometry, order, exported, stripe))
 }
 
 #[cfg(test)]
@@ -196,10 +252,6 @@ mod tests {
 
     /// The cache of the study's DFTL.
     const CACHE: u64 = 32 * 1024;
-
-    const SHARED: Tables = Tables::SharedLog(LogTable::PageEntry);
-
-    const STUDY_DEMAND: Tables = Tables::Demand(DemandTable::BlockTable);
 
     #[test]
     fn entries_are_as_wide_as_the_things_they_tell_apart() {
@@ -229,29 +281,29 @@ mod tests {
         ];
         for (mebibytes, page, block, shared, demand) in rows {
             let extent = Extent::study(mebibytes);
-            assert_eq!(extent.bytes(Tables::Page), page, "{mebibytes} MiB");
-            assert_eq!(extent.bytes(Tables::Block), block, "{mebibytes} MiB");
-            assert_eq!(extent.bytes(SHARED), shared, "{mebibytes} MiB");
-            assert_eq!(extent.bytes(STUDY_DEMAND) + CACHE, demand, "{mebibytes} MiB");
+            assert_eq!(extent.page_table(), page, "{mebibytes} MiB");
+            assert_eq!(extent.block_table(), block, "{mebibytes} MiB");
+            assert_eq!(extent.block_table() + extent.shared_log(), shared, "{mebibytes} MiB");
+            assert_eq!(extent.demand(DemandTable::BlockTable) + CACHE, demand, "{mebibytes} MiB");
         }
         // The one size that the study prints: 768 KB for 512 MB.
-        assert_eq!(Extent::study(512).bytes(Tables::Page), 768 * 1_024);
+        assert_eq!(Extent::study(512).page_table(), 768 * 1_024);
     }
 
     #[test]
     fn variants_differ_by_what_their_names_say() {
         let extent = Extent::study(1_024);
         // 1024 map pages of 512 entries, 4 bytes each.
-        assert_eq!(extent.bytes(Tables::Demand(DemandTable::Directory)), 4_096);
-        assert_eq!(extent.bytes(Tables::Demand(DemandTable::Both)), 16_384 + 4_096);
+        assert_eq!(extent.demand(DemandTable::Directory), 4_096);
+        assert_eq!(extent.demand(DemandTable::Both), 16_384 + 4_096);
         // 409 x 64 = 26,176 log pages: numbers of them take two bytes, of logical pages three.
-        let log = Tables::SharedLog(LogTable::LogEntry);
-        assert_eq!(extent.bytes(log), 16_384 + 26_176 * 2);
+        let log = Extent { log_table: LogTable::LogEntry, ..extent };
+        assert_eq!(log.shared_log(), 26_176 * 2);
         // An owner of two bytes for each of the 409 log blocks, a byte for each of their pages.
-        assert_eq!(extent.bytes(Tables::Bast), 16_384 + 409 * 2 + 26_176);
+        assert_eq!(extent.owned_log(), 409 * 2 + 26_176);
         let aligned = Extent { entry_align: 4, ..extent };
-        assert_eq!(aligned.bytes(Tables::Page), 524_288 * 4);
-        assert_eq!(aligned.bytes(SHARED), (8_192 + 26_176) * 4);
+        assert_eq!(aligned.page_table(), 524_288 * 4);
+        assert_eq!(aligned.block_table() + aligned.shared_log(), (8_192 + 26_176) * 4);
     }
 
     /// A device with spare blocks tells more physical than logical pages apart, and a capacity that
@@ -260,7 +312,7 @@ mod tests {
     fn entries_name_physical_pages_and_tables_hold_logical_ones() {
         let extent =
             Extent { logical: 65_000, physical: 70_000, log_pages: 0, ..Extent::study(128) };
-        assert_eq!(extent.bytes(Tables::Page), 65_000 * 3);
-        assert_eq!(extent.bytes(Tables::Block), 1_016 * 2);
+        assert_eq!(extent.page_table(), 65_000 * 3);
+        assert_eq!(extent.block_table(), 1_016 * 2);
     }
 }

@@ -4,6 +4,7 @@ use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
     ONE_SHOT, Random, Recorded, flush, read, record, request, settings, try_settings, write,
 };
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
@@ -334,7 +335,7 @@ fn reads_see_acknowledged_writes_on_one_shot_cells() {
             format!("ftl.allocation={}", random.pick(&["static", "dynamic"])),
             format!("nand.multi_plane={}", random.pick(&["none", "any"])),
             format!("queue.data_order={}", random.pick(&["none", "lpn"])),
-            format!("policy.command={}", random.pick(&["fifo", "rcf", "drs"])),
+            format!("policy.command={}", random.pick(PolicyName::WORDS)),
             "ftl.streams=2".to_string(),
             "state.initial=full".to_string(),
         ];

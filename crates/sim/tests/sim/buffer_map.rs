@@ -3,6 +3,8 @@
 
 use crate::common::phases::{Bench, latency, named, pacing, stream};
 use crate::common::{Random, Recorded, record, request, settings, try_record, try_settings};
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, SimError, Upkeep};
@@ -231,8 +233,8 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("queue.admission", &["request", "request", "page", "atomic"]),
     ("queue.delayed_sets_hold_slot", &["true", "false"]),
     ("queue.data_order", &["none", "lpn"]),
-    ("policy.command", &["drs", "rcf", "fifo", "fot"]),
-    ("host.policy", &["fifo", "idle", "cache-read-aware", "is", "ris", "ros"]),
+    ("policy.command", PolicyName::WORDS),
+    ("host.policy", HostPolicyName::WORDS),
     ("ftl.finish", &["false", "true"]),
 ];
 

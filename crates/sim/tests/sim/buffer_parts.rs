@@ -2,8 +2,10 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
-    ONE_SHOT, Random, buffered, flush, read, record, request, try_settings, write,
+    ONE_SHOT, Random, buffered, flush, read, record, request, starts_pages, try_settings, write,
 };
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
@@ -334,11 +336,10 @@ fn what_becomes_dirty_is_flushed_or_trimmed_or_still_dirty() {
 fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Report {
     let mut random = Random(seed);
     let idle = random.pick(&[None, Some(0), Some(3)]);
-    let mut policies = ["fifo", "fifo", "idle", "is", "ris", "ros"];
-    if idle.is_some() || !["watermark", "full"].contains(&eviction) {
-        // These flush the buffer themselves.
-        policies[3..].fill("cache-read-aware");
-    }
+    // Policies that start pages flush the buffer themselves.
+    let by_itself = idle.is_some() || !["watermark", "full"].contains(&eviction);
+    let policies = HostPolicyName::WORDS.iter().copied();
+    let policies: Vec<_> = policies.filter(|name| !by_itself || !starts_pages(name)).collect();
     let keys = [
         format!("buffer.eviction={eviction}"),
         format!("buffer.replacement={replacement}"),
@@ -362,7 +363,7 @@ fn random_run(seed: u64, eviction: &str, replacement: &str, ports: &str) -> Repo
         format!("queue.data_order={}", random.pick(&["none", "lpn"])),
         format!("queue.depth={}", random.pick(&[2, 256])),
         format!("map.store={}", random.pick(&["resident", "resident", "line_cache", "cmt"])),
-        format!("policy.command={}", random.pick(&["fifo", "rcf", "drs"])),
+        format!("policy.command={}", random.pick(PolicyName::WORDS)),
         format!("host.policy={}", random.pick(&policies)),
         "ftl.streams=2".to_string(),
         "state.initial=full".to_string(),

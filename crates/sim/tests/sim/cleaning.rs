@@ -7,6 +7,7 @@ use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
+use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::initial::miniature::settle;
 use flashyard_sim::initial::{Cleaning, Pool};
 use flashyard_sim::metrics::parts::Part;
@@ -298,7 +299,7 @@ fn jobs_that_are_not_preemptible_run_to_their_end() {
 /// A saved device goes on under another rule, and under the same one as if it had not been saved.
 #[test]
 fn saved_devices_go_on_under_any_rule() {
-    let rules = ["greedy", "cost_benefit", "d_choices", "random", "fifo", "rga"];
+    let rules = VictimName::WORDS;
     let rule = |name: &str| format!("gc.policy={name}");
     for before in rules {
         let wear = ["wear.dynamic=true", "wear.static_gap=2"];

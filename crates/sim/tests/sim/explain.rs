@@ -3,6 +3,7 @@
 
 use crate::common::{Random, record, request, settings};
 use flashyard_core::command::{Op, Purpose};
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::RequestDone;
@@ -271,7 +272,7 @@ fn random_keys(random: &mut Random) -> Vec<String> {
     choose("queue.admission", &["request", "page", "atomic"]);
     choose("queue.delayed_sets_hold_slot", &["true", "false"]);
     choose("queue.data_order", &["none", "lpn"]);
-    choose("policy.command", &["fifo", "rcf", "size", "rrf", "fot", "drs"]);
+    choose("policy.command", PolicyName::WORDS);
     choose("host.policy", &["fifo", "idle"]);
     choose("state.initial", &["full"]);
     keys

@@ -2,6 +2,8 @@
 
 use crate::common::phases::{Bench, latency, named, pacing, stream};
 use crate::common::{Random, record, request, settings};
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
@@ -251,8 +253,8 @@ fn random_interfaces_keep_every_rule() {
             format!("interface.link_ps_per_byte={}", random.pick(&[0, 1_667, 250_000])),
             format!("interface.link_latency_ns={}", random.pick(&[0, 1_500])),
             format!("interface.duplex={}", random.pick(&["full", "half"])),
-            format!("policy.command={}", random.pick(&["fifo", "drs"])),
-            format!("host.policy={}", random.pick(&["fifo", "idle"])),
+            format!("policy.command={}", random.pick(PolicyName::WORDS)),
+            format!("host.policy={}", random.pick(HostPolicyName::WORDS)),
         ];
         keys.extend(
             [

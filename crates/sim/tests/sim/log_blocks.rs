@@ -2,9 +2,11 @@
 //! each small enough to follow by hand, and runs that two other implementations agree on.
 
 use crate::common::Random;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
+use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};
@@ -587,7 +589,7 @@ fn watching_moves_no_result() {
     for seed in 0..120 {
         let mut random = Random(seed);
         let drawn = [
-            format!("ftl.scheme={}", random.pick(&["block", "bast", "fast", "last"])),
+            format!("ftl.scheme={}", random.pick(PLANNING)),
             format!("geometry.channels={}", random.pick(&[1, 1, 2])),
             format!("geometry.ways={}", random.pick(&[1, 2])),
             format!("geometry.planes={}", random.pick(&[1, 1, 2])),
@@ -596,7 +598,7 @@ fn watching_moves_no_result() {
             "nand.program_2_us=1100".to_string(),
             format!("queue.depth={}", random.pick(&[1, 4, 64])),
             format!("queue.admission={}", random.pick(&["request", "page", "atomic"])),
-            format!("policy.command={}", random.pick(&["fifo", "rcf", "drs", "deadline"])),
+            format!("policy.command={}", random.pick(PolicyName::WORDS)),
             format!("state.initial={}", random.pick(&["fresh", "full", "aged"])),
             format!("ftl.merge_first={}", random.pick(&[false, true])),
             format!("gc.preemptible={}", random.pick(&[false, true])),

@@ -4,11 +4,16 @@
 use crate::common::{
     Random, dirty_at_start, record, request, seeds, settings, try_record, try_settings,
 };
-use crate::generators::devices::{Family, case};
+use crate::generators::devices::{Family, case, with_parts};
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::MapReserve;
 use flashyard_sim::device::SimError;
+use flashyard_sim::ftl::log::PLANNING;
+use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
+use std::collections::BTreeSet;
 
 /// The checker inside proves the rules; here every request must be answered and its energy count.
 #[test]
@@ -97,6 +102,42 @@ fn random_devices_with_log_blocks_keep_every_rule() {
         }
     }
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
+}
+
+/// The same with parts drawn from the registries, whichever there are: each has run in the end.
+#[test]
+fn random_devices_with_every_part_keep_every_rule() {
+    let mut ran = BTreeSet::new();
+    let seeds = seeds(4_000..4_120);
+    for seed in seeds.clone() {
+        let family =
+            [Family::Any, Family::LogBlocks, Family::Cached][usize::try_from(seed % 3).unwrap()];
+        let (settings, requests) = case(family, seed);
+        let (settings, drawn) = with_parts(&mut Random(seed), &settings);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {drawn:?} {:#?}", settings.keys)) {
+            Ok((report, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+                assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+                ran.extend(drawn);
+            }
+            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. })
+                if family == Family::Cached => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    let families = [
+        ("policy.command", PolicyName::WORDS),
+        ("gc.policy", VictimName::WORDS),
+        ("host.policy", HostPolicyName::WORDS),
+        ("ftl.scheme", PLANNING),
+    ];
+    for (key, names) in families.into_iter().filter(|_| seeds == (4_000..4_120)) {
+        for name in names {
+            assert!(ran.contains(&format!("{key}={name}")), "{key}={name} was never drawn");
+        }
+    }
 }
 
 /// A full device with the least spare space that is accepted: writes go on for ever, on one die and

@@ -2,6 +2,8 @@
 
 use crate::common::phases::{Bench, named, pacing};
 use crate::common::{Random, request, settings, try_settings};
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
@@ -46,8 +48,8 @@ fn random_settings(random: &mut Random) -> Settings {
         let keys = [
             format!("map.store={store}"),
             format!("state.initial={}", random.pick(&[state, "full"])),
-            format!("policy.command={}", random.pick(&["fifo", "drs", "rrf", "fot"])),
-            format!("host.policy={}", random.pick(&["fifo", "idle"])),
+            format!("policy.command={}", random.pick(PolicyName::WORDS)),
+            format!("host.policy={}", random.pick(HostPolicyName::WORDS)),
             format!("map.cache_bytes={}", random.pick(&[64, 512])),
             format!("map.batch_update={}", random.pick(&["true", "false"])),
             format!("map.hazards={}", random.pick(&["order", "ignore"])),

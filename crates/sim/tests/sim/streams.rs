@@ -3,6 +3,7 @@
 use crate::common::phases::{Bench, latency, named, pacing, stream};
 use crate::common::{Random, collecting, record, request, settings};
 use flashyard_core::key::Key;
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{Settings, parse_value};
@@ -310,7 +311,7 @@ fn a_stable_phase_has_settled() {
 fn random_phases_keep_every_rule() {
     for seed in 0..40 {
         let mut random = Random(seed);
-        let policy = random.pick(&["fifo", "drs", "rrf"]);
+        let policy = random.pick(PolicyName::WORDS);
         let depth = random.pick(&[2, 16, 256]);
         let settings =
             collecting(&[&format!("policy.command={policy}"), &format!("queue.depth={depth}")]);

@@ -1,7 +1,7 @@
 //! Full blocks: buckets by valid units, and the view that rules for victims get.
 
 use super::Blocks;
-use super::index::Lists;
+use super::index::Order;
 use super::numbers::Numbers;
 use crate::random::{STEP, mix};
 use flashyard_core::units::{BlockId, PlaneId};
@@ -71,6 +71,8 @@ impl Blocks {
         }
     }
 }
+
+const NO_NUMBERS: &str = "only of a rule that looks at Looks::NUMBERS";
 
 /// The full blocks of a plane, as a rule for victims sees them. What a rule has not said that it
 /// looks at is not there.
@@ -142,7 +144,7 @@ impl<'a> FullBlocks<'a> {
     /// The same after a look at all of them; where blocks are kept by number, the lowest number
     /// among equals.
     pub fn fewest_of_all(&mut self) -> Option<BlockId> {
-        if matches!(self.blocks.index.lists, Lists::Numbers(_)) {
+        if self.blocks.index.numbers.is_some() {
             return self.lowest_fewest();
         }
         self.examine_all();
@@ -155,11 +157,26 @@ impl<'a> FullBlocks<'a> {
         head.checked_sub(1).map(BlockId::new)
     }
 
+    /// The block that came to the bucket of `block` after it: as many valid units, for less time.
+    /// From [`longest_with`](Self::longest_with) on it leads through all of a bucket.
+    pub fn after(&self, block: BlockId) -> Option<BlockId> {
+        self.blocks.next[block.index()].checked_sub(1).map(BlockId::new)
+    }
+
+    /// How often a block has been erased.
+    pub fn erases(&self, block: BlockId) -> u32 {
+        self.blocks.erases[block.index()]
+    }
+
+    /// How many blocks of the plane have been filled after a block, or passed over.
+    pub fn filled_after(&self, block: BlockId) -> u64 {
+        self.blocks.pools[self.plane.index()].fills - self.blocks.filled[block.index()]
+    }
+
     /// The block filled first.
     pub fn oldest(&self) -> Option<BlockId> {
-        let Lists::Order { ends, .. } = &self.blocks.index.lists else {
-            unreachable!("only of a rule that looks at the order")
-        };
+        let order = self.blocks.index.order.as_ref();
+        let Order { ends, .. } = order.expect("only of a rule that looks at Looks::ORDER");
         ends[self.plane.index()][0].checked_sub(1).map(BlockId::new)
     }
 
@@ -239,17 +256,11 @@ impl<'a> FullBlocks<'a> {
     }
 
     fn numbers(&self) -> &Numbers {
-        let Lists::Numbers(numbers) = &self.blocks.index.lists else {
-            unreachable!("only of a rule that looks at numbers")
-        };
-        numbers
+        self.blocks.index.numbers.as_ref().expect(NO_NUMBERS)
     }
 
     fn numbers_mut(&mut self) -> &mut Numbers {
-        let Lists::Numbers(numbers) = &mut self.blocks.index.lists else {
-            unreachable!("only of a rule that looks at numbers")
-        };
-        numbers
+        self.blocks.index.numbers.as_mut().expect(NO_NUMBERS)
     }
 
     /// The block of the plane with this number in it.
@@ -259,15 +270,14 @@ impl<'a> FullBlocks<'a> {
 
     /// How many units have been written to the plane since a block lost one or was filled.
     pub fn age(&self, block: BlockId) -> u64 {
-        let Lists::Age { stamps } = &self.blocks.index.lists else {
-            unreachable!("only of a rule that looks at ages")
-        };
-        self.blocks.pools[self.plane.index()].clock - stamps[block.index()]
+        let ages = self.blocks.index.ages.as_ref();
+        let ages = ages.expect("only of a rule that looks at Looks::AGE");
+        self.blocks.pools[self.plane.index()].clock - ages[block.index()]
     }
 
     fn member(&self, place: u32) -> BlockId {
         let first = self.blocks.geometry.first_block(self.plane).get();
-        BlockId::new(self.blocks.index.members().0[(first + place) as usize])
+        BlockId::new(self.blocks.index.members().blocks[(first + place) as usize])
     }
 
     /// A random number below `bound`, by splitmix64; each plane has its own numbers.

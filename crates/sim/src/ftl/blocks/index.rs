@@ -6,63 +6,74 @@ use crate::ftl::victim::Looks;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::{BlockId, PlaneId};
 
-/// What is kept for the rule.
+/// What is kept for the rule; lists that it does not look at are not there.
 #[derive(Debug)]
 pub(super) struct Index {
     looks: Looks,
     planes: usize,
     blocks: usize,
     units: u32,
-    pub(super) lists: Lists,
+    pub(super) order: Option<Order>,
+    random: Option<Members>,
+    /// The full blocks that gain, by number.
+    pub(super) numbers: Option<Numbers>,
+    /// The clock of its plane when each full block was last changed.
+    pub(super) ages: Option<Vec<u64>>,
     /// The device was saved under another rule: the lists are to be made anew.
     stale: bool,
 }
 
-/// The lists of an index.
+/// Full blocks in the order in which they were filled.
 #[derive(Debug)]
-pub(super) enum Lists {
-    /// None.
-    None,
-    /// The oldest and the newest full block of each plane, and those before and behind each, + 1.
-    Order { ends: Vec<[u32; 2]>, links: Vec<[u32; 2]> },
-    /// The full blocks that gain, in any order behind the first block of their plane; the place + 1
-    /// of each of them there; how many a plane has.
-    Random { members: Vec<u32>, places: Vec<u32>, counts: Vec<u32> },
-    /// The full blocks that gain, by number.
-    Numbers(Numbers),
-    /// The clock of its plane when each full block was last changed.
-    Age { stamps: Vec<u64> },
+pub(super) struct Order {
+    /// The oldest and the newest full block of each plane, + 1.
+    pub(super) ends: Vec<[u32; 2]>,
+    /// Those before and behind each, + 1.
+    links: Vec<[u32; 2]>,
+}
+
+/// The full blocks that gain, in any order behind the first block of their plane.
+#[derive(Debug)]
+pub(super) struct Members {
+    pub(super) blocks: Vec<u32>,
+    /// The place + 1 of each of them there.
+    places: Vec<u32>,
+    /// How many a plane has.
+    counts: Vec<u32>,
 }
 
 impl Index {
     pub(super) fn new(looks: Looks, planes: usize, blocks: usize, units: u32) -> Self {
-        let lists = match looks {
-            Looks::AtBuckets => Lists::None,
-            Looks::AtOrder => {
-                Lists::Order { ends: vec![[0; 2]; planes], links: vec![[0; 2]; blocks] }
-            }
-            Looks::AtRandom => Lists::Random {
-                members: vec![0; blocks],
-                places: vec![0; blocks],
-                counts: vec![0; planes],
-            },
-            Looks::AtNumbers => Lists::Numbers(Numbers::new(planes, blocks, units)),
-            Looks::AtAge => Lists::Age { stamps: vec![0; blocks] },
+        let order = || Order { ends: vec![[0; 2]; planes], links: vec![[0; 2]; blocks] };
+        let members = || Members {
+            blocks: vec![0; blocks],
+            places: vec![0; blocks],
+            counts: vec![0; planes],
         };
-        Self { looks, planes, blocks, units, lists, stale: false }
+        Self {
+            looks,
+            planes,
+            blocks,
+            units,
+            order: looks.has(Looks::ORDER).then(order),
+            random: looks.has(Looks::RANDOM).then(members),
+            numbers: looks.has(Looks::NUMBERS).then(|| Numbers::new(planes, blocks, units)),
+            ages: looks.has(Looks::AGE).then(|| vec![0; blocks]),
+            stale: false,
+        }
     }
 
     /// Bytes of the lists, by block; and of what has an entry for each number of valid units.
     pub(super) fn bytes(looks: Looks, planes: u64, blocks: u64, units: u32) -> (u64, u64) {
-        match looks {
-            Looks::AtBuckets => (0, 0),
-            Looks::AtOrder | Looks::AtRandom | Looks::AtAge => (8 * blocks, 0),
-            Looks::AtNumbers => (4 * blocks, Numbers::bytes(planes, blocks, units)),
-        }
+        let lists = [Looks::ORDER, Looks::RANDOM, Looks::AGE];
+        let of_lists: u64 = lists.into_iter().map(|list| 8 * u64::from(looks.has(list))).sum();
+        let numbers = looks.has(Looks::NUMBERS);
+        let by_number = if numbers { Numbers::bytes(planes, blocks, units) } else { 0 };
+        (blocks * (of_lists + 4 * u64::from(numbers)), by_number)
     }
 
     pub(super) fn link_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Lists::Order { ends, links } = &mut self.lists else { return };
+        let Some(Order { ends, links }) = &mut self.order else { return };
         let newest = std::mem::replace(&mut ends[plane.index()][1], block.get() + 1);
         links[block.index()] = [newest, 0];
         match newest {
@@ -72,7 +83,7 @@ impl Index {
     }
 
     pub(super) fn unlink_order(&mut self, plane: PlaneId, block: BlockId) {
-        let Lists::Order { ends, links } = &mut self.lists else { return };
+        let Some(Order { ends, links }) = &mut self.order else { return };
         let [before, behind] = links[block.index()];
         match before {
             0 => ends[plane.index()][0] = behind,
@@ -84,24 +95,21 @@ impl Index {
         }
     }
 
-    /// Full blocks that gain, and how many each plane has.
-    pub(super) fn members(&self) -> (&[u32], &[u32]) {
-        let Lists::Random { members, counts, .. } = &self.lists else {
-            unreachable!("only of a rule that draws")
-        };
-        (members, counts)
+    /// The full blocks that gain.
+    pub(super) fn members(&self) -> &Members {
+        self.random.as_ref().expect("only of a rule that looks at Looks::RANDOM")
     }
 
     pub(super) fn swap_members(&mut self, one: u32, other: u32) {
-        let Lists::Random { members, places, .. } = &mut self.lists else { return };
-        let (a, b) = (members[one as usize], members[other as usize]);
-        (members[one as usize], members[other as usize]) = (b, a);
+        let Some(Members { blocks, places, .. }) = &mut self.random else { return };
+        let (a, b) = (blocks[one as usize], blocks[other as usize]);
+        (blocks[one as usize], blocks[other as usize]) = (b, a);
         (places[b as usize], places[a as usize]) = (one + 1, other + 1);
     }
 
     /// A block is one of those that gain, or is not; `first` is the first block of its plane.
     fn set_member(&mut self, plane: PlaneId, first: BlockId, block: BlockId, gains: bool) {
-        let Lists::Random { members, places, counts } = &mut self.lists else { return };
+        let Some(Members { blocks, places, counts }) = &mut self.random else { return };
         let (place, count) = (places[block.index()], &mut counts[plane.index()]);
         if gains == (place > 0) {
             return;
@@ -109,12 +117,12 @@ impl Index {
         if gains {
             let last = first.get() + *count;
             *count += 1;
-            members[last as usize] = block.get();
+            blocks[last as usize] = block.get();
             places[block.index()] = last + 1;
         } else {
             *count -= 1;
-            let moved = members[(first.get() + *count) as usize];
-            members[place as usize - 1] = moved;
+            let moved = blocks[(first.get() + *count) as usize];
+            blocks[place as usize - 1] = moved;
             places[moved as usize] = place;
             places[block.index()] = 0;
         }
@@ -124,35 +132,35 @@ impl Index {
 /// The order is that of the times of filling, which are saved anyway, as is what is valid.
 impl Saved for Index {
     fn save(&self, to: &mut Writer<'_>) {
-        (self.looks as u8).save(to);
-        match &self.lists {
-            Lists::None | Lists::Order { .. } => {}
-            Lists::Random { members, places, counts } => {
-                members.save(to);
-                places.save(to);
-                counts.save(to);
-            }
-            Lists::Numbers(numbers) => numbers.cursors.save(to),
-            Lists::Age { stamps } => stamps.save(to),
+        self.looks.code().save(to);
+        if let Some(Members { blocks, places, counts }) = &self.random {
+            blocks.save(to);
+            places.save(to);
+            counts.save(to);
+        }
+        if let Some(numbers) = &self.numbers {
+            numbers.cursors.save(to);
+        }
+        if let Some(ages) = &self.ages {
+            ages.save(to);
         }
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let mut kind = 0u8;
-        kind.load(from)?;
-        let all =
-            [Looks::AtBuckets, Looks::AtOrder, Looks::AtRandom, Looks::AtNumbers, Looks::AtAge];
-        let looks = *all.get(usize::from(kind)).ok_or(RestoreError::Corrupt)?;
+        let mut code = 0u8;
+        code.load(from)?;
+        let looks = Looks::of_code(code).ok_or(RestoreError::Corrupt)?;
         let mut saved = Self::new(looks, self.planes, self.blocks, self.units);
-        match &mut saved.lists {
-            Lists::None | Lists::Order { .. } => {}
-            Lists::Random { members, places, counts } => {
-                members.load(from)?;
-                places.load(from)?;
-                counts.load(from)?;
-            }
-            Lists::Numbers(numbers) => numbers.cursors.load(from)?,
-            Lists::Age { stamps } => stamps.load(from)?,
+        if let Some(Members { blocks, places, counts }) = &mut saved.random {
+            blocks.load(from)?;
+            places.load(from)?;
+            counts.load(from)?;
+        }
+        if let Some(numbers) = &mut saved.numbers {
+            numbers.cursors.load(from)?;
+        }
+        if let Some(ages) = &mut saved.ages {
+            ages.load(from)?;
         }
         if saved.looks == self.looks {
             *self = saved;
@@ -165,7 +173,7 @@ impl Saved for Index {
 
 impl Blocks {
     pub(super) fn index_filled(&mut self, block: BlockId) {
-        if matches!(self.index.lists, Lists::Order { .. }) {
+        if self.index.order.is_some() {
             self.index.link_order(self.geometry.plane_of_block(block), block);
         }
         self.index_changed(block);
@@ -173,60 +181,63 @@ impl Blocks {
 
     /// A full block has another number of valid units.
     pub(super) fn index_changed(&mut self, block: BlockId) {
-        match &mut self.index.lists {
-            Lists::None | Lists::Order { .. } => {}
-            Lists::Random { .. } => {
-                let plane = self.geometry.plane_of_block(block);
-                let gains = self.gains(block);
-                self.index.set_member(plane, self.geometry.first_block(plane), block, gains);
-            }
-            Lists::Numbers(numbers) => {
-                let plane = self.geometry.plane_of_block(block);
-                let valid = self.valid[block.index()];
-                let below = self.geometry.units_per_block() - self.geometry.program_units() + 1;
-                numbers.set(plane, block, (valid < below).then_some(valid));
-            }
-            Lists::Age { stamps } => {
-                let plane = self.geometry.plane_of_block(block);
-                stamps[block.index()] = self.pools[plane.index()].clock;
-            }
+        if !self.index.looks.has(Looks::CHANGING) {
+            return;
+        }
+        self.index_member(block);
+        self.index_number(block);
+        if let Some(ages) = &mut self.index.ages {
+            ages[block.index()] = self.pools[self.geometry.plane_of_block(block).index()].clock;
+        }
+    }
+
+    fn index_member(&mut self, block: BlockId) {
+        if self.index.random.is_some() {
+            let plane = self.geometry.plane_of_block(block);
+            let gains = self.gains(block);
+            self.index.set_member(plane, self.geometry.first_block(plane), block, gains);
+        }
+    }
+
+    fn index_number(&mut self, block: BlockId) {
+        if let Some(numbers) = &mut self.index.numbers {
+            let plane = self.geometry.plane_of_block(block);
+            let valid = self.valid[block.index()];
+            let below = self.geometry.units_per_block() - self.geometry.program_units() + 1;
+            numbers.set(plane, block, (valid < below).then_some(valid));
         }
     }
 
     /// A full block is no longer a possible victim.
     pub(super) fn index_claimed(&mut self, block: BlockId) {
         let plane = self.geometry.plane_of_block(block);
-        match &mut self.index.lists {
-            Lists::None | Lists::Age { .. } => {}
-            Lists::Order { .. } => self.index.unlink_order(plane, block),
-            Lists::Numbers(numbers) => numbers.set(plane, block, None),
-            Lists::Random { .. } => {
-                self.index.set_member(plane, self.geometry.first_block(plane), block, false);
-            }
+        self.index.unlink_order(plane, block);
+        if let Some(numbers) = &mut self.index.numbers {
+            numbers.set(plane, block, None);
+        }
+        if self.index.random.is_some() {
+            self.index.set_member(plane, self.geometry.first_block(plane), block, false);
         }
     }
 
     /// Makes what is not saved after everything else has been loaded. Ages under a rule that the
     /// device was not saved under count from now on, and blocks to draw come by number.
     pub(crate) fn restored(&mut self) {
-        let full = |blocks: &Self| -> Vec<BlockId> {
-            let all = (0..blocks.full.len()).filter(|block| blocks.full[*block]);
-            all.map(BlockId::from_index).collect()
-        };
-        for block in full(self) {
+        let all = (0..self.full.len()).filter(|block| self.full[*block]);
+        let mut all: Vec<BlockId> = all.map(BlockId::from_index).collect();
+        for &block in &all {
             let plane = self.geometry.plane_of_block(block);
             self.pools[plane.index()].gaining += u32::from(self.gains(block));
+            self.index_number(block);
+            if self.index.stale {
+                self.index_changed(block);
+            }
         }
-        let mut all = Vec::new();
-        if self.index.stale || matches!(self.index.lists, Lists::Order { .. } | Lists::Numbers(_)) {
-            all = full(self);
+        if self.index.order.is_some() {
             all.sort_by_key(|block| self.filled[block.index()]);
-        }
-        if matches!(self.index.lists, Lists::Random { .. }) {
-            all.sort();
-        }
-        for block in all {
-            self.index_filled(block);
+            for block in all {
+                self.index.link_order(self.geometry.plane_of_block(block), block);
+            }
         }
         self.index.stale = false;
         self.restore_heaps();

@@ -7,6 +7,7 @@ use super::engine::Engine;
 use super::list::BlockList;
 use super::{NONE, Scheme, check_log, log_blocks};
 use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -43,6 +44,18 @@ impl Scheme for BastKeys {
 
     fn check(&self, shape: &Shape) -> Result<(), String> {
         check_log("bast", self.log_blocks, 1, shape)
+    }
+
+    fn skips_pages(&self) -> bool {
+        true
+    }
+
+    fn log_blocks(&self, shape: &Shape) -> u32 {
+        log_blocks(self.log_blocks, shape)
+    }
+
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Some(TableCost::with_log(extent, extent.owned_log()))
     }
 
     fn layer(&self, shape: &Shape) -> Bast {

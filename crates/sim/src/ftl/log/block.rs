@@ -8,6 +8,7 @@
 use super::engine::Engine;
 use super::{Scheme, spare};
 use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 
 flashyard_core::keys! {
@@ -32,6 +33,14 @@ impl Scheme for BlockKeys {
                 .to_string()),
             _ => Ok(()),
         }
+    }
+
+    fn skips_pages(&self) -> bool {
+        true
+    }
+
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Some(TableCost::block_table(extent))
     }
 
     fn layer(&self, shape: &Shape) -> Block {

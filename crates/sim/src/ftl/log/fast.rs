@@ -7,6 +7,7 @@
 use super::engine::Engine;
 use super::{Scheme, check_log, log_blocks};
 use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 use std::collections::VecDeque;
@@ -46,6 +47,18 @@ impl Scheme for FastKeys {
 
     fn check(&self, shape: &Shape) -> Result<(), String> {
         check_log("fast", self.log_blocks, 2, shape)
+    }
+
+    fn skips_pages(&self) -> bool {
+        true
+    }
+
+    fn log_blocks(&self, shape: &Shape) -> u32 {
+        log_blocks(self.log_blocks, shape)
+    }
+
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Some(TableCost::with_log(extent, extent.shared_log()))
     }
 
     fn layer(&self, shape: &Shape) -> Fast {

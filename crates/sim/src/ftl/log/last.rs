@@ -10,8 +10,9 @@
 use super::engine::Engine;
 use super::last_shared::{COLD, HOT, Shared};
 use super::list::BlockList;
-use super::{NONE, Scheme, check_log, log_blocks};
+use super::{NONE, Scheme, check_log, engine_bytes, log_blocks};
 use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -116,6 +117,24 @@ impl Scheme for LastKeys {
             ));
         }
         Ok(())
+    }
+
+    fn skips_pages(&self) -> bool {
+        true
+    }
+
+    fn log_blocks(&self, shape: &Shape) -> u32 {
+        log_blocks(self.log_blocks, shape)
+    }
+
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Some(TableCost::with_log(extent, extent.shared_log()))
+    }
+
+    /// It also counts logical blocks in log blocks and remembers when pages were written.
+    fn layer_bytes(&self, shape: &Shape) -> u64 {
+        let (blocks, pages) = (u64::from(shape.blocks), u64::from(shape.pages_per_block));
+        engine_bytes(shape) + 8 * (blocks * pages + u64::from(shape.pages))
     }
 
     fn layer(&self, shape: &Shape) -> Last {

@@ -33,7 +33,9 @@ mod last_shared;
 mod list;
 
 use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::command::Purpose;
+use flashyard_core::key::Keys;
 
 /// No page or no block.
 const NONE: u32 = u32::MAX;
@@ -48,6 +50,79 @@ pub trait Scheme {
 
     /// What manages a plane of this shape.
     fn layer(&self, shape: &Shape) -> Self::Layer;
+
+    /// Whether it programs pages of a block and leaves out earlier ones. It MUST say so: devices
+    /// whose pages are programmed one after the other (`nand.program_order = "sequential"`) then
+    /// refuse it.
+    fn skips_pages(&self) -> bool {
+        false
+    }
+
+    /// Blocks of a plane of this shape that are log blocks; their pages are in
+    /// [`Extent::log_pages`], and nothing else depends on them.
+    fn log_blocks(&self, _shape: &Shape) -> u32 {
+        0
+    }
+
+    /// What its tables take on a device, in all; `None` where that is not said: reports then show
+    /// tables of no bytes and no accesses, and energy counts none.
+    fn tables(&self, _extent: &Extent) -> Option<TableCost> {
+        None
+    }
+
+    /// Bytes of the simulator's memory that a layer of this shape takes; by default a map of 4
+    /// bytes an entry in both directions, and 14 numbers of 4 bytes a block.
+    fn layer_bytes(&self, shape: &Shape) -> u64 {
+        engine_bytes(shape)
+    }
+}
+
+/// Both directions of the map; what is free, used and valid of a block, and lists of blocks.
+fn engine_bytes(shape: &Shape) -> u64 {
+    let (blocks, pages) = (u64::from(shape.blocks), u64::from(shape.pages_per_block));
+    4 * (blocks * pages + u64::from(shape.pages) + 14 * blocks)
+}
+
+/// A scheme whose layers are boxed.
+pub(crate) trait BoxedScheme {
+    /// See [`Scheme::check`].
+    fn check(&self, shape: &Shape) -> Result<(), String>;
+    /// See [`Scheme::layer`].
+    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer>;
+    /// See [`Scheme::skips_pages`].
+    fn skips_pages(&self) -> bool;
+    /// See [`Scheme::log_blocks`].
+    fn log_blocks(&self, shape: &Shape) -> u32;
+    /// See [`Scheme::tables`].
+    fn tables(&self, extent: &Extent) -> Option<TableCost>;
+    /// See [`Scheme::layer_bytes`].
+    fn layer_bytes(&self, shape: &Shape) -> u64;
+}
+
+impl<S: Scheme<Layer: 'static>> BoxedScheme for S {
+    fn check(&self, shape: &Shape) -> Result<(), String> {
+        Scheme::check(self, shape)
+    }
+
+    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer> {
+        Box::new(Scheme::layer(self, shape))
+    }
+
+    fn skips_pages(&self) -> bool {
+        Scheme::skips_pages(self)
+    }
+
+    fn log_blocks(&self, shape: &Shape) -> u32 {
+        Scheme::log_blocks(self, shape)
+    }
+
+    fn tables(&self, extent: &Extent) -> Option<TableCost> {
+        Scheme::tables(self, extent)
+    }
+
+    fn layer_bytes(&self, shape: &Shape) -> u64 {
+        Scheme::layer_bytes(self, shape)
+    }
 }
 
 /// Blocks of a plane that no logical pages fill.
@@ -56,7 +131,7 @@ const fn spare(shape: &Shape) -> u32 {
 }
 
 /// Log blocks of a plane; `asked` is what the key says.
-pub(crate) fn log_blocks(asked: u64, shape: &Shape) -> u32 {
+fn log_blocks(asked: u64, shape: &Shape) -> u32 {
     match asked {
         0 => spare(shape).saturating_sub(2),
         asked => u32::try_from(asked).expect("the key's range fits 32 bits"),
@@ -83,6 +158,12 @@ fn check_log(scheme: &str, asked: u64, least: u32, shape: &Shape) -> Result<(), 
     Ok(())
 }
 
+/// Does something with every scheme that plans of the registry.
+pub trait SchemeVisitor {
+    /// One of them, by the type of its keys, and its name.
+    fn visit<P: Scheme<Layer: 'static> + Keys + 'static>(&mut self, name: &'static str);
+}
+
 /// The registry: one line a scheme. Whatever lists schemes or their keys is derived from it.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
@@ -97,12 +178,20 @@ macro_rules! registry {
             }
         }
 
+        /// Shows every scheme that plans to a visitor, in the order of the registry.
+        pub fn visit_all(visitor: &mut impl SchemeVisitor) {
+            $(visitor.visit::<$module::$keys>($name);)+
+        }
+
+        /// The names of the schemes that plan: all but the page map.
+        pub const PLANNING: &[&str] = &[$($name),+];
+
         impl AnyScheme {
-            /// Why it cannot manage a plane of this shape.
-            pub fn check(&self, shape: &Shape) -> Result<(), String> {
+            /// The scheme, where it plans; the page map does not.
+            pub(crate) fn boxed(self) -> Option<Box<dyn BoxedScheme>> {
                 match self {
-                    Self::Page(_) => Ok(()),
-                    $(Self::$variant(keys) => keys.check(shape),)+
+                    Self::Page(_) => None,
+                    $(Self::$variant(keys) => Some(Box::new(keys)),)+
                 }
             }
 
@@ -110,7 +199,7 @@ macro_rules! registry {
             pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
                 match self {
                     Self::Page(_) => None,
-                    $(Self::$variant(keys) => Some(AnyLayer::$variant(keys.layer(shape))),)+
+                    $(Self::$variant(keys) => Some(AnyLayer::$variant(Scheme::layer(keys, shape))),)+
                 }
             }
         }

@@ -22,7 +22,7 @@ flashyard_core::keys! {
 
 impl VictimRule for CostBenefitKeys {
     fn looks(&self) -> Looks {
-        Looks::AtAge
+        Looks::AGE
     }
 
     /// Equal scores: the block with the fewest valid units.

@@ -24,7 +24,7 @@ flashyard_core::keys! {
 
 impl VictimRule for DChoicesKeys {
     fn looks(&self) -> Looks {
-        Looks::AtRandom
+        Looks::RANDOM
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {

@@ -16,7 +16,7 @@ flashyard_core::keys! {
 
 impl VictimRule for FifoKeys {
     fn looks(&self) -> Looks {
-        Looks::AtOrder
+        Looks::ORDER
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {

@@ -1,7 +1,7 @@
 //! Greedy: the full block with the fewest valid units; among equals the one that has had as few for
 //! the longest time. From buckets, O(1) amortised.
 
-use super::{Looks, VictimRule};
+use super::VictimRule;
 use crate::ftl::blocks::FullBlocks;
 use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
@@ -12,10 +12,6 @@ flashyard_core::keys! {
 }
 
 impl VictimRule for GreedyKeys {
-    fn looks(&self) -> Looks {
-        Looks::AtBuckets
-    }
-
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         full.fewest_of_all()
     }

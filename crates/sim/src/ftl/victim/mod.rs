@@ -15,23 +15,64 @@
 use super::blocks::FullBlocks;
 use crate::config::DeviceKeys;
 use crate::initial::Cleaning;
+use flashyard_core::key::Keys;
 use flashyard_core::units::BlockId;
 use std::fmt;
+use std::ops::BitOr;
 use std::sync::Arc;
 
-/// What a rule looks at beside the buckets by valid units, which are always kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looks {
-    /// Nothing.
-    AtBuckets,
+/// What a rule looks at beside the valid units of blocks, their erases and when they were filled,
+/// which are always kept: a set, `Looks::AGE | Looks::RANDOM`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks(u8);
+
+impl Looks {
+    /// Nothing else.
+    pub const NOTHING: Self = Self(0);
     /// The order in which blocks were filled.
-    AtOrder,
+    pub const ORDER: Self = Self(1);
     /// Blocks that gain, drawn at random.
-    AtRandom,
+    pub const RANDOM: Self = Self(2);
     /// Blocks that gain, by their numbers.
-    AtNumbers,
+    pub const NUMBERS: Self = Self(4);
     /// How long ago each block lost a unit or was filled.
-    AtAge,
+    pub const AGE: Self = Self(8);
+
+    /// What changes with the valid units of a full block.
+    pub(crate) const CHANGING: Self = Self(Self::RANDOM.0 | Self::NUMBERS.0 | Self::AGE.0);
+
+    /// The sets that are saved as their place here; others are saved as their bits.
+    const SHORT: [Self; 5] = [Self::NOTHING, Self::ORDER, Self::RANDOM, Self::NUMBERS, Self::AGE];
+    /// Marks bits that are saved.
+    const LONG: u8 = 0x80;
+
+    /// Whether it looks at some of these.
+    pub const fn has(self, any: Self) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    /// How it is saved.
+    pub(crate) fn code(self) -> u8 {
+        let short = (0..).zip(Self::SHORT).find(|(_, known)| *known == self);
+        short.map_or(self.0 | Self::LONG, |(place, _)| place)
+    }
+
+    /// The set that was saved so.
+    pub(crate) fn of_code(code: u8) -> Option<Self> {
+        let all = Self::SHORT.iter().fold(Self::NOTHING, |all, each| all | *each);
+        match code & Self::LONG {
+            0 => Self::SHORT.get(usize::from(code)).copied(),
+            _ => Some(Self(code & !Self::LONG)).filter(|looks| looks.0 & !all.0 == 0),
+        }
+    }
+}
+
+impl BitOr for Looks {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 }
 
 /// Chooses victims.
@@ -39,12 +80,19 @@ pub enum Looks {
 /// Every answer MUST depend on the arguments and the settings alone.
 pub trait VictimRule {
     /// What has to be kept for it.
-    fn looks(&self) -> Looks;
+    fn looks(&self) -> Looks {
+        Looks::NOTHING
+    }
     /// The block of a plane to clean next, one that gains; `None` where none does. What it
     /// looks at counts, see [`FullBlocks::examine`].
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId>;
-    /// The same rule where there is no time; planes have this many blocks.
+    /// The same rule where there is no time, or the nearest one; planes have this many blocks.
     fn cleaning(&self, blocks: u32) -> Cleaning;
+    /// Why `state.initial = "steady"` is refused, where [`cleaning`](Self::cleaning) names a rule
+    /// whose steady state is another one.
+    fn no_steady_state(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A user's own rule.
@@ -83,6 +131,14 @@ impl Rule {
             Self::Own(rule) => rule.cleaning(blocks),
         }
     }
+
+    /// See [`VictimRule::no_steady_state`].
+    pub fn no_steady_state(&self) -> Option<String> {
+        match self {
+            Self::BuiltIn(rule) => rule.no_steady_state(),
+            Self::Own(rule) => rule.no_steady_state(),
+        }
+    }
 }
 
 impl fmt::Debug for Rule {
@@ -92,6 +148,12 @@ impl fmt::Debug for Rule {
             Self::Own(rule) => write!(f, "Own({:?})", rule.looks()),
         }
     }
+}
+
+/// Does something with every rule of the registry.
+pub trait VictimVisitor {
+    /// One of them, by the type of its keys, and its name.
+    fn visit<P: VictimRule + Keys + Send + Sync + 'static>(&mut self, name: &'static str);
 }
 
 /// The registry: one line a rule. Whatever lists rules or their keys is derived from it.
@@ -105,6 +167,11 @@ macro_rules! registry {
             }
         }
 
+        /// Shows every rule to a visitor, in the order of the registry.
+        pub fn visit_all(visitor: &mut impl VictimVisitor) {
+            $(visitor.visit::<$module::$keys>($name);)+
+        }
+
         impl VictimRule for AnyVictim {
             fn looks(&self) -> Looks {
                 match self { $(Self::$variant(rule) => rule.looks(),)+ }
@@ -114,6 +181,9 @@ macro_rules! registry {
             }
             fn cleaning(&self, blocks: u32) -> Cleaning {
                 match self { $(Self::$variant(rule) => rule.cleaning(blocks),)+ }
+            }
+            fn no_steady_state(&self) -> Option<String> {
+                match self { $(Self::$variant(rule) => rule.no_steady_state(),)+ }
             }
         }
     };

@@ -15,7 +15,7 @@ flashyard_core::keys! {
 
 impl VictimRule for RandomKeys {
     fn looks(&self) -> Looks {
-        Looks::AtRandom
+        Looks::RANDOM
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {

@@ -35,7 +35,7 @@ impl RgaKeys {
 
 impl VictimRule for RgaKeys {
     fn looks(&self) -> Looks {
-        Looks::AtRandom
+        Looks::RANDOM
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {

@@ -25,8 +25,8 @@ fn geometry(blocks_per_plane: u32) -> Geometry {
     }
 }
 
-fn care(rule: AnyVictim) -> Care {
-    Care { rule: Rule::BuiltIn(rule), ..Care::default() }
+fn care(rule: Rule) -> Care {
+    Care { rule, ..Care::default() }
 }
 
 /// A full block as the test sees it.
@@ -38,6 +38,7 @@ struct Seen {
     filled: u64,
     /// When its valid units last changed, in units written so far.
     changed: u64,
+    erases: u32,
 }
 
 /// Two planes of blocks that are written, invalidated and cleaned at random, and what the test
@@ -50,10 +51,16 @@ struct Pool {
     full: Vec<Seen>,
     written: u64,
     fills: u64,
+    /// By block.
+    erases: Vec<u32>,
 }
 
 impl Pool {
     fn new(blocks: u32, rule: AnyVictim) -> Self {
+        Self::under(blocks, Rule::BuiltIn(rule))
+    }
+
+    fn under(blocks: u32, rule: Rule) -> Self {
         Self {
             geometry: geometry(blocks),
             blocks: Blocks::new(geometry(blocks), FRONTIERS, care(rule)),
@@ -62,6 +69,7 @@ impl Pool {
             full: Vec::new(),
             written: 0,
             fills: 0,
+            erases: vec![0; 2 * blocks as usize],
         }
     }
 
@@ -77,7 +85,9 @@ impl Pool {
         if self.geometry.unit_in_block(ppn) + 1 == UNITS {
             self.fills += 1;
             let valid = self.blocks.valid_units(block);
-            let seen = Seen { block, valid, filled: self.fills, changed: self.written };
+            let (filled, changed) = (self.fills, self.written);
+            let erases = self.erases[block.index()];
+            let seen = Seen { block, valid, filled, changed, erases };
             self.full.push(seen);
         }
         self.blocks.validate(ppn);
@@ -113,6 +123,7 @@ impl Pool {
         let geometry = self.geometry;
         self.valid.retain(|ppn| geometry.block_of(*ppn) != block);
         self.blocks.erased(block);
+        self.erases[block.index()] += 1;
         self.full.retain(|seen| seen.block != block);
     }
 
@@ -333,4 +344,60 @@ fn draws_from_a_changing_pool_find_full_blocks_that_gain() {
             }
         });
     }
+}
+
+/// Looks at everything there is: the block with the fewest erases, among equals the one that has
+/// changed last, among those the one filled first.
+#[derive(Debug)]
+struct LeastWorn;
+
+impl VictimRule for LeastWorn {
+    fn looks(&self) -> Looks {
+        Looks::AGE | Looks::RANDOM | Looks::ORDER | Looks::NUMBERS
+    }
+
+    fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
+        let drawn = [full.draw(), full.draw_by_number()];
+        let heads: Vec<_> = (0..=UNITS).filter_map(|valid| full.longest_with(valid)).collect();
+        let all =
+            heads.iter().flat_map(|&head| std::iter::successors(Some(head), |b| full.after(*b)));
+        let all: Vec<BlockId> = all.collect();
+        let oldest = all.iter().copied().max_by_key(|block| full.filled_after(*block));
+        assert_eq!(full.oldest(), oldest, "the order and the times of filling");
+        let gaining = all.into_iter().filter(|block| full.gains(*block));
+        let key = |block: &BlockId| {
+            (full.erases(*block), full.age(*block), u64::MAX - full.filled_after(*block))
+        };
+        let best = gaining.min_by_key(key);
+        for drawn in drawn {
+            assert_eq!(drawn.is_some(), best.is_some(), "one is drawn where one gains");
+            assert!(drawn.is_none_or(|drawn| full.gains(drawn)));
+        }
+        best
+    }
+
+    fn cleaning(&self, _: u32) -> Cleaning {
+        Cleaning::Greedy
+    }
+}
+
+#[test]
+fn a_rule_may_combine_all_that_there_is_to_look_at() {
+    Pool::under(24, Rule::Own(Arc::new(LeastWorn))).run(20_000, |full, now, victim| {
+        let key = |seen: &&Seen| (seen.erases, now - seen.changed, seen.filled);
+        let best = gaining(full);
+        let best = best.iter().min_by_key(key);
+        assert_eq!(found(full, victim).map(|seen| seen.block), best.map(|seen| seen.block));
+    });
+}
+
+#[test]
+fn what_a_rule_looks_at_is_saved_in_a_byte() {
+    let codes = [Looks::NOTHING, Looks::ORDER, Looks::RANDOM, Looks::NUMBERS, Looks::AGE];
+    assert_eq!(codes.map(Looks::code), [0, 1, 2, 3, 4]);
+    let all = LeastWorn.looks();
+    for looks in codes.into_iter().chain([all, Looks::AGE | Looks::ORDER]) {
+        assert_eq!(Looks::of_code(looks.code()), Some(looks));
+    }
+    assert!([5, 0x7f, 0x90].map(Looks::of_code).iter().all(Option::is_none));
 }

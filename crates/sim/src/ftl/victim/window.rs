@@ -31,7 +31,7 @@ flashyard_core::keys! {
 
 impl VictimRule for WindowKeys {
     fn looks(&self) -> Looks {
-        Looks::AtNumbers
+        Looks::NUMBERS
     }
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
@@ -45,8 +45,7 @@ impl VictimRule for WindowKeys {
         }
     }
 
-    /// A share between: as drawn at random, which a window that moves on is not; initial states
-    /// that rely on it are refused.
+    /// A share between: as drawn at random, which a window that moves on is not.
     fn cleaning(&self, blocks: u32) -> Cleaning {
         match self.share_percent {
             0 => Cleaning::RandomInvalid,
@@ -56,5 +55,12 @@ impl VictimRule for WindowKeys {
                 Cleaning::ChoicesInvalid(u32::try_from(looked_at).expect("a share of 32 bits"))
             }
         }
+    }
+
+    fn no_steady_state(&self) -> Option<String> {
+        let between = !matches!(self.share_percent, 0 | ALL_PPM);
+        between.then(|| {
+            "no steady state is known for a gc.window.share_percent between 0 and 100".to_string()
+        })
     }
 }

@@ -9,9 +9,12 @@
 pub mod phases;
 pub mod statistics;
 
+use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, InitialBuffer, InitialState, Settings, apply_setting};
+use flashyard_sim::config::{
+    DeviceKeys, InitialBuffer, InitialState, Sections, Settings, apply_setting,
+};
 use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
 use flashyard_sim::report::Report;
@@ -72,6 +75,28 @@ pub fn keys<S: AsRef<str>>(assignments: &[S]) -> DeviceKeys {
 #[track_caller]
 pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
     try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Whether a built-in host policy starts single pages and flushes the buffer itself.
+pub fn starts_pages(policy: &str) -> bool {
+    let place = HostPolicyName::WORDS.iter().position(|known| *known == policy);
+    place.is_some_and(|place| {
+        HostPolicyKeys::default().policy(HostPolicyName::ALL[place]).by_pages()
+    })
+}
+
+/// Some keys of policies, victim rules and schemes, whichever there are, at the other value that
+/// their declaration names.
+pub fn keys_of_parts(random: &mut Random) -> Vec<String> {
+    let families = ["policy.", "host.", "gc.", "ftl."];
+    let sections = DeviceKeys::default().sections();
+    let parts = sections
+        .iter()
+        .filter(|(section, ..)| families.iter().any(|family| section.starts_with(family)));
+    let keys = parts.flat_map(|(section, keys, _)| {
+        keys.iter().map(move |key| format!("{section}.{}={}", key.name, key.flip))
+    });
+    keys.filter(|_| random.below(4) == 0).collect()
 }
 
 /// Dirty units in the write buffer of a device at its start, unless it is given some.

@@ -1,11 +1,13 @@
 //! Small devices with every command policy, mapping scheme, map, rule of collection and power
 //! budget, and requests for them.
 
-use crate::common::{Random, keys, request};
+use crate::common::{Random, keys, keys_of_parts, request, starts_pages};
 use flashyard_core::geometry::StripeOrder;
+use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings};
+use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings, apply_setting};
+use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
 use std::collections::BTreeMap;
 
@@ -137,7 +139,7 @@ const CARE_DRAWS: &[(&str, &[&str])] = &[
 
 /// The same for devices whose pages are chosen by schemes with log blocks.
 const LOG_DRAWS: &[(&str, &[&str])] = &[
-    ("ftl.scheme", &["block", "bast", "fast", "last"]),
+    ("ftl.scheme", PLANNING),
     ("nand.program_order", &["any", "any", "ascending"]),
     ("map.store", &["resident"]),
     ("geometry.pages_per_block", &["4", "8", "16"]),
@@ -250,10 +252,43 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     }
     // Parts that do not go together are drawn again, and so are blocks that hold one program only:
     // no spare space is enough for them.
-    let known =
-        ["gc.copyback", "queue.slots_scope", "leave no room", "log blocks", "no steady state"];
+    let known = [
+        "gc.copyback",
+        "queue.slots_scope",
+        "leave no room",
+        "log blocks",
+        "gc.restore: ftl.scheme",
+        "no steady state",
+    ];
     assert!(known.iter().any(|known| why.contains(known)), "{why}");
     random_settings(random, kind)
+}
+
+/// The device with policies, a rule for victims and, where a scheme plans, a scheme of the
+/// registries and with some of the keys of all parts at other values; and what was drawn.
+pub fn with_parts(random: &mut Random, settings: &Settings) -> (Settings, Vec<String>) {
+    // Parts that a device cannot have are drawn again.
+    loop {
+        let policy = random.pick(HostPolicyName::WORDS);
+        let mut drawn = vec![
+            format!("policy.command={}", random.pick(PolicyName::WORDS)),
+            format!("gc.policy={}", random.pick(VictimName::WORDS)),
+            format!("host.policy={policy}"),
+        ];
+        if settings.keys.plans() {
+            drawn.push(format!("ftl.scheme={}", random.pick(PLANNING)));
+        }
+        let flush = starts_pages(policy).then(|| "buffer.flush_when_idle=false".to_string());
+        let mut keys = settings.keys;
+        let mut problems = Vec::new();
+        for assignment in keys_of_parts(random).iter().chain(&drawn).chain(&flush) {
+            apply_setting("--set", assignment, &mut keys, &mut problems);
+        }
+        assert!(problems.is_empty(), "{problems:?}");
+        if let Ok(settings) = Settings::new(keys) {
+            return (settings, drawn);
+        }
+    }
 }
 
 /// The device with another power budget, time series and energies.

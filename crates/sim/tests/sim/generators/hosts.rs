@@ -2,12 +2,13 @@
 //! requests for them. Two policies pick at random among what a host policy may answer.
 
 use crate::common::phases::{named, pacing};
-use crate::common::{Random, request};
+use crate::common::{Random, request, starts_pages};
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_core::host::ros::HoistOrder;
 use flashyard_core::host::{HostAnswer, HostPolicy, HostPolicyName, HostView, UnderWay};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, InitialBuffer, Settings, apply_setting};
+use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::own::{OwnParts, Parts};
 use flashyard_sim::stream::{Pacing, Stream};
 use std::collections::BTreeMap;
@@ -237,7 +238,7 @@ const HOST: Draws = &[
 
 /// Schemes with log blocks, instead of what is drawn above.
 const LOG_BLOCKS: Draws = &[
-    ("ftl.scheme", &["block", "bast", "fast", "last"]),
+    ("ftl.scheme", PLANNING),
     ("ftl.mapping_unit_bytes", &["0"]),
     ("ftl.allocation", &["static"]),
     ("ftl.streams", &["1"]),
@@ -293,7 +294,7 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
     let policies: Vec<_> = built_in.chain(&["any-request", "any-page"]).copied().collect();
     let policy = random.pick(&policies);
     draws.insert("host.policy", policy.to_string());
-    if ["is", "ris", "ros", "any-page"].contains(&policy) {
+    if starts_pages(policy) || policy == "any-page" {
         draws.insert("host.dispatch_width", "0".to_string());
         draws.insert("host.dispatch_ns", "0".to_string());
         draws.insert("buffer.eviction", random.pick(&["watermark", "full"]).to_string());
@@ -327,6 +328,7 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
         "queue.slots_scope",
         "leave no room",
         "log blocks",
+        "gc.restore: ftl.scheme",
         "no steady state",
         "no room",
         "smaller than a mapping unit",
