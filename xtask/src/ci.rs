@@ -1,8 +1,10 @@
 //! `cargo xtask ci`: every check that a change must pass, up to the first failure.
 //!
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
-//! the dependencies, the two test steps share their code: nothing is built twice. The unit and
-//! integration tests come last, so that the output ends with their results.
+//! the dependencies; this program, the test steps and the own parts share their code: it is built
+//! once, as long as all of them ask for the same features. Fuzzing, which shares nothing, runs
+//! beside the unit and integration tests: whatever waits for one long test or for one crate leaves
+//! a processor to the other.
 
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
@@ -19,6 +21,14 @@ const OWN_PARTS: &str = "--locked --manifest-path examples/own-parts/Cargo.toml 
 /// How long the fuzz targets run in all.
 pub(crate) const FUZZ_SECONDS: u64 = 60;
 
+/// The same beside the tests, which take a third of the processors or more from them.
+const FUZZ_SECONDS_BESIDE: u64 = 90;
+
+/// `--all-targets` would also link empty programs for the tests of examples and of `main.rs`, and
+/// leave doc tests out as well. A benchmark that is started without `--bench` runs each of its
+/// cases once and measures nothing.
+const TESTS: &str = "test --workspace --tests --benches";
+
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
@@ -28,12 +38,12 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
     ci.no_std()?;
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
-    step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS))?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
     ci.own_parts()?;
-    // `--all-targets` leaves doc tests out and takes benchmarks in. A benchmark that is started
-    // without `--bench` runs each of its cases once and measures nothing.
-    ci.cargo("tests", "test --workspace --all-targets", &[])?;
+    beside(
+        || ci.cargo("tests", TESTS, &[]),
+        || step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE)),
+    )?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())
 }
@@ -93,6 +103,23 @@ impl Ci<'_> {
     }
 }
 
+/// Runs a step in this thread and another beside it; the first failure is that of the first step.
+/// It is also printed at once, since the other step may go on for minutes.
+fn beside(
+    first: impl FnOnce() -> Result<()>,
+    second: impl FnOnce() -> Result<()> + Send,
+) -> Result<()> {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(second);
+        let first = first();
+        if let Err(error) = &first {
+            crate::log(&format!("{error:#}; waiting for the step beside it"));
+        }
+        let second = second.join().expect("a step does not panic");
+        first.and(second)
+    })
+}
+
 /// Does the work of a step and says how long it took.
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     crate::log(&format!("ci: {name} ..."));
@@ -125,6 +152,15 @@ mod tests {
         let error = step("doc", || anyhow::bail!("cargo doc: exit status: 101")).unwrap_err();
         let text = format!("{error:#}");
         assert!(text.starts_with("ci: doc failed, 0.0 s: cargo doc: exit status"), "{text}");
+    }
+
+    #[test]
+    fn of_two_steps_side_by_side_each_runs_and_can_fail() {
+        let fail = |name: &'static str| move || anyhow::bail!("{name}");
+        let say = |result: Result<()>| result.map_err(|error| error.to_string());
+        assert_eq!(say(beside(|| Ok(()), || Ok(()))), Ok(()));
+        assert_eq!(say(beside(|| Ok(()), fail("second"))), Err("second".to_owned()));
+        assert_eq!(say(beside(fail("first"), fail("second"))), Err("first".to_owned()));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: builds the fuzz targets with the stable compiler and runs each for a while.
+//! `cargo xtask fuzz`: builds the fuzz targets with the stable compiler and runs all at once for a
+//! while.
 //!
 //! libFuzzer needs coverage counters in the code under test. The nightly options of cargo-fuzz
 //! stand for passes of LLVM that the stable compiler takes by their own names; an explicit target
@@ -38,20 +39,34 @@ const MEMORY_MIB: u32 = 1_024;
 /// A single input that takes longer is a failure.
 const INPUT_SECONDS: u32 = 10;
 
-/// Runs every target in the repository at `root`, for `seconds` in all.
+/// Runs every target in the repository at `root`, for `seconds` of processors in all.
 pub(crate) fn run(root: &Path, seconds: u64) -> Result<String> {
     check_compiler(&compiler())?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let folder = root.join(target.unwrap_or_else(|| "target".into())).join("fuzz");
     let programs = build(root, &folder.join("build"))?;
-    let share = seconds / TARGETS.len() as u64;
     for (name, inputs) in TARGETS {
-        let corpus = folder.join("corpus").join(name);
-        write_corpus(&corpus, &inputs(root)?)?;
-        let runs = fuzz(&programs.join(name), &corpus, &folder.join("artifacts"), share)?;
-        crate::log(&format!("fuzz: {name} passed, {runs} runs in {share} s"));
+        write_corpus(&folder.join("corpus").join(name), &inputs(root)?)?;
     }
+    let share = share(seconds);
+    std::thread::scope(|scope| {
+        let one = |name: &'static str| -> Result<()> {
+            let corpus = folder.join("corpus").join(name);
+            let runs = fuzz(&programs.join(name), &corpus, &folder.join("artifacts"), share)?;
+            crate::log(&format!("fuzz: {name} passed, {runs} runs in {share} s"));
+            Ok(())
+        };
+        let all: Vec<_> = TARGETS.iter().map(|(name, _)| scope.spawn(move || one(name))).collect();
+        all.into_iter().try_for_each(|one| one.join().expect("fuzzing does not panic"))
+    })?;
     Ok(String::new())
+}
+
+/// How long each target runs, in seconds, if all run at once and take `seconds` of the processors
+/// in all.
+fn share(seconds: u64) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    seconds / processors.min(TARGETS.len()) as u64
 }
 
 /// Runs every target for `seconds` in all where there is a C++ compiler, and says so where not.

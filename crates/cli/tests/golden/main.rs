@@ -1,11 +1,14 @@
 //! Tables of earlier results, compared line by line or written anew.
 
+mod ftls;
+mod policies;
+
 /// The variable under which a table is written instead of compared.
 const UPDATE: &str = "FLASHYARD_UPDATE_GOLDEN";
 
 /// Compares the table in a file of this folder; of the first line that differs it says both.
 #[track_caller]
-pub(crate) fn compare(name: &str, found: &str) {
+fn compare(name: &str, found: &str) {
     let file = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&file, found).unwrap_or_else(|error| panic!("{file}: {error}"));

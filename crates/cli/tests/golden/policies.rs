@@ -3,8 +3,6 @@
 //!
 //! `cargo xtask golden --update` writes the table anew.
 
-mod golden;
-
 use flashyard_core::policy::PolicyName;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
@@ -19,7 +17,7 @@ use std::fmt::Write;
 
 const HEADER: &str = "\
 # Results of every command policy: write amplification, mean and 99th percentile of read and write
-# latencies (us), erases. crates/cli/tests/policies.rs describes the devices and workloads.
+# latencies (us), erases. policies.rs beside it describes the devices and workloads.
 #
 # This is a regression table, not a proof: the program wrote it itself. A test compares it, so that
 # no change moves a result unnoticed. If one does on purpose, write the table anew with
@@ -149,5 +147,5 @@ fn table() -> String {
 
 #[test]
 fn every_policy_gives_the_results_of_the_table() {
-    golden::compare("policies.txt", &table());
+    crate::compare("policies.txt", &table());
 }

@@ -4,8 +4,6 @@
 //!
 //! `cargo xtask golden --update` writes the table anew.
 
-mod golden;
-
 use flashyard_sim::ftl::log::PLANNING;
 use serde_json::Value;
 use std::fmt::Write;
@@ -13,7 +11,7 @@ use std::process::{Command, Stdio};
 
 const HEADER: &str = "\
 # Results of every FTL: pages programmed, blocks erased, merges, victim searches, write
-# amplification, mean response (us). crates/cli/tests/ftls.rs describes the devices and workloads.
+# amplification, mean response (us). ftls.rs beside it describes the devices and workloads.
 #
 # This is a regression table, not a proof: the program wrote it itself. A test compares it, so that
 # no change moves a result unnoticed. If one does on purpose, write the table anew with
@@ -145,5 +143,5 @@ fn table() -> String {
 
 #[test]
 fn every_ftl_gives_the_results_of_the_table() {
-    golden::compare("ftls.txt", &table());
+    crate::compare("ftls.txt", &table());
 }
