@@ -1,8 +1,8 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
 use super::{Device, SimError};
-use crate::flash::Accepts;
 use crate::config::{Allocation, GcStart, MapReserve};
+use crate::flash::Accepts;
 use crate::ftl::blocks::Frontier;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};

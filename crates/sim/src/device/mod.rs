@@ -47,7 +47,7 @@ use crate::account::Account;
 pub use crate::account::usage::{Share, Utilisation};
 use crate::buffer::staging::Staging;
 use crate::check::Checker;
-use crate::config::{Acknowledge, InitialState, Settings};
+use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
@@ -83,6 +83,9 @@ pub struct Device {
     account: Account,
     /// Whether one operation may serve several commands.
     gathers: bool,
+    /// Whether reads ask neither a map cache nor a buffer, wait for no earlier change and cross the
+    /// link with their request.
+    reads_are_plain: bool,
     /// Dies that are due; empty between uses.
     due: Vec<DieId>,
     failed: Option<SimError>,
@@ -140,6 +143,8 @@ impl Device {
     /// A device that nothing was ever written to.
     fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
+        let buffer = Staging::new(settings, host_policy.by_pages());
+        let host = Host::new(settings.keys.interface, host_policy);
         Self {
             settings: *settings,
             now: Time::ZERO,
@@ -147,8 +152,12 @@ impl Device {
             queues: Queues::new(settings, policy),
             flash: Flash::new(settings),
             ftl: Ftl::new(settings, layered),
-            buffer: Staging::new(settings, host_policy.by_pages()),
-            host: Host::new(settings.keys.interface, host_policy),
+            reads_are_plain: settings.buffer_units == 0
+                && settings.keys.map.store == MapStore::Resident
+                && settings.keys.queue.data_order != DataOrder::Lpn
+                && !host.carries_pages,
+            buffer,
+            host,
             account: Account::new(settings),
             gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
             due: Vec::new(),

@@ -85,6 +85,9 @@ impl Device {
         let request = &mut self.host.pending[handle as usize];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
+        if request.request.op == RequestOp::Read && self.reads_are_plain {
+            return Some(self.translate_plain_read(handle, page, lpn));
+        }
         let op = self.page_op(handle, lpn);
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
@@ -99,19 +102,12 @@ impl Device {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
         }
-        let parts = self.parts_until_now(handle);
-        let request = &mut self.host.pending[handle as usize];
-        let stream = request.request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
-        request.translated += 1;
-        request.unfinished += 1;
-        self.host.started.accesses += 1;
-        let number = self.sets.take_number();
-        let set = self.set_of(number, handle, &Set::VACANT, plan.stages());
+        let set = self.access_set(handle, page, lpn, plan.stages());
+        let request = &self.host.pending[handle as usize].request;
+        let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
-        (state.request, state.charge, state.page) = (handle, handle, page);
-        (state.lpn, state.changes, state.trims, state.stream) = (lpn, changes, trims, stream);
+        (state.changes, state.trims, state.stream) = (changes, trims, stream);
         (state.map_page, state.line) = (plan.map_page, plan.line);
-        (state.track.since, state.track.parts) = (self.now, parts);
         self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
             let last = plan.count - 1;
@@ -119,6 +115,43 @@ impl Device {
             self.plan_behind(set, target, behind, ends.then_some(last));
         }
         Some(set)
+    }
+
+    /// Makes the set of a page access with these commands.
+    #[inline]
+    fn access_set(&mut self, handle: u32, page: u32, lpn: Lpn, stages: &[(Stage, PlaneId)]) -> u32 {
+        let parts = self.parts_until_now(handle);
+        let request = &mut self.host.pending[handle as usize];
+        request.translated += 1;
+        request.unfinished += 1;
+        self.host.started.accesses += 1;
+        let number = self.sets.take_number();
+        let set = self.set_of(number, handle, &Set::VACANT, stages);
+        let state = &mut self.sets[set];
+        (state.request, state.charge, state.page, state.lpn) = (handle, handle, page, lpn);
+        (state.track.since, state.track.parts) = (self.now, parts);
+        set
+    }
+
+    /// Makes the set of a read that asks neither a map cache nor a buffer, whose data do not cross
+    /// the link by themselves and which waits for no earlier change: it has one command, or none
+    /// where nothing was ever written.
+    #[inline]
+    fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
+        self.account.totals.tables.lookups += 1;
+        let place = self.ftl.map.lookup(lpn);
+        let mut stages = 1;
+        if place.is_none() && self.sets.live_change_of(lpn, u64::MAX).is_none() {
+            self.account.totals.unmapped_reads += 1;
+            stages = usize::from(self.settings.keys.nand.unmapped_read != UnmappedRead::Zero);
+        }
+        let commands = [(Stage::Read, self.plane_of_data(lpn, place))];
+        let set = self.access_set(handle, page, lpn, &commands[..stages]);
+        if let Some(checker) = &mut self.account.checker {
+            checker.translated(self.host.pending[handle as usize].order, lpn, false);
+        }
+        self.sets.list_by_lpn(set);
+        set
     }
 
     /// Looks an entry up in the map cache, where there is one, and plans what that takes. Returns
