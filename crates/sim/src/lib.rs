@@ -25,23 +25,21 @@
 
 mod account;
 pub mod buffer;
-pub mod check;
 pub mod config;
 pub mod device;
 mod flash;
 pub mod ftl;
 mod host;
 pub mod initial;
-pub mod metrics;
-pub mod observe;
 pub mod own;
 pub mod policy;
 mod queues;
 mod random;
-pub mod report;
 pub mod saved;
 mod sets;
 pub mod stream;
+
+pub use account::{check, metrics, observe, report};
 
 /// The example of the guide, compiled and run.
 #[cfg(doctest)]

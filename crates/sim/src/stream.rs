@@ -5,16 +5,11 @@
 //! an earlier one was answered (a closed loop). Requests of a stream are issued in the order of the
 //! source, whatever the order of their answers.
 
-use crate::metrics::histogram::Histogram;
-use crate::metrics::parts::Parts;
-use crate::report::LatencyReport;
-use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
+pub use crate::account::StreamReport;
 use flashyard_core::key::Kind;
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
 use flashyard_core::{choice, keys};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt;
 
 choice! {
@@ -123,82 +118,5 @@ impl<'a, E> Feed<'a, E> {
     pub(crate) fn end(&mut self) {
         self.next = None;
         self.due = Time::MAX;
-    }
-}
-
-/// What one of several streams found. Together they add up to the whole.
-#[derive(Clone, Debug, Serialize)]
-pub struct StreamReport {
-    /// Requests of all kinds.
-    pub requests: u64,
-    /// Latencies by class: read, write, all.
-    pub latency_ns: BTreeMap<&'static str, LatencyReport>,
-    /// Requests a second of the whole makespan.
-    pub iops: Option<f64>,
-}
-
-/// Sums over the requests of a stream.
-#[derive(Clone, Debug)]
-pub(crate) struct StreamTotals {
-    pub(crate) name: String,
-    latency: [Histogram; 3],
-    /// Requests whose latencies do not count.
-    skipped: u64,
-}
-
-impl Saved for StreamTotals {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.text(&self.name);
-        self.latency.save(to);
-        self.skipped.save(to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.name = from.text()?;
-        self.latency.load(from)?;
-        self.skipped.load(from)
-    }
-}
-
-impl StreamTotals {
-    pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.to_string(), latency: [false; 3].map(Histogram::new), skipped: 0 }
-    }
-
-    /// A request has been answered; its latency counts or not.
-    pub(crate) fn answered(&mut self, op: RequestOp, ns: u64, counts: bool) {
-        if !counts {
-            self.skipped += 1;
-            return;
-        }
-        let parts = Parts::default();
-        match op {
-            RequestOp::Read => self.latency[0].record(ns, &parts),
-            RequestOp::Write => self.latency[1].record(ns, &parts),
-            RequestOp::Trim | RequestOp::Flush => {}
-        }
-        self.latency[2].record(ns, &parts);
-    }
-
-    pub(crate) fn report(&self, makespan_ns: u64) -> StreamReport {
-        let requests = self.latency[2].count() + self.skipped;
-        let names = ["read", "write", "all"].into_iter();
-        StreamReport {
-            requests,
-            latency_ns: names.zip(self.latency.iter().map(LatencyReport::of)).collect(),
-            iops: (makespan_ns > 0).then(|| requests as f64 * 1e9 / makespan_ns as f64),
-        }
-    }
-}
-
-/// Streams by name, in the order in which they first came.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StreamList(pub(crate) Vec<StreamTotals>);
-
-impl Saved for StreamList {
-    fn save(&self, to: &mut Writer<'_>) {
-        save_list(&self.0, to);
-    }
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        load_list(&mut self.0, || StreamTotals::new(""), from)
     }
 }

@@ -5,32 +5,39 @@
 //! of its work, and accesses to memory are counts x energy. All sums are exact; the one division,
 //! of a power by bytes, is rounded down once.
 
+use super::Account;
+use crate::ftl::layer::MergeCounts;
+use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::series::{MIB_BITS, SeriesReport};
+use crate::report::{Counts, EnergyReport, PowerReport};
 use crate::saved::saved;
+use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::Time;
+use std::collections::BTreeMap;
 
 /// What energy is made of besides operations.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EnergyTotals {
+pub(super) struct EnergyTotals {
     /// Units that flushes got from the write buffer, by phase.
-    pub(crate) flushed: [u64; 3],
+    pub(super) flushed: [u64; 3],
     /// Time without outstanding requests by phase, without and with work of the device's own.
-    pub(crate) quiet_ns: [[u64; 2]; 3],
+    pub(super) quiet_ns: [[u64; 2]; 3],
     /// Until when there was no outstanding request.
-    pub(crate) quiet_until: Time,
+    pub(super) quiet_until: Time,
     /// Accesses of tables and searches without outstanding requests, by phase, and all of them when
     /// they were last looked at.
-    pub(crate) quiet: [Accesses; 3],
-    pub(crate) seen: Accesses,
+    pub(super) quiet: [Accesses; 3],
+    pub(super) seen: Accesses,
     /// Dies that waited for power, and how long in all.
-    pub(crate) power_waits: u64,
-    pub(crate) power_waited_ns: u64,
+    pub(super) power_waits: u64,
+    pub(super) power_waited_ns: u64,
 }
 
 /// Accesses of tables, and looks at candidates in searches.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Accesses {
-    pub(crate) tables: u64,
-    pub(crate) searches: u64,
+pub(super) struct Accesses {
+    pub(super) tables: u64,
+    pub(super) searches: u64,
 }
 
 saved!(Accesses { tables, searches });
@@ -39,18 +46,221 @@ saved!(EnergyTotals { flushed, quiet_ns, quiet_until, quiet, seen, power_waits, 
 
 /// Energy of a phase besides operations, in picojoules.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Background {
-    pub(crate) standby: u128,
-    pub(crate) controller: u128,
-    pub(crate) dram: u128,
-    pub(crate) buffer: u128,
-    pub(crate) buffer_standby: u128,
-    pub(crate) search: u128,
+pub(super) struct Background {
+    pub(super) standby: u128,
+    pub(super) controller: u128,
+    pub(super) dram: u128,
+    pub(super) buffer: u128,
+    pub(super) buffer_standby: u128,
+    pub(super) search: u128,
 }
 
 impl Background {
-    pub(crate) fn total(&self) -> u128 {
+    pub(super) fn total(&self) -> u128 {
         let memory = self.dram + self.buffer + self.buffer_standby;
         self.standby + self.controller + memory + self.search
+    }
+}
+
+impl Account {
+    /// No request was outstanding between two instants. `busy` is whether the device did work of
+    /// its own meanwhile, `phase` when that was; `merges` counts what layers have done.
+    pub(crate) fn rested(
+        &mut self,
+        from: Time,
+        to: Time,
+        (phase, busy): (Phase, bool),
+        merges: impl FnOnce() -> MergeCounts,
+    ) {
+        if self.totals.has_begun() {
+            let ns = to.since(from).as_ns();
+            self.totals.energy.quiet_ns[phase as usize][usize::from(busy)] += ns;
+        }
+        self.see_accesses(from, phase, merges);
+        self.totals.energy.quiet_until = to;
+    }
+
+    /// Accesses since the last look, made when nothing was outstanding and nothing is now, belong
+    /// to the current phase; all others are of the foreground.
+    pub(crate) fn see_accesses(
+        &mut self,
+        now: Time,
+        phase: Phase,
+        merges: impl FnOnce() -> MergeCounts,
+    ) {
+        let keys = &self.config.energy;
+        if keys.dram_access_pj == 0 && keys.search_pj == 0 {
+            return;
+        }
+        let all = self.accesses(&merges());
+        let quiet = self.totals.energy.quiet_until == now;
+        let totals = &mut self.totals.energy;
+        let seen = std::mem::replace(&mut totals.seen, all);
+        if quiet {
+            let sum = &mut totals.quiet[phase as usize];
+            sum.tables += all.tables - seen.tables;
+            sum.searches += all.searches - seen.searches;
+        }
+    }
+
+    /// All accesses until now.
+    fn accesses(&self, merges: &MergeCounts) -> Accesses {
+        let mut work = self.totals.attributed;
+        work.merge(&self.totals.unattributed);
+        let searches = self.totals.gc_searches + merges.searches;
+        Accesses { tables: self.table_accesses(&work, merges), searches }
+    }
+
+    /// Power of standby, memory and the controller, which is `active` or not, at this moment, in
+    /// microwatts times bytes of a MiB.
+    pub(super) fn background_uw_mib(&self, active: bool) -> u128 {
+        if !self.totals.has_begun() {
+            return 0;
+        }
+        let keys = &self.config.energy;
+        let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
+        let standby = keys.standby_mw * u64::from(self.config.geometry.dies());
+        let power = u128::from((standby + controller) * 1_000) + u128::from(self.config.dram_uw);
+        (power << MIB_BITS) + self.config.buffer_uw_mib
+    }
+
+    /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
+    /// accesses until now.
+    fn accesses_of(&self, phase: Phase, all: Accesses) -> [u128; 3] {
+        let keys = &self.config.energy;
+        let unit = u64::from(self.config.geometry.unit_bytes());
+        let (get, put) = keys.buffer_pj(unit);
+        let (totals, buffer) = (&self.totals.energy, &self.totals.buffer);
+        let host = |count: u64| if phase == Phase::Foreground { u128::from(count) } else { 0 };
+        let gets = host(buffer.read_hits) + u128::from(totals.flushed[phase as usize]);
+        let puts = host(buffer.write_hits + buffer.write_misses + buffer.allocated_units);
+        let mut own = totals.quiet[phase as usize];
+        if phase == Phase::Foreground {
+            let sum = |count: fn(&Accesses) -> u64| totals.quiet.iter().map(count).sum::<u64>();
+            own.tables += all.tables - sum(|quiet| quiet.tables);
+            own.searches += all.searches - sum(|quiet| quiet.searches);
+        }
+        [
+            u128::from(own.tables) * u128::from(keys.dram_access_pj),
+            gets * u128::from(get) + puts * u128::from(put),
+            u128::from(own.searches) * u128::from(keys.search_pj),
+        ]
+    }
+
+    /// Energy of all accesses to memory until now.
+    pub(super) fn accesses_pj(&self, merges: &MergeCounts) -> u128 {
+        let all = self.accesses(merges);
+        Phase::ALL.iter().flat_map(|phase| self.accesses_of(*phase, all)).sum()
+    }
+
+    /// Energy besides operations by phase.
+    fn background(&self, merges: &MergeCounts) -> [Background; 3] {
+        let keys = &self.config.energy;
+        let quiet = &self.totals.energy.quiet_ns;
+        let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
+        let accesses = self.accesses(merges);
+        let dram = u128::from(self.config.dram_uw) << MIB_BITS;
+        let powers = [dram, self.config.buffer_uw_mib];
+        // Of DRAM and buffer, times bytes of a MiB.
+        let mut fj = [0; 2];
+        Phase::ALL.map(|phase| {
+            let [still, mut active] = quiet[phase as usize];
+            if phase == Phase::Foreground {
+                active = foreground;
+            }
+            let time = u128::from(still + active);
+            let [tables, buffer, search] = self.accesses_of(phase, accesses);
+            let whole = |fj: u128| (fj >> MIB_BITS) / 1_000;
+            let before = fj.map(whole);
+            for (fj, uw) in fj.iter_mut().zip(powers) {
+                // What does not fit is refused when it is narrowed.
+                *fj = fj.saturating_add(time.saturating_mul(uw));
+            }
+            Background {
+                standby: time
+                    * u128::from(keys.standby_mw)
+                    * u128::from(self.config.geometry.dies()),
+                controller: u128::from(active) * u128::from(keys.controller_active_mw)
+                    + u128::from(still) * u128::from(keys.controller_idle_mw),
+                dram: whole(fj[0]) - before[0] + tables,
+                buffer,
+                buffer_standby: whole(fj[1]) - before[1],
+                search,
+            }
+        })
+    }
+
+    /// Energy on each axis; none where it does not fit 64 bits.
+    pub(super) fn energy(&self, all: &Tally, merges: &MergeCounts) -> Option<EnergyReport> {
+        let keys = &self.config.energy;
+        let background = self.background(merges);
+        let sum = |part: fn(&Background) -> u128| background.iter().map(part).sum::<u128>();
+        let others = [
+            ("standby", sum(|phase| phase.standby)),
+            ("controller", sum(|phase| phase.controller)),
+            ("dram", sum(|phase| phase.dram)),
+            ("buffer", sum(|phase| phase.buffer)),
+            ("buffer_standby", sum(|phase| phase.buffer_standby)),
+            ("search", sum(|phase| phase.search)),
+        ];
+        let array = |op: Op| -> u128 {
+            Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
+        };
+        let purpose = |purpose: Purpose| {
+            let arrays: u128 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
+            arrays + all.transfer_pj(keys, purpose)
+        };
+        let transfers = Purpose::ALL.iter().map(|purpose| all.transfer_pj(keys, *purpose)).sum();
+        let resources = [
+            ("array_read", array(Op::Read)),
+            ("array_program", array(Op::Program)),
+            ("array_erase", array(Op::Erase)),
+            ("channel", transfers),
+        ];
+        let purposes = Purpose::ALL.iter().map(|p| (p.name(), purpose(*p)));
+        let phases = Phase::ALL.iter().zip(&background).map(|(phase, others)| {
+            let work = self.totals.work[*phase as usize].energy_pj(keys);
+            (phase.name(), work + others.total())
+        });
+        let attributed = self.totals.attributed.energy_pj(keys);
+        let rest = others.iter().map(|(_, pj)| pj).sum::<u128>();
+        let unattributed = self.totals.unattributed.energy_pj(keys) + rest;
+        let total = attributed + unattributed;
+        let narrow = |pj: u128| u64::try_from(pj).ok();
+        let axis = |parts: &mut dyn Iterator<Item = (&'static str, u128)>| -> Option<Counts> {
+            let parts: BTreeMap<_, u128> = parts.collect();
+            assert_eq!(total, parts.values().sum::<u128>(), "energy adds up over {parts:?}");
+            parts.into_iter().map(|(name, pj)| Some((name, narrow(pj)?))).collect()
+        };
+        Some(EnergyReport {
+            total: narrow(total)?,
+            attributed: narrow(attributed)?,
+            unattributed: narrow(unattributed)?,
+            by_resource: axis(&mut resources.into_iter().chain(others))?,
+            by_purpose: axis(&mut purposes.chain(others))?,
+            by_phase: axis(&mut { phases })?,
+        })
+    }
+
+    /// Mean power over the time of all work, and the highest of a bin.
+    pub(super) fn power(
+        &self,
+        energy: &EnergyReport,
+        series: Option<&SeriesReport>,
+    ) -> PowerReport {
+        let span = self.totals.work_ns();
+        // The last bin may be cut short to almost nothing.
+        let peak = series.and_then(|series| {
+            let whole = series.bins.len().saturating_sub(1).max(1);
+            let powers = series.bins.iter().take(whole).filter_map(|bin| bin.mean_mw);
+            powers.max_by(f64::total_cmp)
+        });
+        PowerReport {
+            span_ns: span,
+            mean_mw: (span > 0).then(|| energy.total as f64 / span as f64),
+            peak_mw: peak,
+            waits: self.totals.energy.power_waits,
+            waited_ns: self.totals.energy.power_waited_ns,
+        }
     }
 }

@@ -1,34 +1,83 @@
 //! Everything that is counted, checked and told: totals, the time series, the checker, observers.
 
-pub(crate) mod energy;
-pub(crate) mod tables;
-pub(crate) mod totals;
-pub(crate) mod usage;
+pub mod check;
+mod counters;
+mod energy;
+pub mod metrics;
+pub mod observe;
+mod phases;
+pub mod report;
+mod results;
+mod streams;
+mod tables;
+mod timeline;
+mod totals;
+mod usage;
+mod watch;
 
-use crate::check::Checker;
-use crate::config::Settings;
-use crate::device::PhaseReport;
-use crate::metrics::counters::Tally;
+use crate::config::{EnergyKeys, MapStore, Settings};
+use crate::ftl::memory::TableCost;
 use crate::metrics::series::Series;
-use crate::observe::Observer;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use flashyard_core::geometry::Geometry;
+use phases::OpenPhase;
 use totals::Totals;
-use usage::Usage;
+use watch::Watch;
+
+pub(crate) use counters::PortUse;
+pub use phases::PhaseReport;
+pub(crate) use results::EndState;
+pub use streams::StreamReport;
+pub(crate) use timeline::FtlFigures;
+pub(crate) use totals::{Answer, queue_wait};
+pub(crate) use usage::Usage;
+pub use usage::{Share, Utilisation};
+
+/// The part of the settings that sums and reports depend on.
+struct Config {
+    geometry: Geometry,
+    energy: EnergyKeys,
+    /// What accesses of tables cost; none where a scheme of the user's own does not say.
+    tables: Option<TableCost>,
+    store: MapStore,
+    queue_depth: u64,
+    over_provisioning: f64,
+    /// What a read of a never-written page costs.
+    unmapped_read: &'static str,
+    /// Power of the DRAM in microwatts, and of the write buffer in microwatts times bytes of a MiB.
+    dram_uw: u64,
+    buffer_uw_mib: u128,
+}
+
+impl Config {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            geometry: settings.geometry,
+            energy: settings.keys.energy,
+            tables: settings.tables,
+            store: settings.keys.map.store,
+            queue_depth: settings.keys.queue.depth,
+            over_provisioning: settings.over_provisioning(),
+            unmapped_read: settings.keys.nand.unmapped_read.word(),
+            dram_uw: settings.dram_uw(),
+            buffer_uw_mib: settings.buffer_uw_mib(),
+        }
+    }
+}
 
 /// What is known of a run.
 pub(crate) struct Account {
-    pub(crate) totals: Totals,
-    /// The work of each request under way, where observers ask for it.
-    pub(crate) works: Vec<Tally>,
-    pub(crate) observers: Vec<Box<dyn Observer>>,
-    pub(crate) checker: Option<Box<Checker>>,
-    pub(crate) series: Option<Box<Series>>,
-    pub(crate) phases: Vec<PhaseReport>,
+    totals: Totals,
+    /// Whoever looks at single events; none of an unwatched run.
+    watch: Option<Box<Watch>>,
+    phases: Vec<PhaseReport>,
     /// Work of measured time.
-    pub(crate) measured: Usage,
-    /// Power of the DRAM, in microwatts.
-    pub(crate) dram_uw: u64,
+    measured: Usage,
+    /// The phase under way.
+    open: Option<OpenPhase>,
+    config: Config,
     /// Whether the device was made from a saved one.
-    pub(crate) restored: bool,
+    restored: bool,
 }
 
 impl Account {
@@ -37,14 +86,46 @@ impl Account {
         let metrics = &settings.keys.metrics;
         Self {
             totals: Totals::new(metrics.skip_requests),
-            works: Vec::new(),
-            observers: Vec::new(),
-            checker: None,
-            series: (metrics.bin_ms > 0).then(|| Box::new(Series::new(metrics.bin_ms))),
+            watch: (metrics.bin_ms > 0).then(|| {
+                let series = Some(Series::new(metrics.bin_ms));
+                Box::new(Watch { series, ..Watch::default() })
+            }),
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),
-            dram_uw: settings.dram_uw(),
+            open: None,
+            config: Config::of(settings),
             restored: false,
         }
+    }
+
+    /// Whether the device was made from a saved one.
+    pub(crate) const fn is_restored(&self) -> bool {
+        self.restored
+    }
+
+    pub(crate) fn save(&self, to: &mut Writer<'_>) {
+        self.totals.save(to);
+        self.measured.save(to);
+        self.save_series(to);
+        (self.phases.len() as u64).save(to);
+        for phase in &self.phases {
+            phase.save(to);
+        }
+    }
+
+    /// Takes over what was saved; `ftl` is what the FTL that has been restored shows.
+    pub(crate) fn load(
+        &mut self,
+        from: &mut Reader<'_>,
+        ftl: &FtlFigures,
+    ) -> Result<(), RestoreError> {
+        self.restored = true;
+        self.totals.load(from)?;
+        self.measured.load(from)?;
+        self.load_series(from, ftl)?;
+        for _ in 0..from.count()? {
+            self.phases.push(PhaseReport::restored(from)?);
+        }
+        Ok(())
     }
 }

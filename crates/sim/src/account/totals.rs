@@ -1,120 +1,131 @@
 //! Sums over a run, and the report made from them.
 
+use super::Account;
 use super::energy::EnergyTotals;
+use super::streams::{StreamList, StreamTotals};
 use super::tables::TableTotals;
-use crate::device::queue_wait;
-use crate::host::Pending;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Padding, Tally};
 use crate::metrics::histogram::Histogram;
+use crate::metrics::parts::Parts;
 use crate::saved::saved;
-use crate::stream::{StreamList, StreamTotals};
-use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{Span, Time};
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
+use flashyard_core::units::{Lpn, Span, Time};
 
 /// What the map cache did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MapTotals {
-    pub(crate) lookups: u64,
-    pub(crate) hits: u64,
-    pub(crate) misses: u64,
-    pub(crate) dirty_evictions: u64,
-    pub(crate) stalls: u64,
-    pub(crate) hazards_ignored: u64,
+pub(super) struct MapTotals {
+    pub(super) lookups: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+    pub(super) dirty_evictions: u64,
+    pub(super) stalls: u64,
+    pub(super) hazards_ignored: u64,
 }
 
 /// What the write buffer did.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BufferTotals {
-    pub(crate) read_hits: u64,
-    pub(crate) read_misses: u64,
-    pub(crate) write_hits: u64,
-    pub(crate) write_misses: u64,
-    pub(crate) dirtied_units: u64,
-    pub(crate) flushed_units: u64,
-    pub(crate) trimmed_units: u64,
-    pub(crate) stalls: u64,
+pub(super) struct BufferTotals {
+    pub(super) read_hits: u64,
+    pub(super) read_misses: u64,
+    pub(super) write_hits: u64,
+    pub(super) write_misses: u64,
+    pub(super) dirtied_units: u64,
+    pub(super) flushed_units: u64,
+    pub(super) trimmed_units: u64,
+    pub(super) stalls: u64,
     /// Units that reads of flash left in it.
-    pub(crate) allocated_units: u64,
+    pub(super) allocated_units: u64,
     /// Time of the ports: gets of requests, puts, gets of flushes; of gets beside a put.
-    pub(crate) get_ns: u64,
-    pub(crate) put_ns: u64,
-    pub(crate) flush_get_ns: u64,
-    pub(crate) hidden_ns: u64,
+    pub(super) get_ns: u64,
+    pub(super) put_ns: u64,
+    pub(super) flush_get_ns: u64,
+    pub(super) hidden_ns: u64,
 }
 
 /// Sums of the waiting times that the published comparison uses.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Waits {
-    pub(crate) count: u64,
-    pub(crate) queue_ns: u128,
-    pub(crate) own_ns: u128,
-    pub(crate) latency_ns: u128,
+pub(super) struct Waits {
+    pub(super) count: u64,
+    pub(super) queue_ns: u128,
+    pub(super) own_ns: u128,
+    pub(super) latency_ns: u128,
+}
+
+/// Latencies by operation; those of reads and of writes with their parts.
+#[derive(Debug)]
+pub(super) struct Latencies {
+    pub(super) by_op: [Histogram; 4],
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { by_op: [true, true, false, false].map(Histogram::new) }
+    }
 }
 
 /// Everything that is summed up during a run.
-#[derive(Debug)]
-pub(crate) struct Totals {
-    /// By operation.
-    pub(crate) latency: [Histogram; 4],
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) latency: Latencies,
     /// Requests whose latencies do not count, by operation.
-    pub(crate) skipped: [u64; 4],
+    pub(super) skipped: [u64; 4],
     /// So many of the first requests are such ones ...
-    pub(crate) skip: u64,
+    pub(super) skip: u64,
     /// ... and in the order of arrival this is the first one that is not.
-    pub(crate) counts_from: u64,
-    pub(crate) waits: [Waits; 4],
-    pub(crate) sectors: [u64; 4],
-    pub(crate) work: [Tally; 3],
-    pub(crate) attributed: Tally,
-    pub(crate) unattributed: Tally,
-    pub(crate) map: MapTotals,
-    pub(crate) tables: TableTotals,
-    pub(crate) buffer: BufferTotals,
-    pub(crate) energy: EnergyTotals,
-    pub(crate) gc_jobs: u64,
-    pub(crate) gc_searches: u64,
-    pub(crate) wear_jobs: u64,
-    pub(crate) gc_valid: u64,
-    pub(crate) gc_superseded: u64,
-    pub(crate) gc_lines_updated: u64,
-    pub(crate) room_waits: u64,
-    pub(crate) suspensions: u64,
+    pub(super) counts_from: u64,
+    pub(super) waits: [Waits; 4],
+    pub(super) sectors: [u64; 4],
+    pub(super) work: [Tally; 3],
+    pub(super) attributed: Tally,
+    pub(super) unattributed: Tally,
+    pub(super) map: MapTotals,
+    pub(super) tables: TableTotals,
+    pub(super) buffer: BufferTotals,
+    pub(super) energy: EnergyTotals,
+    pub(super) gc_jobs: u64,
+    pub(super) gc_searches: u64,
+    pub(super) wear_jobs: u64,
+    pub(super) gc_valid: u64,
+    pub(super) gc_superseded: u64,
+    pub(super) gc_lines_updated: u64,
+    pub(super) room_waits: u64,
+    pub(super) suspensions: u64,
     /// Units left empty, by [`Padding`].
-    pub(crate) padded: [u64; Padding::ALL.len()],
-    pub(crate) partial_writes_read: u64,
-    pub(crate) rekeys: u64,
-    pub(crate) unmapped_reads: u64,
-    pub(crate) data_hazards_ignored: u64,
-    pub(crate) hazard_picks: u64,
-    pub(crate) backlog: Backlog,
-    pub(crate) requests: u64,
-    pub(crate) first_arrival: Option<Time>,
-    pub(crate) last_arrival: Time,
+    pub(super) padded: [u64; Padding::ALL.len()],
+    pub(super) partial_writes_read: u64,
+    pub(super) rekeys: u64,
+    pub(super) unmapped_reads: u64,
+    pub(super) data_hazards_ignored: u64,
+    pub(super) hazard_picks: u64,
+    pub(super) backlog: Backlog,
+    pub(super) requests: u64,
+    pub(super) first_arrival: Option<Time>,
+    pub(super) last_arrival: Time,
     /// Of the current phase.
-    pub(crate) phase_first: Option<Time>,
+    pub(super) phase_first: Option<Time>,
     /// Whether work goes on between phases, or after the last one.
-    pub(crate) keeps_up: bool,
-    pub(crate) last_completion: Time,
-    pub(crate) spans: Spans,
+    pub(super) maintains: bool,
+    pub(super) last_completion: Time,
+    pub(super) spans: Spans,
     /// Lines of the map cache that were cleaned in phases that do not count.
-    pub(crate) unmeasured_cleaned: u64,
+    pub(super) unmeasured_cleaned: u64,
     /// By stream where a phase has several, and the place of each stream of the current phase.
-    pub(crate) streams: StreamList,
-    pub(crate) stream_places: Vec<usize>,
+    pub(super) streams: StreamList,
+    pub(super) stream_places: Vec<usize>,
 }
 
 /// Times of phases that are over, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spans {
+pub(super) struct Spans {
     /// First to last arrival.
-    pub(crate) arrivals: u64,
+    pub(super) arrivals: u64,
     /// First arrival to last completion.
-    pub(crate) makespan: u64,
+    pub(super) makespan: u64,
     /// First arrival to the end of all work.
-    pub(crate) work: u64,
+    pub(super) work: u64,
     /// Last arrival to last completion.
-    pub(crate) drain: u64,
+    pub(super) drain: u64,
 }
 
 saved!(MapTotals { lookups, hits, misses, dirty_evictions, stalls, hazards_ignored });
@@ -135,6 +146,8 @@ saved!(BufferTotals {
     hidden_ns,
 });
 
+saved!(Latencies { by_op });
+
 saved!(Waits { count, queue_ns, own_ns, latency_ns });
 
 saved!(Spans { arrivals, makespan, work, drain });
@@ -146,61 +159,16 @@ saved!(Totals {
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, energy, suspensions, padded, partial_writes_read,
-} skip { skip, counts_from, phase_first, keeps_up, stream_places });
-
-impl Default for Totals {
-    fn default() -> Self {
-        Self {
-            latency: [true, true, false, false].map(Histogram::new),
-            skipped: [0; 4],
-            skip: 0,
-            counts_from: 0,
-            waits: [Waits::default(); 4],
-            sectors: [0; 4],
-            work: [Tally::default(); 3],
-            attributed: Tally::default(),
-            unattributed: Tally::default(),
-            map: MapTotals::default(),
-            tables: TableTotals::default(),
-            buffer: BufferTotals::default(),
-            energy: EnergyTotals::default(),
-            gc_jobs: 0,
-            gc_searches: 0,
-            wear_jobs: 0,
-            gc_valid: 0,
-            gc_superseded: 0,
-            gc_lines_updated: 0,
-            room_waits: 0,
-            suspensions: 0,
-            padded: [0; Padding::ALL.len()],
-            partial_writes_read: 0,
-            rekeys: 0,
-            unmapped_reads: 0,
-            data_hazards_ignored: 0,
-            hazard_picks: 0,
-            backlog: Backlog::default(),
-            requests: 0,
-            first_arrival: None,
-            last_arrival: Time::ZERO,
-            phase_first: None,
-            keeps_up: false,
-            last_completion: Time::ZERO,
-            spans: Spans::default(),
-            unmeasured_cleaned: 0,
-            streams: StreamList::default(),
-            stream_places: Vec::new(),
-        }
-    }
-}
+} skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {
     /// Sums to which the latencies of the first `skip` requests do not count.
-    pub(crate) fn new(skip: u64) -> Self {
+    pub(super) fn new(skip: u64) -> Self {
         Self { skip, ..Self::default() }
     }
 
     /// A phase of these streams begins.
-    pub(crate) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
+    pub(super) fn begin<'a>(&mut self, streams: impl ExactSizeIterator<Item = &'a str>) {
         self.stream_places.clear();
         if streams.len() < 2 {
             return;
@@ -216,7 +184,7 @@ impl Totals {
     }
 
     /// A phase is over, and all its work is by `now`. Returns its makespan in nanoseconds.
-    pub(crate) fn end_phase(&mut self, now: Time) -> u64 {
+    pub(super) fn end_phase(&mut self, now: Time) -> u64 {
         let Some(first) = self.phase_first.take() else { return 0 };
         let makespan = self.last_completion.since(first).as_ns();
         self.spans.arrivals += self.last_arrival.since(first).as_ns();
@@ -226,64 +194,124 @@ impl Totals {
         makespan
     }
 
-    /// Upkeep begins: its time counts as that of phases does.
-    pub(crate) const fn begin_upkeep(&mut self) {
-        self.keeps_up = true;
+    /// Maintenance begins: its time counts as that of phases does.
+    pub(super) const fn begin_maintenance(&mut self) {
+        self.maintains = true;
     }
 
-    /// Upkeep is over and took so long.
-    pub(crate) const fn end_upkeep(&mut self, span: Span) {
-        self.keeps_up = false;
+    /// Maintenance is over and took so long.
+    pub(super) const fn end_maintenance(&mut self, span: Span) {
+        self.maintains = false;
         self.spans.work += span.as_ns();
     }
 
-    /// Whether a request of the current phase has arrived, or upkeep is under way.
-    pub(crate) const fn has_begun(&self) -> bool {
-        self.phase_first.is_some() || self.keeps_up
+    /// Whether a request of the current phase has arrived, or maintenance is under way.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.phase_first.is_some() || self.maintains
     }
 
     /// Time from the first arrival to the end of all work, over the phases that are over.
-    pub(crate) const fn work_ns(&self) -> u64 {
+    pub(super) const fn work_ns(&self) -> u64 {
         self.spans.work
     }
 
     /// Bytes that the host has written or is writing.
-    pub(crate) const fn written_bytes(&self) -> u64 {
+    pub(super) const fn written_bytes(&self) -> u64 {
         self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
     }
 
-    /// A request of a stream of the current phase has been answered.
-    pub(crate) fn stream_answered(&mut self, stream: usize, request: &Pending, ns: u64) {
-        let counts = request.order >= self.counts_from;
-        self.streams.0[self.stream_places[stream]].answered(request.request.op, ns, counts);
-    }
-
-    pub(crate) fn arrival(&mut self, pending: &Pending, outstanding: u64) {
-        let arrival = pending.request.arrival;
+    fn arrived(&mut self, request: &Request, order: u64, outstanding: u64) {
+        let arrival = request.arrival;
         self.first_arrival.get_or_insert(arrival);
         let first = *self.phase_first.get_or_insert(arrival);
         self.last_arrival = arrival;
         if self.requests < self.skip {
-            self.counts_from = pending.order + 1;
+            self.counts_from = order + 1;
         }
         self.requests += 1;
         self.backlog.sample(self.spans.makespan + arrival.since(first).as_ns(), outstanding);
-        self.sectors[pending.request.op as usize] += u64::from(pending.request.sectors);
+        self.sectors[request.op as usize] += u64::from(request.sectors);
     }
 
-    pub(crate) fn answered(&mut self, request: &Pending, now: Time) {
-        let class = request.request.op as usize;
+    fn answered(&mut self, answer: &Answer<'_>, now: Time) {
+        let (arrival, class) = (answer.request.arrival, answer.request.op as usize);
+        let latency = now.since(arrival).as_ns();
+        let counts = answer.order >= self.counts_from;
+        if let Some(&place) = self.stream_places.get(answer.stream) {
+            self.streams.0[place].answered(answer.request.op, latency, counts);
+        }
         self.last_completion = now;
-        if request.order < self.counts_from {
+        if !counts {
             self.skipped[class] += 1;
             return;
         }
-        let latency = now.since(request.request.arrival).as_ns();
-        self.latency[class].record(latency, &request.parts);
+        self.latency.by_op[class].record(latency, answer.parts);
         let waits = &mut self.waits[class];
         waits.count += 1;
-        waits.queue_ns += u128::from(queue_wait(request.first_slot, request.request.arrival, now));
-        waits.own_ns += u128::from(request.own.as_ns());
+        waits.queue_ns += u128::from(queue_wait(answer.first_slot, arrival, now));
+        waits.own_ns += u128::from(answer.own.as_ns());
         waits.latency_ns += u128::from(latency);
     }
+}
+
+/// A request that has been answered.
+pub(crate) struct Answer<'a> {
+    /// Order of arrival.
+    pub(crate) order: u64,
+    pub(crate) request: &'a Request,
+    /// Its stream among those of the phase.
+    pub(crate) stream: usize,
+    /// When its first set got a slot.
+    pub(crate) first_slot: Option<Time>,
+    /// Time of its own commands.
+    pub(crate) own: Span,
+    /// The parts of its latency.
+    pub(crate) parts: &'a Parts,
+}
+
+impl Account {
+    /// A request for so many pages from `first` on has arrived and finds so many others.
+    #[inline]
+    pub(crate) fn arrived(
+        &mut self,
+        request: &Request,
+        order: u64,
+        (first, pages): (Lpn, u32),
+        outstanding: u64,
+    ) {
+        self.totals.arrived(request, order, outstanding);
+        if let Some(checker) = self.checker() {
+            checker.arrived(order, first, pages);
+        }
+    }
+
+    /// A request is answered.
+    #[inline]
+    pub(crate) fn answered(&mut self, answer: &Answer<'_>, now: Time) {
+        self.totals.answered(answer, now);
+        if self.watch.is_some() {
+            if let Some(checker) = self.checker() {
+                checker.answered(answer.order);
+            }
+            if let Some(series) = self.series() {
+                let Request { arrival, op, sectors, .. } = *answer.request;
+                series.answered(op, sectors, now.since(arrival).as_ns());
+            }
+        }
+    }
+
+    /// Whether a request of the current phase has arrived, or maintenance is under way.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.totals.has_begun()
+    }
+
+    /// When the last request arrived.
+    pub(crate) const fn last_arrival(&self) -> Time {
+        self.totals.last_arrival
+    }
+}
+
+/// Time until the first slot; all of it for a request that needed none.
+pub(crate) fn queue_wait(first_slot: Option<Time>, arrival: Time, completion: Time) -> u64 {
+    first_slot.unwrap_or(completion).since(arrival).as_ns()
 }

@@ -185,15 +185,18 @@ impl Device {
         let handle = self.host.waiting[picked];
         let held = self.is_under_way(self.host.waiting[start]);
         let known = self.host.started.held_back == handle;
-        self.account.totals.hazard_picks += u64::from(start != picked && !held && !known);
+        if start != picked && !held && !known {
+            self.account.pick_replaced();
+        }
         self.count_hazard(handle, held);
         held
     }
 
     /// A request that was picked must wait for another one, or not; counted once in a row.
     pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
-        self.account.totals.hazard_picks +=
-            u64::from(held && self.host.started.held_back != handle);
+        if held && self.host.started.held_back != handle {
+            self.account.pick_replaced();
+        }
         self.host.started.held_back = if held { handle } else { NIL };
     }
 

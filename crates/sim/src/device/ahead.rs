@@ -29,9 +29,7 @@ impl Device {
     pub(super) fn may_run_ahead(&self) -> bool {
         let keys = &self.settings.keys;
         self.ftl.layered.as_ref().is_some_and(|layered| !layered.ordered)
-            && self.account.observers.is_empty()
-            && self.account.checker.is_none()
-            && self.account.series.is_none()
+            && !self.account.is_watched()
             && !self.flash.suspends()
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
@@ -110,7 +108,7 @@ impl Device {
         if self.ftl.map.is_valid(step.from()) {
             self.ftl.map.commit(Owner::Data(step.lpn()), step.to());
         } else {
-            self.account.totals.gc_superseded += 1;
+            self.account.copy_superseded();
         }
     }
 
@@ -129,13 +127,7 @@ impl Device {
             left -= ops * self.flash.nominal(stage).as_ns();
             let work = Work { ops, pages: ops, array_ns, transfer_ns: 0 };
             let (op, purpose) = (stage.op(), stage.purpose(false, levels));
-            self.account.totals.work[phase as usize].count(op, purpose, &work);
-            let sum = if charge == NIL {
-                &mut self.account.totals.unattributed
-            } else {
-                &mut self.account.totals.attributed
-            };
-            sum.count(op, purpose, &work);
+            self.account.worked(phase, (op, purpose), charge, &work);
         }
         self.sets.graph.set_span(set, 0, Span::from_ns(left));
     }

@@ -35,14 +35,10 @@ impl Device {
         let access = (asked.order, page);
         if self.has_room_for_read() {
             let evicted = self.leave_unit(lpn);
-            if let Some(checker) = &mut self.account.checker {
-                checker.allocated(access, lpn, evicted);
-            }
+            self.account.allocated(access, lpn, evicted);
         } else if self.settings.keys.buffer.read_allocate == ReadAllocate::Displace {
             self.staging_mut().fills.push_back(Fill { lpn, displaces: None });
-            if let Some(checker) = &mut self.account.checker {
-                checker.fill_waits(access, lpn);
-            }
+            self.account.fill_waits(access, lpn);
         }
     }
 
@@ -101,9 +97,7 @@ impl Device {
             return;
         };
         lines.remove(line);
-        if let Some(checker) = &mut self.account.checker {
-            checker.unbuffered(unit);
-        }
+        self.account.unbuffered(unit);
     }
 
     /// A unit gets a line, if there is `room` and no write waits for one, or is not kept.
@@ -113,9 +107,7 @@ impl Device {
         }
         self.staging_mut().fills.retain(|fill| fill.lpn != lpn);
         let evicted = self.leave_unit(lpn);
-        if let Some(checker) = &mut self.account.checker {
-            checker.filled(lpn, evicted);
-        }
+        self.account.filled(lpn, evicted);
     }
 
     /// Begins to flush the dirty line that goes first, if it can be. Returns its unit.
@@ -144,9 +136,7 @@ impl Device {
         let fills = &mut self.staging_mut().fills;
         if let Some(at) = fills.iter().position(|fill| fill.lpn == lpn) {
             fills.remove(at);
-            if let Some(checker) = &mut self.account.checker {
-                checker.fill_dropped(lpn);
-            }
+            self.account.fill_dropped(lpn);
         }
     }
 
@@ -154,7 +144,7 @@ impl Device {
     fn leave_unit(&mut self, lpn: Lpn) -> Option<Lpn> {
         let evicted = self.add_clean(lpn);
         let line = self.staging().lines.find(lpn);
-        self.account.totals.buffer.allocated_units += 1;
+        self.account.unit_allocated();
         let put = self.take_port(Direction::Put, lpn, line, false);
         if !self.drains_by_itself() && put.until > self.now {
             self.host.timers.set(put.until, Timer::Port);

@@ -18,17 +18,15 @@ impl Device {
         self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
         if self.flash.limits_power() {
             let waited = self.flash.take_power(die, op, self.now);
-            self.account.totals.energy.power_waited_ns += waited.as_ns();
+            self.account.power_granted(waited);
         }
         self.board(set, ppn, true);
-        if let Some(checker) = &mut self.account.checker {
-            checker.started(self.now, die, op);
-        }
+        self.account.started(self.now, die, op);
         if self.gathers {
             self.gather(set, die, ppn);
         }
         self.plan_operation(set, die, stage);
-        if self.account.checker.is_some() {
+        if self.account.is_checked() {
             self.check_pages(set);
         }
         if op == Op::Program && self.ftl.pacing.is_some() {
@@ -48,9 +46,9 @@ impl Device {
         state.page_units = u32::from(heads_page);
         if self.sets.stage(set) == Stage::Read && self.sets.latest_change != NIL {
             let lpn = self.sets[set].lpn;
-            let overtakes =
-                self.sets.live_change_of(lpn, self.sets.graph.node(set).number).is_some();
-            self.account.totals.data_hazards_ignored += u64::from(overtakes);
+            if self.sets.live_change_of(lpn, self.sets.graph.node(set).number).is_some() {
+                self.account.data_hazard_ignored();
+            }
         }
     }
 
@@ -82,13 +80,11 @@ impl Device {
     /// erases ask for their suspension.
     #[inline]
     pub(super) fn phases_began(&mut self) {
-        if self.account.checker.is_none() && !self.flash.suspends() {
+        if !self.account.is_checked() && !self.flash.suspends() {
             return;
         }
         while let Some(transfer) = self.flash.next_transfer() {
-            if let Some(checker) = &mut self.account.checker {
-                checker.transferred(transfer.channel, transfer.from, transfer.until);
-            }
+            self.account.transferred(transfer.channel, transfer.from, transfer.until);
         }
         while let Some(die) = self.flash.next_granted() {
             self.suspend_for_read(die);
@@ -115,10 +111,8 @@ impl Device {
     #[inline]
     fn array_done(&mut self, die: DieId) {
         let end = self.flash.array_done(die, self.now);
-        if let Some(checker) = &mut self.account.checker
-            && !matches!(end, ArrayEnd::Paused)
-        {
-            checker.array_over(die);
+        if !matches!(end, ArrayEnd::Paused) {
+            self.account.array_over(die);
         }
         match end {
             ArrayEnd::Paused => self.queues.stir(die),
@@ -132,9 +126,7 @@ impl Device {
     /// read the command that senses on goes first, and the data follow while the array works.
     #[inline]
     fn released(&mut self, die: DieId) {
-        if let Some(checker) = &mut self.account.checker {
-            checker.released(die);
-        }
+        self.account.released(die);
         self.place_riders(self.flash.operation(die, Place::Output).leader, Place::Output);
         if self.flash.reads_ahead() {
             self.dispatch(die);
@@ -173,11 +165,15 @@ impl Device {
 
     /// The operation of a die has been suspended; the array is free at `ready`.
     fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
-        self.account.totals.suspensions += 1;
-        self.record_suspended(die, operation);
-        if let Some(checker) = &mut self.account.checker {
-            checker.suspended(die, false);
+        self.account.operation_suspended();
+        if self.account.has_series() {
+            let mut planes = 0;
+            self.for_riders(operation.leader, |device, set| {
+                planes += u64::from(device.sets[set].page_units > 0);
+            });
+            self.account.record_suspended(self.now, die, operation, planes);
         }
+        self.account.suspended(die, false);
         self.for_riders(operation.leader, |device, set| {
             device.close_with(set, operation);
             device.enter(set, Mode::Suspended);
@@ -188,14 +184,14 @@ impl Device {
 
     /// Tells observers that the operation of a set is suspended, or resumed, by `until`.
     fn tell_suspension(&mut self, die: DieId, leader: u32, until: Time, resumed: bool) {
-        if self.account.observers.is_empty() {
+        if !self.account.is_observed() {
             return;
         }
         let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
         let state = &self.sets[leader];
         let purpose = stage.purpose(state.copies_map, state.levels);
         let event = observe::Suspension { command, purpose, die, at: self.now, until, resumed };
-        self.account.observers.iter_mut().for_each(|observer| observer.suspended(&event));
+        self.account.tell_suspension(&event);
     }
 
     /// The operation of a die may be suspended from now on.
@@ -207,9 +203,7 @@ impl Device {
     /// The suspended operation of a die goes on.
     pub(super) fn resume(&mut self, die: DieId) {
         let (leader, works) = self.flash.resume(die, self.now);
-        if let Some(checker) = &mut self.account.checker {
-            checker.suspended(die, true);
-        }
+        self.account.suspended(die, true);
         self.for_riders(leader, |device, set| {
             device.enter(set, Mode::Running);
             device.sets[set].place = Place::Array;
@@ -232,7 +226,7 @@ impl Device {
         match self.flash.power_for(die, op, self.now) {
             Power::Granted => true,
             Power::JoinsLine => {
-                self.account.totals.energy.power_waits += 1;
+                self.account.power_awaited();
                 false
             }
             Power::InLine => false,
@@ -250,7 +244,7 @@ impl Device {
             }
             // The die has begun an operation, or has none to begin now.
             let waited = self.flash.leave_line(die, self.now);
-            self.account.totals.energy.power_waited_ns += waited.as_ns();
+            self.account.power_granted(waited);
             left = true;
         }
         left
@@ -266,9 +260,7 @@ impl Device {
                 (self.sets.stage(at).op(), self.sets.plane(at), state.ppn, state.rider);
             let read = reads
                 .map(|lpn| (lpn, (self.host.pending[state.request as usize].order, state.page)));
-            if let Some(checker) = &mut self.account.checker {
-                checker.touched(plane, op, ppn, read);
-            }
+            self.account.touched(plane, op, ppn, read);
             self.show_map_write(at);
             at = next;
         }

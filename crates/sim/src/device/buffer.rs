@@ -10,6 +10,7 @@
 use super::Device;
 use super::buffered_map::Found;
 use super::translate::Plan;
+use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Granted};
 use crate::buffer::staging::{Begun, Staging};
 use crate::config::{Acknowledge, Allocation, PartialWrite, Recency};
@@ -87,14 +88,12 @@ impl Device {
                 let version = self.sets.graph.node(write).number;
                 plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
                 plan.push(Stage::Buffer, plane);
-                self.account.totals.buffer.read_hits += 1;
-                if let Some(checker) = &mut self.account.checker {
-                    checker.buffer_read(access, lpn, version, false);
-                }
+                self.account.buffer_looked_up(true);
+                self.account.buffer_read(access, lpn, version, false);
                 return;
             }
             Found::Nothing => {
-                self.account.totals.buffer.read_misses += 1;
+                self.account.buffer_looked_up(false);
                 return self.plan_read(plan, lpn);
             }
             Found::Line(line, enough) => (line, enough),
@@ -106,16 +105,15 @@ impl Device {
         }
         // What was never written needs no array.
         let whole = enough || self.ftl.map.lookup(lpn).is_none();
-        match &mut self.account.checker {
-            Some(checker) if of_flash => checker.allocated_read(access, lpn),
-            Some(checker) => checker.buffer_read(access, lpn, version, true),
-            None => {}
+        if of_flash {
+            self.account.allocated_read(access, lpn);
+        } else {
+            self.account.buffer_read(access, lpn, version, true);
         }
+        self.account.buffer_looked_up(whole);
         if whole {
-            self.account.totals.buffer.read_hits += 1;
             plan.push(Stage::Buffer, plane);
         } else {
-            self.account.totals.buffer.read_misses += 1;
             self.plan_read(plan, lpn);
         }
     }
@@ -137,7 +135,7 @@ impl Device {
         self.enter(set, Mode::Buffered);
         if changes && request != NIL && !self.put(set, false) {
             self.enter(set, Mode::Lineless);
-            self.account.totals.buffer.stalls += 1;
+            self.account.buffer_stalled();
             self.staging_mut().waiting.push_back(set);
             return;
         }
@@ -161,7 +159,7 @@ impl Device {
         let direction = if host && changes { Direction::Put } else { Direction::Get };
         let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
         let granted = self.take_port(direction, lpn, line, host);
-        if !self.account.observers.is_empty() {
+        if self.account.is_observed() {
             self.tell_access(set, direction, line, &granted);
         }
         let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
@@ -191,13 +189,12 @@ impl Device {
         let span = buffer.spans[direction as usize];
         let line = line.unwrap_or(NIL);
         let granted = buffer.ports.reserve(direction, bank, span, line, host, now);
-        let totals = &mut self.account.totals.buffer;
-        totals.hidden_ns += granted.hidden.as_ns();
-        *match (direction, host) {
-            (Direction::Get, true) => &mut totals.get_ns,
-            (Direction::Get, false) => &mut totals.flush_get_ns,
-            (Direction::Put, _) => &mut totals.put_ns,
-        } += span.as_ns();
+        let usage = match (direction, host) {
+            (Direction::Get, true) => PortUse::Get,
+            (Direction::Get, false) => PortUse::FlushGet,
+            (Direction::Put, _) => PortUse::Put,
+        };
+        self.account.port_taken(usage, span, granted.hidden);
         granted
     }
 
@@ -219,20 +216,18 @@ impl Device {
             start: granted.from,
             end: granted.until,
         };
-        self.account.observers.iter_mut().for_each(|observer| observer.buffer_access(&event));
+        self.account.tell_access(&event);
     }
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
     pub(super) fn access_over(&mut self, set: u32) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
-        if !changes && let Some(checker) = &mut self.account.checker {
-            checker.read_over(self.host.pending[request as usize].order, page);
+        if !changes && self.account.is_checked() {
+            self.account.read_over(self.host.pending[request as usize].order, page);
         }
         if changes && request != NIL {
-            if let Some(checker) = &mut self.account.checker {
-                checker.put_over(lpn, self.sets.graph.node(set).number);
-            }
+            self.account.put_over(lpn, self.sets.graph.node(set).number);
             self.flush_at_once(lpn);
         }
         self.sets.complete_and_list(set);
@@ -277,12 +272,8 @@ impl Device {
         if !through {
             buffer.lines.soil(line, group);
         }
-        self.account.totals.buffer.write_hits += u64::from(held.is_some());
-        self.account.totals.buffer.write_misses += u64::from(held.is_none());
-        self.account.totals.buffer.dirtied_units += u64::from(clean);
-        if let Some(checker) = &mut self.account.checker {
-            checker.buffered(writer.1, lpn, number, evicted);
-        }
+        self.account.buffer_written(held.is_some(), clean);
+        self.account.buffered(writer.1, lpn, number, evicted);
         if through {
             self.write_through(set, line, group);
         }
@@ -300,8 +291,7 @@ impl Device {
     fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
         let sectors = self.unit_range();
         self.sets[set].buffered = line;
-        self.account.totals.buffer.flushed_units += 1;
-        self.account.totals.energy.flushed[self.phase() as usize] += 1;
+        self.account.unit_flushed(self.phase());
         let buffer = self.staging_mut();
         let state = buffer.lines.line_mut(line);
         // What it lacks is read for the program.
@@ -452,7 +442,9 @@ impl Device {
                     self.ftl.map.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
                 }
             };
-        self.account.totals.partial_writes_read += u64::from(lacks);
+        if lacks {
+            self.account.partial_write_read();
+        }
         lacks.then(|| self.settings.geometry.plane_of(place))
     }
 
@@ -504,10 +496,8 @@ impl Device {
         let group = self.group_of(lpn, stream);
         let buffer = self.staging_mut();
         buffer.flushes -= u64::from(leads_flush);
-        if let Some(freed) = buffer.lines.land(buffered, group)
-            && let Some(checker) = &mut self.account.checker
-        {
-            checker.unbuffered(freed);
+        if let Some(freed) = buffer.lines.land(buffered, group) {
+            self.account.unbuffered(freed);
         }
         self.sets[set].leads_flush = false;
         self.sets[set].buffered = NIL;
@@ -528,11 +518,11 @@ impl Device {
         if buffer.lines.line(line).version > number {
             return;
         }
-        self.account.totals.buffer.trimmed_units += u64::from(buffer.lines.line(line).is_dirty());
-        buffer.lines.remove(line);
-        if let Some(checker) = &mut self.account.checker {
-            checker.unbuffered(lpn);
+        if buffer.lines.line(line).is_dirty() {
+            self.account.dirty_unit_trimmed();
         }
+        buffer.lines.remove(line);
+        self.account.unbuffered(lpn);
     }
 
     /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.

@@ -96,7 +96,9 @@ impl Device {
         let buffer = self.staging_mut();
         let known = std::mem::replace(&mut buffer.stalled, true) || buffer.tries_again;
         // However often it is tried again.
-        self.account.totals.map.stalls += u64::from(stalled == Lookup::Stall && !known);
+        if stalled == Lookup::Stall && !known {
+            self.account.map_stalled();
+        }
         true
     }
 

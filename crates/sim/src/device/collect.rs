@@ -45,12 +45,9 @@ impl Device {
     /// Starts a job on a plane without one, where a block gains.
     pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
         let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
-        self.account.totals.gc_jobs += 1;
-        self.account.totals.gc_searches += searches;
-        self.account.totals.wear_jobs += u64::from(levels);
         self.ftl.planes[plane.index()].levelled = levels;
         let valid = self.ftl.map.blocks.valid_units(victim);
-        self.account.totals.gc_valid += u64::from(valid);
+        self.account.gc_started(valid, searches, levels);
         let mut job = Job {
             victim,
             next_unit: 0,
@@ -278,17 +275,15 @@ impl Device {
         let owner = if copies_map { Owner::Map(state.map_page) } else { Owner::Data(lpn) };
         let current = self.ftl.map.is_valid(from);
         debug_assert!(!current || self.ftl.map.owner(from) == Some(owner), "a page changed hands");
-        if let Some(checker) = &mut self.account.checker {
-            checker.copied(from, to, (!copies_map).then_some(lpn));
-        }
+        self.account.copied(from, to, (!copies_map).then_some(lpn));
         if current {
             self.ftl.map.commit(owner, to);
             if !copies_map {
-                self.account.totals.tables.copies += 1;
+                self.account.copy_committed();
                 self.moved(plane, lpn);
             }
         } else {
-            self.account.totals.gc_superseded += 1;
+            self.account.copy_superseded();
         }
         self.ftl.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
         self.copy_paid(plane);
@@ -312,11 +307,9 @@ impl Device {
         let job = self.ftl.planes[plane.index()].job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, set, "another job erases this block");
         let freed = self.ftl.map.blocks.erased(job.victim);
-        if let Some(checker) = &mut self.account.checker {
-            checker.erased(job.victim);
-            if freed == Freed::WornOut {
-                checker.worn_out(job.victim);
-            }
+        self.account.erased(job.victim);
+        if freed == Freed::WornOut {
+            self.account.worn_out(job.victim);
         }
         if freed == Freed::WornOut && !self.can_hold(plane) {
             self.failed = Some(self.no_room(plane));

@@ -365,9 +365,7 @@ impl Device {
             }
         }
         let lines = self.buffer.iter().flat_map(|buffer| buffer.all_lines());
-        if let Some(checker) = &mut self.account.checker {
-            checker.adopt_buffer(lines);
-        }
+        self.account.buffer_preloaded(lines);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Completion: effects of a command, the next command of its set, whoever waited, the request.
 
 use super::Device;
+use crate::account::{Answer, queue_wait};
 use crate::config::{Allocation, ReadAllocate};
 use crate::flash::Operation;
 use crate::ftl::page_map::Owner;
@@ -9,21 +10,19 @@ use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::DieId;
 
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
         let leader = operation.leader;
-        if self.sets[leader].rider != NIL || self.account.series.is_some() {
+        if self.sets[leader].rider != NIL || self.account.has_series() {
             return self.operation_of_several_over(operation, die);
         }
         self.account_for(leader, die, &operation);
         self.settle(leader, &operation);
         self.queues.stir(die);
-        if let Some(checker) = &mut self.account.checker {
-            checker.over(self.now, die, operation.op, operation.out_ns > 0);
-        }
+        self.account.over(self.now, die, operation.op, operation.out_ns > 0);
         self.take_effect(leader);
         self.stage_over(leader);
         self.wake_passed();
@@ -37,19 +36,17 @@ impl Device {
             done.push(at);
             at = self.sets[at].rider;
         }
-        if self.account.series.is_some() {
+        if self.account.has_series() {
             let heads = done.iter().filter(|set| self.sets[**set].page_units > 0);
             let planes = heads.count() as u64;
-            self.record_operation(die, &operation, planes);
+            self.account.record_operation(die, &operation, planes);
         }
         for &set in &done {
             self.account_for(set, die, &operation);
             self.settle(set, &operation);
         }
         self.queues.stir(die);
-        if let Some(checker) = &mut self.account.checker {
-            checker.over(self.now, die, operation.op, operation.out_ns > 0);
-        }
+        self.account.over(self.now, die, operation.op, operation.out_ns > 0);
         for &set in &done {
             self.take_effect(set);
         }
@@ -131,19 +128,11 @@ impl Device {
                 transfer_ns: command_ns + data_ns,
             };
             let phase = self.phase();
-            self.account.totals.work[phase as usize].count(op, purpose, &work);
-            if charge == NIL {
-                self.account.totals.unattributed.count(op, purpose, &work);
-            } else {
-                self.account.totals.attributed.count(op, purpose, &work);
-                if let Some(works) = self.account.works.get_mut(charge as usize) {
-                    works.count(op, purpose, &work);
-                }
-            }
+            self.account.worked(phase, (op, purpose), charge, &work);
         }
-        if !self.account.observers.is_empty() {
+        if self.account.is_observed() {
             let event = self.command_done(set, die);
-            self.account.observers.iter_mut().for_each(|observer| observer.command_done(&event));
+            self.account.tell_command(&event);
         }
     }
 
@@ -173,9 +162,7 @@ impl Device {
             Stage::Writeback | Stage::RewriteProgram => {
                 let page = state.map_page;
                 self.ftl.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
-                if let Some(checker) = &mut self.account.checker {
-                    checker.map_page_written(set);
-                }
+                self.account.map_page_written(set);
                 if let Some(cache) = &mut self.ftl.cache {
                     cache.written(page, set);
                 }
@@ -199,9 +186,9 @@ impl Device {
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
-                if let Some(checker) = &mut self.account.checker {
+                if self.account.is_checked() {
                     let order = self.host.pending[request as usize].order;
-                    checker.read_over(order, page);
+                    self.account.read_over(order, page);
                 }
             }
             Stage::CopyProgram | Stage::Erase if self.ftl.layered.is_none() => {
@@ -229,17 +216,17 @@ impl Device {
         let state = &self.sets[set];
         let ppn = state.ppn.expect("a program has a page");
         let number = self.sets.graph.node(set).number;
-        if let Some(checker) = &mut self.account.checker {
+        if self.account.is_checked() {
             let writer = state.request;
             let order = (writer != NIL).then(|| self.host.pending[writer as usize].order);
-            checker.programmed(order, ppn, state.lpn, number);
+            self.account.programmed(order, ppn, state.lpn, number);
         }
         if state.superseded {
             return;
         }
         let lpn = state.lpn;
         self.ftl.map.commit(Owner::Data(lpn), ppn);
-        self.account.totals.tables.changes += 1;
+        self.account.change_committed();
         self.sets.supersede_earlier(set);
     }
 
@@ -281,13 +268,13 @@ impl Device {
 
     fn commit_trim(&mut self, set: u32) {
         let Set { request, lpn, superseded, .. } = self.sets[set];
-        if let Some(checker) = &mut self.account.checker {
+        if self.account.is_checked() {
             let order = self.host.pending[request as usize].order;
-            checker.trimmed(order, lpn, self.sets.graph.node(set).number);
+            self.account.trimmed(order, lpn, self.sets.graph.node(set).number);
         }
         if !superseded {
             self.ftl.map.trim(lpn);
-            self.account.totals.tables.changes += 1;
+            self.account.change_committed();
             self.sets.supersede_earlier(set);
             self.drop_buffered(lpn, self.sets.graph.node(set).number);
         }
@@ -307,10 +294,15 @@ impl Device {
         self.host.outstanding -= 1;
         self.host.started.answered(handle);
         let request = &self.host.pending[handle as usize];
-        self.account.totals.answered(request, now);
-        if let Some(checker) = &mut self.account.checker {
-            checker.answered(request.order);
-        }
+        let answer = Answer {
+            order: request.order,
+            request: &request.request,
+            stream: self.host.tickets[handle as usize].lane as usize,
+            first_slot: request.first_slot,
+            own: request.own,
+            parts: &request.parts,
+        };
+        self.account.answered(&answer, now);
         self.answer_came(handle);
         self.release_if_over(handle);
     }
@@ -330,9 +322,8 @@ impl Device {
         if request.charges > 0 {
             return;
         }
-        if !self.account.observers.is_empty() {
-            let work = self.account.works[handle as usize];
-            let energy = work.energy_pj(&self.settings.keys.energy);
+        if self.account.is_observed() {
+            let (work, energy_pj) = self.account.work_of(handle);
             let event = RequestDone {
                 order: request.order,
                 request: request.request,
@@ -343,17 +334,12 @@ impl Device {
                 own_ns: request.own.as_ns(),
                 parts: request.parts,
                 work,
-                energy_pj: u64::try_from(energy).unwrap_or(u64::MAX),
+                energy_pj,
             };
-            self.account.observers.iter_mut().for_each(|observer| observer.request_done(&event));
+            self.account.tell_request(&event);
         }
         let freed = &mut self.host.pending[handle as usize];
         freed.order = u64::MAX;
         freed.link = std::mem::replace(&mut self.host.free_pending, handle);
     }
-}
-
-/// Time until the first slot; all of it for a request that needed none.
-pub(crate) fn queue_wait(first_slot: Option<Time>, arrival: Time, completion: Time) -> u64 {
-    first_slot.unwrap_or(completion).since(arrival).as_ns()
 }

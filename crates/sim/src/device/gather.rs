@@ -157,7 +157,7 @@ impl Device {
         }
         let state = &self.sets[head];
         let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
-        self.account.totals.padded[cause as usize] += u64::from(most - taken);
+        self.account.padded(cause, most - taken);
         self.ftl.map.blocks.pad(plane, frontier, taken);
     }
 

@@ -71,8 +71,8 @@ impl Device {
 
     /// A request has come to the device.
     fn enter_queue(&mut self, handle: u32) {
-        if let Some(checker) = &mut self.account.checker {
-            checker.entered(self.host.pending[handle as usize].order);
+        if self.account.is_checked() {
+            self.account.entered(self.host.pending[handle as usize].order);
         }
         if !self.host.policy.is_fifo() {
             self.take_queue_place(handle);
@@ -166,17 +166,8 @@ impl Device {
             lane.answered_at[place] = self.now;
         }
         host.stirred |= host.limited || host.watched || lane.keys.pacing != Pacing::Open;
-        if let Some(series) = &mut self.account.series {
-            let ns = self.now.since(request.arrival).as_ns();
-            series.answered(request.op, request.sectors, ns);
-        }
         if request.op == RequestOp::Write {
             host.written += u64::from(request.sectors);
-        }
-        if host.lanes.len() > 1 {
-            let ns = self.now.since(request.arrival).as_ns();
-            let pending = &self.host.pending[handle as usize];
-            self.account.totals.stream_answered(ticket.lane as usize, pending, ns);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Device {
         if !self.flash.array_works(die) || self.flash.suspends() {
             self.queues.stir(die);
         }
-        if !self.account.observers.is_empty() {
+        if self.account.is_observed() {
             let event = Queued {
                 at: self.now,
                 moved,
@@ -71,7 +71,7 @@ impl Device {
                 queue: self.queue_name(set),
                 key: placement.key,
             };
-            self.account.observers.iter_mut().for_each(|observer| observer.queued(&event));
+            self.account.tell_queued(&event);
         }
     }
 
@@ -132,7 +132,7 @@ impl Device {
             (old, new) => old.or(new),
         };
         self.sets[set].rekeys += 1;
-        self.account.totals.rekeys += 1;
+        self.account.command_moved();
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
@@ -376,7 +376,7 @@ impl Device {
         let eraser = self.press_job(plane);
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
         let stage = self.sets.graph.node(set).stage;
-        self.account.totals.room_waits += 1;
+        self.account.room_awaited();
         self.ftl.planes[plane.index()].programs_wait = true;
         self.sets.connect(wait, set, stage);
         self.enter(set, Mode::Waiting);

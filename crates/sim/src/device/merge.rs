@@ -186,9 +186,7 @@ impl Device {
         let plane = self.sets.plane(set);
         let step = self.ftl.layered.as_ref().expect("only layers have chunks").front(plane);
         let (lpn, from, to) = (step.lpn(), step.from(), step.to());
-        if let Some(checker) = &mut self.account.checker {
-            checker.copied(from, to, Some(lpn));
-        }
+        self.account.copied(from, to, Some(lpn));
         if self.ftl.map.is_valid(from) {
             debug_assert_eq!(
                 self.ftl.map.owner(from),
@@ -197,7 +195,7 @@ impl Device {
             );
             self.ftl.map.commit(Owner::Data(lpn), to);
         } else {
-            self.account.totals.gc_superseded += 1;
+            self.account.copy_superseded();
         }
     }
 
@@ -207,11 +205,11 @@ impl Device {
         let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
         let block = layered.front(plane).block();
         let was_used = layered.forget_pages(block, &self.settings.geometry);
-        self.account.totals.gc_jobs += u64::from(layered.erase == Stage::Erase);
-        self.ftl.map.blocks.erased_planned(block, was_used);
-        if let Some(checker) = &mut self.account.checker {
-            checker.erased(block);
+        if layered.erase == Stage::Erase {
+            self.account.layer_collected();
         }
+        self.ftl.map.blocks.erased_planned(block, was_used);
+        self.account.erased(block);
     }
 
     /// Plans a piece of work that nobody waits for; returns whether there was any.

@@ -19,7 +19,6 @@ mod buffered_map;
 mod collect;
 mod delays;
 mod drain;
-mod energy;
 mod error;
 mod explain;
 mod finish;
@@ -30,7 +29,6 @@ mod host;
 mod issue;
 mod layered;
 mod link;
-mod memory;
 mod merge;
 mod pace;
 mod pages;
@@ -40,11 +38,10 @@ mod results;
 mod save;
 mod translate;
 mod upkeep;
-mod usage;
 mod view;
 
 use crate::account::Account;
-pub use crate::account::usage::{Share, Utilisation};
+pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::staging::Staging;
 use crate::check::Checker;
 use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings};
@@ -56,17 +53,16 @@ use crate::ftl::planned::Layered;
 use crate::host::{Host, Pending};
 use crate::initial;
 use crate::initial::progress::Building;
-use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
-pub(crate) use finish::queue_wait;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
-pub use phase::{PhaseKeys, PhaseReport};
+pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
 
@@ -167,7 +163,7 @@ impl Device {
 
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.account.observers.push(observer);
+        self.account.observe(observer);
         self.queues.counts_fot = true;
     }
 
@@ -175,8 +171,8 @@ impl Device {
     /// memory: 8 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         self.flash.note_transfers();
-        let mut checker = Box::new(Checker::new(&self.settings));
-        if self.account.restored || self.settings.keys.state.initial != InitialState::Fresh {
+        let mut checker = Checker::new(&self.settings);
+        if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(&self.ftl.map);
             if let Some(layered) = &self.ftl.layered {
                 checker.adopt_pages(&layered.written);
@@ -184,7 +180,7 @@ impl Device {
         }
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
         checker.adopt_bad_blocks(&self.ftl.map);
-        self.account.checker = Some(checker);
+        self.account.check_with(checker);
     }
 
     /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the
@@ -242,14 +238,10 @@ impl Device {
             link: NIL,
         };
         self.host.arrived += 1;
-        self.account.totals.arrival(&pending, self.host.outstanding);
-        if let Some(checker) = &mut self.account.checker {
-            checker.arrived(order, first, pages);
-            if self.buffer.is_some() {
-                let durable = self.settings.keys.buffer.acknowledge == Acknowledge::Program
-                    || request.flags.has(Flags::FUA);
-                checker.asks(order, request, durable);
-            }
+        self.account.arrived(request, order, (first, pages), self.host.outstanding);
+        if self.account.is_checked() && self.buffer.is_some() {
+            let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
+            self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
         self.host.outstanding += 1;
         let handle = if self.host.free_pending == NIL {
@@ -261,10 +253,7 @@ impl Device {
             self.host.pending[handle as usize] = pending;
             handle
         };
-        if !self.account.observers.is_empty() {
-            self.account.works.resize(self.host.pending.len(), Tally::default());
-            self.account.works[handle as usize] = Tally::default();
-        }
+        self.account.request_opened(handle);
         self.submit(handle, lane);
         Ok(())
     }

@@ -197,9 +197,7 @@ impl Device {
     fn give_up(&mut self, plane: PlaneId, job: &Job) {
         self.ftl.planes[plane.index()].job = None;
         self.ftl.map.blocks.set_aside(job.victim);
-        self.account.totals.gc_jobs -= 1;
-        self.account.totals.wear_jobs -= u64::from(job.levels);
-        self.account.totals.gc_valid -= u64::from(self.ftl.map.blocks.valid_units(job.victim));
+        self.account.gc_given_up(self.ftl.map.blocks.valid_units(job.victim), job.levels);
     }
 
     /// The request whose program took space from a plane last, while it is not over.

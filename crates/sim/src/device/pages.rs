@@ -53,7 +53,7 @@ impl Device {
         let request = &mut self.host.pending[handle as usize];
         if request.flush_since.is_none() {
             request.flush_since = Some(now);
-            self.account.totals.buffer.stalls += 1;
+            self.account.buffer_stalled();
         }
     }
 

@@ -2,20 +2,15 @@
 //! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
 
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
-use crate::account::totals::Totals;
-use crate::account::usage::Usage;
+use crate::account::{PhaseReport, Usage};
 use crate::buffer::staging::Staging;
 use crate::ftl::layer::MergeCounts;
-use crate::ftl::map_cache::MapCache;
-use crate::metrics::series::Series;
 use crate::report::Report;
-use crate::saved::{Reader, RestoreError, Saved, Writer};
 use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
-use serde::Serialize;
 
 keys! {
     /// Keys of a phase.
@@ -40,61 +35,9 @@ keys! {
     }
 }
 
-/// What a phase did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PhaseReport {
-    /// Its place among the phases of the device, from 0.
-    pub index: u64,
-    /// What whoever ran it calls it; its place until then.
-    pub name: String,
-    /// Whether it counts in the report.
-    pub measured: bool,
-    /// Requests of all streams.
-    pub requests: u64,
-    /// Last completion - first arrival.
-    pub makespan_ns: u64,
-    /// Bytes programmed for all purposes / bytes the host wrote.
-    pub write_amplification: Option<f64>,
-    /// What ended it: source, requests, time or stable.
-    pub ended_by: &'static str,
-}
-
 /// Requests of closed loops at one instant above which a phase would not end: far more than are
 /// outstanding at once.
 const AT_ONCE: u64 = 1 << 20;
-
-/// What can end a phase.
-const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
-
-impl PhaseReport {
-    pub(super) fn save(&self, to: &mut Writer<'_>) {
-        to.text(&self.name);
-        self.measured.save(to);
-        let ended_by = ENDS.iter().position(|end| *end == self.ended_by);
-        [self.index, self.requests, self.makespan_ns].save(to);
-        self.write_amplification.save(to);
-        ended_by.expect("a reason of the list").save(to);
-    }
-
-    pub(super) fn restored(from: &mut Reader<'_>) -> Result<Self, RestoreError> {
-        let name = from.text()?;
-        let (mut measured, mut counts, mut end) = (false, [0u64; 3], 0usize);
-        let mut write_amplification = None;
-        measured.load(from)?;
-        counts.load(from)?;
-        write_amplification.load(from)?;
-        end.load(from)?;
-        Ok(Self {
-            index: counts[0],
-            name,
-            measured,
-            requests: counts[1],
-            makespan_ns: counts[2],
-            write_amplification,
-            ended_by: ENDS.get(end).ok_or(RestoreError::Corrupt)?,
-        })
-    }
-}
 
 /// A phase under way.
 struct Running<'a, E> {
@@ -113,21 +56,10 @@ struct Running<'a, E> {
     at_once: u64,
     stability: Stability,
     ended_by: &'static str,
-    /// The sums of the measured phases, where this one is not.
-    kept: Option<(Totals, Option<Box<Series>>)>,
     /// What had been done at the start, and at the last completion.
     usage: Usage,
     usage_until: Option<Usage>,
-    before: Before,
-}
-
-/// Sums at the start of a phase.
-#[derive(Clone, Copy)]
-struct Before {
-    requests: u64,
-    programmed: u128,
-    written: u64,
-    cleaned: u64,
+    /// What translation layers had done at the start.
     merges: MergeCounts,
 }
 
@@ -214,15 +146,12 @@ impl Device {
                 run.usage_until = Some(self.usage());
             }
         }
-        self.end(run).map_err(RunError::Sim)
+        self.end(&run).map_err(RunError::Sim)
     }
 
     /// The next instant at which something happens has come: dies, then timers.
     pub(super) fn advance(&mut self, now: Time) {
-        self.record_until(now);
-        if self.host.outstanding == 0 {
-            self.rest_until(now);
-        }
+        self.time_passes(now);
         self.now = now;
         let mut due = std::mem::take(&mut self.due);
         self.flash.due_dies(now, &mut due);
@@ -248,13 +177,8 @@ impl Device {
             pacing.begin_phase();
         }
         self.note_free();
-        let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
-        let kept = (!keys.measure)
-            .then(|| (std::mem::take(&mut self.account.totals), self.account.series.take()));
-        if let Some(series) = &mut self.account.series {
-            series.begin(self.now);
-        }
-        self.account.totals.begin(streams.iter().map(|stream| stream.name.as_str()));
+        let names = streams.iter().map(|stream| stream.name.as_str());
+        self.account.begin_phase(self.now, keys.measure, self.cleaned_lines(), names);
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
         self.host.watched = keys.stable_percent > 0;
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
@@ -269,18 +193,11 @@ impl Device {
             at_once: 0,
             stability: Stability::default(),
             ended_by: "source",
-            before: Before {
-                requests: self.account.totals.requests,
-                programmed: self.programmed_bytes(),
-                written: self.account.totals.written_bytes(),
-                cleaned,
-                merges: self.layer_counts(),
-            },
-            kept,
+            merges: self.layer_counts(),
             usage: self.usage(),
             usage_until: None,
         };
-        run.stability.base.0 = run.before.programmed;
+        run.stability.base.0 = self.account.programmed_bytes();
         for feed in &mut run.feeds {
             self.pull(feed)?;
         }
@@ -321,14 +238,13 @@ impl Device {
         let mut request = feed.next.take().expect("a stream that is due has a request");
         request.arrival = self.now;
         if feed.keys.pacing != Pacing::Open {
-            run.at_once =
-                if self.account.totals.last_arrival == self.now { run.at_once + 1 } else { 0 };
+            run.at_once = if self.account.last_arrival() == self.now { run.at_once + 1 } else { 0 };
             let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
             if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
                 return Err(RunError::Sim(SimError::Standstill { order: self.host.arrived }));
             }
         }
-        if !self.account.totals.has_begun() {
+        if !self.account.has_begun() {
             // What was done before the first arrival is not part of the span that begins with it.
             run.usage = self.usage();
         }
@@ -374,11 +290,15 @@ impl Device {
     fn is_stable<E>(&self, run: &mut Running<'_, E>) -> bool {
         let written = self.host.written;
         written - run.stability.base.1 >= self.settings.capacity_sectors()
-            && run.stability.settles(self.programmed_bytes(), written, run.keys.stable_percent)
+            && run.stability.settles(
+                self.account.programmed_bytes(),
+                written,
+                run.keys.stable_percent,
+            )
     }
 
     /// Nothing is left to do: every request must have been answered.
-    fn end<E>(&mut self, run: Running<'_, E>) -> Result<PhaseReport, SimError> {
+    fn end<E>(&mut self, run: &Running<'_, E>) -> Result<PhaseReport, SimError> {
         if self.host.outstanding > 0 {
             let unanswered = self.host.pending.iter().filter(|request| request.answered.is_none());
             let order = unanswered.map(|request| request.order).min().unwrap_or(self.host.arrived);
@@ -395,30 +315,14 @@ impl Device {
             "a block is left half collected"
         );
         self.see_accesses();
-        let written = self.account.totals.written_bytes() - run.before.written;
-        let programmed = self.programmed_bytes() - run.before.programmed;
-        let index = self.account.phases.len() as u64;
-        let report = PhaseReport {
-            index,
-            name: index.to_string(),
-            measured: run.keys.measure,
-            requests: self.account.totals.requests - run.before.requests,
-            makespan_ns: self.account.totals.end_phase(self.now),
-            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
-            ended_by: run.ended_by,
-        };
-        if let Some((totals, series)) = run.kept {
-            (self.account.totals, self.account.series) = (totals, series);
-            let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
-            self.account.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
-            let merges = self.layer_counts().since(&run.before.merges);
+        if !run.keys.measure {
+            let merges = self.layer_counts().since(&run.merges);
             if let Some(layered) = &mut self.ftl.layered {
                 layered.unmeasured = layered.unmeasured.plus(&merges);
             }
-        } else if let Some(until) = &run.usage_until {
-            self.account.measured.add(&run.usage, until);
         }
-        self.account.phases.push(report.clone());
-        Ok(report)
+        let (cleaned, work) = (self.cleaned_lines(), run.usage_until.as_ref());
+        let work = work.map(|until| (&run.usage, until));
+        Ok(self.account.end_phase(self.now, run.ended_by, cleaned, work))
     }
 }

@@ -15,11 +15,9 @@ impl Device {
     pub(super) fn moved(&mut self, plane: PlaneId, lpn: Lpn) {
         let Some(cache) = &self.ftl.cache else { return };
         let page = cache.map_page(lpn);
-        if let Some(checker) = &mut self.account.checker {
-            checker.entry_changed(lpn);
-        }
+        self.account.entry_changed(lpn);
         if self.takes_along(plane, lpn) {
-            self.account.totals.gc_lines_updated += 1;
+            self.account.cached_entry_updated();
         } else {
             let moved = &mut self.ftl.planes[plane.index()].moved;
             let place = u32::try_from(moved.len()).expect("fewer than units of a block");
@@ -103,16 +101,16 @@ impl Device {
     /// Shows the checker the command of a set that writes a map page.
     pub(super) fn show_map_write(&mut self, set: u32) {
         let page = self.sets[set].map_page;
-        let (Some(cache), Some(checker)) = (&self.ftl.cache, &mut self.account.checker) else {
-            return;
-        };
+        let Some(cache) = &self.ftl.cache else { return };
         let stages = &self.sets[set].stages;
         match stages[self.sets.graph.node(set).stage as usize].0 {
-            Stage::EvictRead | Stage::RewriteRead => checker.map_page_read(set, page),
+            Stage::EvictRead | Stage::RewriteRead => {
+                self.account.map_page_read(set, page);
+            }
             Stage::Writeback | Stage::RewriteProgram => {
                 let mut entries = Vec::new();
                 cache.covered(page, set, |lpn| entries.push(lpn));
-                checker.map_page_begun(set, page, &entries);
+                self.account.map_page_begun(set, page, &entries);
             }
             _ => {}
         }
@@ -158,7 +156,9 @@ impl Device {
         // A line that was fetched since the copy holds the old entry: it is updated there.
         moved.retain(|&(_, _, lpn)| {
             let taken = self.takes_along(plane, lpn);
-            self.account.totals.gc_lines_updated += u64::from(taken);
+            if taken {
+                self.account.cached_entry_updated();
+            }
             !taken
         });
         moved.sort_unstable();

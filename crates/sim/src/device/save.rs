@@ -6,11 +6,10 @@
 //! that an experiment can branch: another policy, another interface, other times.
 
 use super::Device;
-use super::phase::PhaseReport;
+use super::results::ftl_figures;
 use crate::buffer::Line;
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::initial::device::Made;
-use crate::metrics::series::Series;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 
@@ -55,16 +54,7 @@ impl Device {
         self.ftl.planes.save(&mut to);
         [u64::from(self.ftl.next_stripe), self.flash.operations()].save(&mut to);
         self.ftl.made.save(&mut to);
-        self.account.totals.save(&mut to);
-        self.account.measured.save(&mut to);
-        self.account.series.is_some().save(&mut to);
-        if let Some(series) = &self.account.series {
-            series.save(&mut to);
-        }
-        (self.account.phases.len() as u64).save(&mut to);
-        for phase in &self.account.phases {
-            phase.save(&mut to);
-        }
+        self.account.save(&mut to);
         to.finish();
     }
 
@@ -179,7 +169,6 @@ impl Device {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.account.restored = true;
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
@@ -197,23 +186,7 @@ impl Device {
         self.ftl.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
         self.flash.set_operations(counts[1]);
         self.ftl.made.load(from)?;
-        self.account.totals.load(from)?;
-        self.account.measured.load(from)?;
-        let mut has_series = false;
-        has_series.load(from)?;
-        if has_series {
-            // Where none is asked for any more, what there was is read and dropped.
-            let mut series = Series::new(1);
-            series.load(from)?;
-            self.account.series = self.account.series.take().map(|_| Box::new(series));
-        } else if let Some(mut series) = self.account.series.take() {
-            series.count_from(&self.counts());
-            self.account.series = Some(series);
-        }
-        for _ in 0..from.count()? {
-            self.account.phases.push(PhaseReport::restored(from)?);
-        }
-        Ok(())
+        self.account.load(from, &ftl_figures(&self.ftl))
     }
 }
 

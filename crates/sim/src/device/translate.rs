@@ -161,11 +161,11 @@ impl Device {
         let lookup = cache.lookup(lpn);
         match lookup {
             Lookup::Stall => {
-                self.account.totals.map.stalls += 1;
+                self.account.map_stalled();
                 return false;
             }
             Lookup::Hit { line, fetch } => {
-                self.account.totals.map.hits += 1;
+                self.account.map_hit();
                 plan.line = line;
                 if fetch != NIL {
                     let stage = self.sets.stage_index(fetch, Stage::Fetch);
@@ -175,7 +175,7 @@ impl Device {
             Lookup::Miss { victim } => self.plan_miss(plan, victim, lpn),
         }
         plan.lookup = Some(lookup);
-        self.account.totals.map.lookups += 1;
+        self.account.map_looked_up();
         true
     }
 
@@ -209,7 +209,7 @@ impl Device {
         let shared = if shares { cache.fetch_of_page(lpn) } else { None };
         let mut evicts = None;
         let order = self.settings.keys.map.hazards == MapHazards::Order;
-        self.account.totals.map.misses += 1;
+        self.account.map_missed();
         plan.line = victim;
         match fate {
             Victim::Clean => {}
@@ -217,7 +217,7 @@ impl Device {
                 plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
             }
             Victim::Dirty(dirty) => {
-                self.account.totals.map.dirty_evictions += 1;
+                self.account.map_evicted_dirty();
                 plan.map_page = dirty;
                 let writer = cache.writer_of_page(dirty);
                 let plane = self.plane_of_map(dirty);
@@ -249,7 +249,7 @@ impl Device {
         if order {
             plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
         } else {
-            self.account.totals.map.hazards_ignored += 1;
+            self.account.map_hazard_ignored();
         }
     }
 
@@ -286,7 +286,7 @@ impl Device {
                 self.plan_write(plan, handle, lpn);
             }
             RequestOp::Trim => {
-                self.account.totals.tables.lookups += 1;
+                self.account.table_looked_up();
                 if let Some(layered) = &mut self.ftl.layered {
                     let plane = self.settings.geometry.plane_of_lpn(lpn);
                     layered.trim(plane, lpn);
@@ -307,11 +307,11 @@ impl Device {
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
-        self.account.totals.tables.lookups += 1;
+        self.account.table_looked_up();
         let place = self.ftl.map.lookup(lpn);
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
-            self.account.totals.unmapped_reads += 1;
+            self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return;
             }
@@ -321,7 +321,7 @@ impl Device {
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
-        self.account.totals.tables.lookups += 1;
+        self.account.table_looked_up();
         let request = self.host.pending[handle as usize].request;
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
@@ -337,7 +337,7 @@ impl Device {
                     let last = self.sets.graph.node(earlier).stages.saturating_sub(1);
                     plan.wait(earlier, last, EdgeKind::Order);
                 }
-                self.account.totals.partial_writes_read += 1;
+                self.account.partial_write_read();
                 plan.push(Stage::OldRead, self.plane_of_data(lpn, place));
             }
         }
@@ -413,12 +413,13 @@ impl Device {
     /// Enters a new set into the map cache, the index by LPN and the graph.
     pub(super) fn enlist(&mut self, set: u32, plan: &Plan) {
         let Set { lpn, changes, request, .. } = self.sets[set];
-        if let Some(checker) = &mut self.account.checker {
+        if self.account.is_checked() {
             if request != NIL {
-                checker.translated(self.host.pending[request as usize].order, lpn, changes);
+                let order = self.host.pending[request as usize].order;
+                self.account.translated(order, lpn, changes);
             }
             if changes && plan.lookup.is_some() {
-                checker.entry_changed(lpn);
+                self.account.entry_changed(lpn);
             }
         }
         if let Some(cache) = &mut self.ftl.cache {

@@ -26,11 +26,7 @@ impl Device {
         assert_eq!(self.host.outstanding, 0, "upkeep comes between phases");
         self.host.exhausted = true;
         let start = self.now;
-        self.account.totals.begin_upkeep();
-        self.account.totals.energy.quiet_until = start;
-        if let Some(series) = &mut self.account.series {
-            series.begin(start);
-        }
+        self.account.begin_maintenance(start);
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,
@@ -38,7 +34,7 @@ impl Device {
             Upkeep::Restore => self.restore_free()?,
         }
         self.see_accesses();
-        self.account.totals.end_upkeep(self.now.since(start));
+        self.account.end_maintenance(start, self.now);
         Ok(())
     }
 
@@ -60,7 +56,7 @@ impl Device {
     /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
     /// there was any.
     fn collect_once(&mut self, wanted: impl Fn(&Self, PlaneId) -> bool) -> Result<bool, SimError> {
-        let jobs = self.account.totals.gc_jobs;
+        let jobs = self.account.gc_jobs();
         for plane in (0..self.ftl.planes.len()).map(PlaneId::from_index) {
             if wanted(self, plane) {
                 self.start_job(plane, NIL);
@@ -70,7 +66,7 @@ impl Device {
             }
         }
         self.drain()?;
-        Ok(self.account.totals.gc_jobs > jobs)
+        Ok(self.account.gc_jobs() > jobs)
     }
 
     /// Map pages that copies rewrite may take more than erases free. So it ends where as many

@@ -152,11 +152,6 @@ impl Flash {
         self.budget.is_some()
     }
 
-    /// How many dies there are.
-    pub(crate) const fn dies(&self) -> usize {
-        self.dies.len()
-    }
-
     /// Operations with a random time so far, to be saved.
     pub(crate) const fn operations(&self) -> u64 {
         self.timing.operations()

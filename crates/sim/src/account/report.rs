@@ -1,10 +1,10 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
+use super::streams::StreamReport;
 use crate::device::{PhaseReport, Utilisation};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
-use crate::stream::StreamReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

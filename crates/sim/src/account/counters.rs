@@ -1,0 +1,173 @@
+//! The counters: one method for each thing that can happen.
+
+use super::Account;
+use crate::metrics::counters::{Padding, Phase, Work};
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::graph::NIL;
+use flashyard_core::units::Span;
+
+/// Methods that add 1 to a counter.
+macro_rules! counted {
+    ($($(#[$doc:meta])* $name:ident => $($field:ident).+;)*) => {
+        impl Account {
+            $(
+                $(#[$doc])*
+                #[inline]
+                pub(crate) const fn $name(&mut self) {
+                    self.totals.$($field).+ += 1;
+                }
+            )*
+        }
+    };
+}
+
+counted! {
+    /// A translation has gone through the map cache.
+    map_looked_up => map.lookups;
+    /// It has found its entry, ready or being fetched.
+    map_hit => map.hits;
+    /// It fetches its entry.
+    map_missed => map.misses;
+    /// A map page is written because a miss takes a dirty line.
+    map_evicted_dirty => map.dirty_evictions;
+    /// A translation has found every line being fetched.
+    map_stalled => map.stalls;
+    /// A map operation does not wait for a write that makes it stale.
+    map_hazard_ignored => map.hazards_ignored;
+    /// The place of a page was looked up for an access of the host.
+    table_looked_up => tables.lookups;
+    /// A write or a trim of a logical page was committed.
+    change_committed => tables.changes;
+    /// A copy of a logical page was committed.
+    copy_committed => tables.copies;
+    /// The source of a copy was superseded before the copy was over.
+    copy_superseded => gc_superseded;
+    /// A map entry of a moved page was changed in the cache.
+    cached_entry_updated => gc_lines_updated;
+    /// A block of a translation layer was erased by garbage collection.
+    layer_collected => gc_jobs;
+    /// A program waits for an erase.
+    room_awaited => room_waits;
+    /// An operation was suspended.
+    operation_suspended => suspensions;
+    /// A write of a part of a unit reads the unit first.
+    partial_write_read => partial_writes_read;
+    /// A command that waits has moved in its queue.
+    command_moved => rekeys;
+    /// A never-written page is read.
+    unmapped_read => unmapped_reads;
+    /// A read overtakes an earlier write of its page.
+    data_hazard_ignored => data_hazards_ignored;
+    /// The device replaced a pick of the host policy by an earlier conflicting request.
+    pick_replaced => hazard_picks;
+    /// A write waits for a line of the buffer.
+    buffer_stalled => buffer.stalls;
+    /// A dirty unit of the buffer was trimmed.
+    dirty_unit_trimmed => buffer.trimmed_units;
+    /// A read of flash left its unit in the buffer.
+    unit_allocated => buffer.allocated_units;
+    /// A die waits for power.
+    power_awaited => energy.power_waits;
+}
+
+/// What a port of the buffer is used for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PortUse {
+    /// A get of a request.
+    Get,
+    /// A get of a flush.
+    FlushGet,
+    /// A put.
+    Put,
+}
+
+impl Account {
+    /// A read looked for its unit in the buffer.
+    #[inline]
+    pub(crate) fn buffer_looked_up(&mut self, hit: bool) {
+        self.totals.buffer.read_hits += u64::from(hit);
+        self.totals.buffer.read_misses += u64::from(!hit);
+    }
+
+    /// A write replaced what a line of the buffer held (`hit`) or took another line, which it
+    /// `dirtied` unless it was dirty.
+    #[inline]
+    pub(crate) fn buffer_written(&mut self, hit: bool, dirtied: bool) {
+        self.totals.buffer.write_hits += u64::from(hit);
+        self.totals.buffer.write_misses += u64::from(!hit);
+        self.totals.buffer.dirtied_units += u64::from(dirtied);
+    }
+
+    /// The flush of a unit begins.
+    #[inline]
+    pub(crate) const fn unit_flushed(&mut self, phase: Phase) {
+        self.totals.buffer.flushed_units += 1;
+        self.totals.energy.flushed[phase as usize] += 1;
+    }
+
+    /// An access takes a port of the buffer for `span`; for `hidden` it passes beside a put.
+    #[inline]
+    pub(crate) const fn port_taken(&mut self, usage: PortUse, span: Span, hidden: Span) {
+        let totals = &mut self.totals.buffer;
+        totals.hidden_ns += hidden.as_ns();
+        *match usage {
+            PortUse::Get => &mut totals.get_ns,
+            PortUse::FlushGet => &mut totals.flush_get_ns,
+            PortUse::Put => &mut totals.put_ns,
+        } += span.as_ns();
+    }
+
+    /// A garbage collection job starts on a victim with `valid` units, found after a look at
+    /// `searches` candidates. `levels` is whether it levels wear.
+    pub(crate) fn gc_started(&mut self, valid: u32, searches: u64, levels: bool) {
+        self.totals.gc_jobs += 1;
+        self.totals.gc_searches += searches;
+        self.totals.wear_jobs += u64::from(levels);
+        self.totals.gc_valid += u64::from(valid);
+    }
+
+    /// A job that has not begun is given up: it counts no longer.
+    pub(crate) fn gc_given_up(&mut self, valid: u32, levels: bool) {
+        self.totals.gc_jobs -= 1;
+        self.totals.wear_jobs -= u64::from(levels);
+        self.totals.gc_valid -= u64::from(valid);
+    }
+
+    /// How many garbage collection jobs have started.
+    pub(crate) const fn gc_jobs(&self) -> u64 {
+        self.totals.gc_jobs
+    }
+
+    /// A program leaves so many units empty.
+    #[inline]
+    pub(crate) fn padded(&mut self, cause: Padding, units: u32) {
+        self.totals.padded[cause as usize] += u64::from(units);
+    }
+
+    /// A die no longer waits for power, after so long.
+    pub(crate) const fn power_granted(&mut self, waited: Span) {
+        self.totals.energy.power_waited_ns += waited.as_ns();
+    }
+
+    /// Work is done, charged to a request or to nobody ([`NIL`]).
+    #[inline]
+    pub(crate) fn worked(
+        &mut self,
+        phase: Phase,
+        (op, purpose): (Op, Purpose),
+        charge: u32,
+        work: &Work,
+    ) {
+        self.totals.work[phase as usize].count(op, purpose, work);
+        if charge == NIL {
+            self.totals.unattributed.count(op, purpose, work);
+            return;
+        }
+        self.totals.attributed.count(op, purpose, work);
+        if let Some(watch) = &mut self.watch
+            && let Some(works) = watch.works.get_mut(charge as usize)
+        {
+            works.count(op, purpose, work);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Phases: what each of them did, and which of them count in the report.
+
+use super::Account;
+use super::totals::Totals;
+use super::usage::Usage;
+use crate::metrics::series::Series;
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use flashyard_core::units::Time;
+use serde::Serialize;
+
+/// What a phase did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// Its place among the phases of the device, from 0.
+    pub index: u64,
+    /// What whoever ran it calls it; its place until then.
+    pub name: String,
+    /// Whether it counts in the report.
+    pub measured: bool,
+    /// Requests of all streams.
+    pub requests: u64,
+    /// Last completion - first arrival.
+    pub makespan_ns: u64,
+    /// Bytes programmed for all purposes / bytes the host wrote.
+    pub write_amplification: Option<f64>,
+    /// What ended it: source, requests, time or stable.
+    pub ended_by: &'static str,
+}
+
+/// What can end a phase.
+const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
+
+impl PhaseReport {
+    pub(super) fn save(&self, to: &mut Writer<'_>) {
+        to.text(&self.name);
+        self.measured.save(to);
+        let ended_by = ENDS.iter().position(|end| *end == self.ended_by);
+        [self.index, self.requests, self.makespan_ns].save(to);
+        self.write_amplification.save(to);
+        ended_by.expect("a reason of the list").save(to);
+    }
+
+    pub(super) fn restored(from: &mut Reader<'_>) -> Result<Self, RestoreError> {
+        let name = from.text()?;
+        let (mut measured, mut counts, mut end) = (false, [0u64; 3], 0usize);
+        let mut write_amplification = None;
+        measured.load(from)?;
+        counts.load(from)?;
+        write_amplification.load(from)?;
+        end.load(from)?;
+        Ok(Self {
+            index: counts[0],
+            name,
+            measured,
+            requests: counts[1],
+            makespan_ns: counts[2],
+            write_amplification,
+            ended_by: ENDS.get(end).ok_or(RestoreError::Corrupt)?,
+        })
+    }
+}
+
+/// The phase under way: the sums at its start.
+pub(super) struct OpenPhase {
+    /// The sums of the measured phases, where this one is not measured.
+    kept: Option<(Totals, Option<Series>)>,
+    requests: u64,
+    programmed: u128,
+    written: u64,
+    cleaned: u64,
+}
+
+impl Account {
+    /// A phase of these streams begins. By now the map cache has cleaned `cleaned` lines in
+    /// batches.
+    pub(crate) fn begin_phase<'a>(
+        &mut self,
+        now: Time,
+        measured: bool,
+        cleaned: u64,
+        streams: impl ExactSizeIterator<Item = &'a str>,
+    ) {
+        let kept = (!measured).then(|| (std::mem::take(&mut self.totals), self.take_series()));
+        if let Some(series) = self.series() {
+            series.begin(now);
+        }
+        self.totals.begin(streams);
+        self.open = Some(OpenPhase {
+            kept,
+            requests: self.totals.requests,
+            programmed: self.programmed_bytes(),
+            written: self.totals.written_bytes(),
+            cleaned,
+        });
+    }
+
+    /// The phase is over and so is its work. `work` is what dies and channels had done at its first
+    /// arrival and at its last completion. Returns its report.
+    pub(crate) fn end_phase(
+        &mut self,
+        now: Time,
+        ended_by: &'static str,
+        cleaned: u64,
+        work: Option<(&Usage, &Usage)>,
+    ) -> PhaseReport {
+        let open = self.open.take().expect("a phase is under way");
+        let written = self.totals.written_bytes() - open.written;
+        let programmed = self.programmed_bytes() - open.programmed;
+        let index = self.phases.len() as u64;
+        let report = PhaseReport {
+            index,
+            name: index.to_string(),
+            measured: open.kept.is_none(),
+            requests: self.totals.requests - open.requests,
+            makespan_ns: self.totals.end_phase(now),
+            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+            ended_by,
+        };
+        if let Some((totals, series)) = open.kept {
+            self.totals = totals;
+            self.set_series(series);
+            self.totals.unmeasured_cleaned += cleaned - open.cleaned;
+        } else if let Some((from, to)) = work {
+            self.measured.add(from, to);
+        }
+        self.phases.push(report.clone());
+        report
+    }
+
+    /// Work between phases, or after the last one, begins.
+    pub(crate) fn begin_maintenance(&mut self, now: Time) {
+        self.totals.begin_maintenance();
+        self.totals.energy.quiet_until = now;
+        if let Some(series) = self.series() {
+            series.begin(now);
+        }
+    }
+
+    /// Work between phases is over; it began at `start`.
+    pub(crate) fn end_maintenance(&mut self, start: Time, now: Time) {
+        self.totals.end_maintenance(now.since(start));
+    }
+}

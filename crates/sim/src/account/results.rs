@@ -1,0 +1,306 @@
+//! The report: what was counted, with what other rooms hold at the end.
+
+use super::Account;
+use super::streams::StreamReport;
+use super::timeline::FtlFigures;
+use super::totals::Waits;
+use crate::ftl::layer::MergeCounts;
+use crate::ftl::memory::Footprint;
+use crate::initial::device::Made;
+use crate::metrics::counters::{Padding, Phase, Tally, Work};
+use crate::metrics::histogram::Histogram;
+use crate::report::{
+    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
+    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+};
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::request::{RequestOp, SECTOR_BYTES};
+use std::collections::BTreeMap;
+
+/// What the other rooms hold when the run is over.
+pub(crate) struct EndState {
+    pub(crate) ftl: FtlFigures,
+    /// Erases of blocks and bad blocks.
+    pub(crate) wear: Wear,
+    /// Bytes of tables, map cache and buffer.
+    pub(crate) footprint: Footprint,
+    /// Lines of the map cache that were cleaned along with others since the device was made.
+    pub(crate) cleaned: u64,
+    /// Units of the write buffer, and how many of them are dirty.
+    pub(crate) buffer_units: u64,
+    pub(crate) dirty_units: u64,
+    /// What the device held at first: its name, and its write amplification.
+    pub(crate) initial: &'static str,
+    pub(crate) made: Made,
+    /// None of schemes with log blocks.
+    pub(crate) effective_over_provisioning: Option<f64>,
+}
+
+impl Account {
+    /// The report over all measured phases; none where energy does not fit 64 bits.
+    pub(crate) fn report(mut self, end: &EndState) -> Option<Report> {
+        let mut all = self.totals.attributed;
+        all.merge(&self.totals.unattributed);
+        let mut phases = Tally::default();
+        self.totals.work.iter().for_each(|work| phases.merge(work));
+        assert_eq!(all, phases, "work is attributed or unattributed, once");
+        let series = self.take_series();
+        let unit_bytes = u64::from(self.config.geometry.page_bytes);
+        let series = series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes));
+        let energy_pj = self.energy(&all, &end.ftl.merges)?;
+        let latency = &self.totals.latency.by_op;
+        let both = |make: fn(&Histogram) -> Tails| {
+            BTreeMap::from([("read", make(&latency[0])), ("write", make(&latency[1]))])
+        };
+        Some(Report {
+            workload: self.workload(),
+            latency_ns: self.latencies(),
+            latency_parts_ns: BTreeMap::from([
+                ("read", latency[0].tail_parts(0)),
+                ("write", latency[1].tail_parts(0)),
+            ]),
+            latency_parts_tail_ns: both(|latency| Tails {
+                p99: latency.tail_parts(9_900),
+                p999: latency.tail_parts(9_990),
+            }),
+            waits_ns: (self.config.geometry.dies() == 1).then(|| self.waits()),
+            throughput: self.throughput(),
+            flash: self.flash(&all),
+            map: self.map_report(end.cleaned),
+            memory: self.memory_report(&all, &end.ftl.merges, &end.footprint),
+            buffer: self.buffer_report(end),
+            gc: self.gc_report(&end.ftl.merges),
+            power: self.power(&energy_pj, series.as_ref()),
+            energy_pj,
+            verdict: self.verdict(end),
+            wear: Wear { levelling_jobs: self.totals.wear_jobs, ..end.wear.clone() },
+            streams: self.streams(),
+            utilisation: self.measured.report(self.totals.spans.makespan),
+            phases: self.phases,
+            series,
+        })
+    }
+
+    fn workload(&self) -> WorkloadReport {
+        let totals = &self.totals;
+        let count =
+            |op: RequestOp| totals.latency.by_op[op as usize].count() + totals.skipped[op as usize];
+        WorkloadReport {
+            requests: totals.requests,
+            reads: count(RequestOp::Read),
+            writes: count(RequestOp::Write),
+            trims: count(RequestOp::Trim),
+            flushes: count(RequestOp::Flush),
+            first_ns: totals.first_arrival.unwrap_or_default().as_ns(),
+            last_ns: totals.last_arrival.as_ns(),
+        }
+    }
+
+    fn latencies(&self) -> BTreeMap<&'static str, LatencyReport> {
+        let classes = RequestOp::ALL.iter();
+        let reports = classes
+            .map(|op| (op.name(), LatencyReport::of(&self.totals.latency.by_op[*op as usize])));
+        let all = LatencyReport::of(&Histogram::merged(&self.totals.latency.by_op));
+        reports.chain([("all", all)]).collect()
+    }
+
+    fn gc_report(&self, merges: &MergeCounts) -> GcReport {
+        let totals = &self.totals;
+        GcReport {
+            jobs: totals.gc_jobs,
+            searches: totals.gc_searches + merges.searches,
+            valid_pages_copied: totals.gc_valid,
+            copies_superseded: totals.gc_superseded,
+            cached_entries_updated: totals.gc_lines_updated,
+            programs_that_waited_for_room: totals.room_waits,
+            merges: MergeReport {
+                switch: merges.switch,
+                partial: merges.partial,
+                full: merges.full,
+                dead: merges.dead,
+            },
+        }
+    }
+
+    fn waits(&self) -> BTreeMap<&'static str, WaitReport> {
+        let mean = |sum: u128, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+        let report = |classes: &[usize]| {
+            let mut sum = Waits::default();
+            for &class in classes {
+                let waits = &self.totals.waits[class];
+                sum.count += waits.count;
+                sum.queue_ns += waits.queue_ns;
+                sum.own_ns += waits.own_ns;
+                sum.latency_ns += waits.latency_ns;
+            }
+            let flash = sum.latency_ns.saturating_sub(sum.queue_ns + sum.own_ns);
+            WaitReport {
+                request_queue_mean: mean(sum.queue_ns, sum.count),
+                own_commands_mean: mean(sum.own_ns, sum.count),
+                flash_queue_mean: mean(flash, sum.count),
+            }
+        };
+        BTreeMap::from([("read", report(&[0])), ("write", report(&[1])), ("all", report(&[0, 1]))])
+    }
+
+    fn streams(&self) -> BTreeMap<String, StreamReport> {
+        let makespan = self.totals.spans.makespan;
+        let streams = self.totals.streams.0.iter();
+        streams.map(|stream| (stream.name.clone(), stream.report(makespan))).collect()
+    }
+
+    /// Bytes programmed for all purposes.
+    pub(crate) fn programmed_bytes(&self) -> u128 {
+        let programs: u64 = self.totals.work.iter().map(|work| work.of_op(Op::Program).pages).sum();
+        u128::from(programs) * u128::from(self.config.geometry.page_bytes)
+    }
+
+    fn throughput(&self) -> Throughput {
+        let makespan = self.totals.spans.makespan;
+        let per_second =
+            |amount: u64| (makespan > 0).then(|| amount as f64 * 1e9 / makespan as f64);
+        let bytes = |op: RequestOp| self.totals.sectors[op as usize] * u64::from(SECTOR_BYTES);
+        Throughput {
+            makespan_ns: makespan,
+            iops: per_second(self.totals.requests),
+            read_bytes_per_s: per_second(bytes(RequestOp::Read)),
+            write_bytes_per_s: per_second(bytes(RequestOp::Write)),
+        }
+    }
+
+    fn flash(&self, all: &Tally) -> FlashReport {
+        let by_purpose = |count: &dyn Fn(Work) -> u64| -> BTreeMap<_, BTreeMap<_, _>> {
+            let counts = |op: Op| {
+                let named = |p: &Purpose| (p.name(), count(all.get(op, *p)));
+                Purpose::ALL.iter().map(named).collect()
+            };
+            [("reads", Op::Read), ("programs", Op::Program), ("erases", Op::Erase)]
+                .into_iter()
+                .map(|(name, op)| (name, counts(op)))
+                .collect()
+        };
+        let phases = Phase::ALL.iter().map(|phase| {
+            let work = &self.totals.work[*phase as usize];
+            let ops = Op::ALL.iter().map(|op| (op.name(), work.of_op(*op).ops)).collect();
+            (phase.name(), ops)
+        });
+        let programs = all.of_op(Op::Program).pages;
+        let (programmed, written) = (self.programmed_bytes(), self.totals.written_bytes());
+        let host = all.get(Op::Program, Purpose::Host).pages;
+        let padded = |cause: Padding| self.totals.padded[cause as usize];
+        FlashReport {
+            pages: by_purpose(&|work| work.pages),
+            array_ops: by_purpose(&|work| work.ops),
+            phases: phases.collect(),
+            write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
+            write_amplification_by: self.amplification(all),
+            programs_per_host_page: (host > 0).then(|| programs as f64 / host as f64),
+            padded_units: self.totals.padded.iter().sum(),
+            padded_units_by: Padding::ALL.map(|cause| (cause.name(), padded(cause))).into(),
+            partial_writes_read: self.totals.partial_writes_read,
+            suspensions: self.totals.suspensions,
+        }
+    }
+
+    /// What write amplification is made of: bytes that hold something, by why they were programmed,
+    /// and bytes left empty, over those that the host wrote.
+    fn amplification(&self, all: &Tally) -> BTreeMap<&'static str, Option<f64>> {
+        let geometry = &self.config.geometry;
+        let written = self.totals.written_bytes();
+        let share = |units: u64| {
+            let bytes = u128::from(units) * u128::from(geometry.unit_bytes());
+            (written > 0).then(|| bytes as f64 / written as f64)
+        };
+        let padded = |causes: &[Padding]| -> u64 {
+            causes.iter().map(|&cause| self.totals.padded[cause as usize]).sum()
+        };
+        let part = |purposes: &[Purpose], causes: &[Padding]| {
+            let pages = purposes.iter().map(|purpose| all.get(Op::Program, *purpose).pages);
+            let units = pages.sum::<u64>() * u64::from(geometry.units_per_page);
+            share(units - padded(causes))
+        };
+        let map = [Purpose::MapFetch, Purpose::MapWriteback, Purpose::MapGc];
+        BTreeMap::from([
+            ("host", part(&[Purpose::Host], &[Padding::Asked, Padding::Host])),
+            ("padding", share(padded(&Padding::ALL))),
+            ("gc", part(&[Purpose::Gc], &[Padding::Gc])),
+            ("map", part(&map, &[Padding::Map])),
+            ("merge", part(&[Purpose::Merge], &[Padding::Merge])),
+            ("wear", part(&[Purpose::Wear], &[Padding::Wear])),
+        ])
+    }
+
+    fn map_report(&self, cleaned: u64) -> MapReport {
+        let map = &self.totals.map;
+        MapReport {
+            lookups: map.lookups,
+            hits: map.hits,
+            misses: map.misses,
+            dirty_evictions: map.dirty_evictions,
+            batch_cleaned: cleaned - self.totals.unmeasured_cleaned,
+            stalls: map.stalls,
+            hazards_ignored: map.hazards_ignored,
+            data_hazards_ignored: self.totals.data_hazards_ignored,
+            commands_moved: self.totals.rekeys,
+            hazard_picks: self.totals.hazard_picks,
+        }
+    }
+
+    fn buffer_report(&self, end: &EndState) -> BufferReport {
+        let totals = &self.totals.buffer;
+        let share = |part: u64, rest: u64| {
+            let all = part + rest;
+            (all > 0).then(|| part as f64 / all as f64)
+        };
+        let gets_ns = totals.get_ns + totals.flush_get_ns;
+        BufferReport {
+            units: end.buffer_units,
+            read_hits: totals.read_hits,
+            read_misses: totals.read_misses,
+            write_hits: totals.write_hits,
+            write_misses: totals.write_misses,
+            stalls: totals.stalls,
+            dirtied_units: totals.dirtied_units,
+            flushed_units: totals.flushed_units,
+            trimmed_units: totals.trimmed_units,
+            allocated_units: totals.allocated_units,
+            hit_ratio_read: share(totals.read_hits, totals.read_misses),
+            hit_ratio_write: share(totals.write_hits, totals.write_misses),
+            get_ns: totals.get_ns,
+            put_ns: totals.put_ns,
+            flush_get_ns: totals.flush_get_ns,
+            hidden_read_ns: totals.hidden_ns,
+            hidden_read_ratio: share(totals.hidden_ns, gets_ns - totals.hidden_ns),
+            dirty_at_end: end.dirty_units,
+        }
+    }
+
+    /// Later arrivals found far more requests than earlier ones, or more were left at the end than
+    /// the device could work on, and took long.
+    fn queue_grew(&self, span: u64) -> bool {
+        let drain = self.totals.spans.drain;
+        let overfull = self.totals.backlog.most() > self.config.queue_depth;
+        self.totals.backlog.grew() || (overfull && u128::from(drain) * 10 > u128::from(span))
+    }
+
+    fn verdict(&self, end: &EndState) -> Verdict {
+        let span = self.totals.spans.arrivals;
+        let capacity = u128::from(span) * u128::from(self.config.geometry.dies());
+        let busy = self.measured.die_ns();
+        Verdict {
+            initial_state: end.initial,
+            initial_write_amplification: end.made.write_amplification,
+            initial_error: end.made.error,
+            over_provisioning: self.config.over_provisioning,
+            effective_over_provisioning: end.effective_over_provisioning,
+            gc_ran: self.totals.gc_jobs > 0 || end.ftl.merges.any(),
+            offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
+            queue_grew: self.queue_grew(span),
+            most_outstanding: self.totals.backlog.most(),
+            unmapped_reads: self.totals.unmapped_reads,
+            unmapped_read_cost: self.config.unmapped_read,
+            folded_requests: 0,
+            spread_requests: 0,
+        }
+    }
+}

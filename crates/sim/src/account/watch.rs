@@ -1,0 +1,215 @@
+//! Those who look at single events of a run: the checker, the time series, observers.
+
+use super::Account;
+use super::timeline::FtlFigures;
+use crate::buffer::Line;
+use crate::check::Checker;
+use crate::metrics::counters::Tally;
+use crate::metrics::series::Series;
+use crate::observe::{BufferAccess, CommandDone, Observer, Queued, RequestDone, Suspension};
+use crate::saved::{Reader, RestoreError, Saved, Writer};
+use flashyard_core::command::Op;
+use flashyard_core::request::Request;
+use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, MapPage, PlaneId, Ppn, Time};
+
+/// A page access of a host request: the request by order of arrival, and the page in it.
+type Access = (u64, u32);
+
+/// Whoever watches a run.
+#[derive(Default)]
+pub(super) struct Watch {
+    pub(super) checker: Option<Checker>,
+    pub(super) observers: Vec<Box<dyn Observer>>,
+    pub(super) series: Option<Series>,
+    /// The work of each request under way, where there are observers.
+    pub(super) works: Vec<Tally>,
+}
+
+/// Methods that tell the checker, where there is one, what has happened: its method of the same
+/// name says what that is.
+macro_rules! checked {
+    ($($name:ident($($value:ident: $of:ty),*);)*) => {
+        impl Account {
+            $(
+                #[inline]
+                pub(crate) fn $name(&mut self, $($value: $of),*) {
+                    if let Some(checker) = self.checker() {
+                        checker.$name($($value),*);
+                    }
+                }
+            )*
+        }
+    };
+}
+
+checked! {
+    asks(order: u64, request: &Request, durable: bool);
+    entered(order: u64);
+    translated(order: u64, lpn: Lpn, changes: bool);
+    entry_changed(lpn: Lpn);
+    map_page_read(set: u32, page: MapPage);
+    map_page_begun(set: u32, page: MapPage, entries: &[Lpn]);
+    map_page_written(set: u32);
+    started(now: Time, die: DieId, op: Op);
+    touched(plane: PlaneId, op: Op, ppn: Option<Ppn>, read: Option<(Lpn, Access)>);
+    array_over(die: DieId);
+    released(die: DieId);
+    suspended(die: DieId, goes_on: bool);
+    transferred(channel: ChannelId, start: Time, end: Time);
+    over(now: Time, die: DieId, op: Op, register: bool);
+    read_over(order: u64, page: u32);
+    programmed(order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64);
+    trimmed(order: u64, lpn: Lpn, number: u64);
+    copied(from: Ppn, to: Ppn, data: Option<Lpn>);
+    erased(block: BlockId);
+    worn_out(block: BlockId);
+    buffered(order: u64, lpn: Lpn, number: u64, evicted: Option<Lpn>);
+    put_over(lpn: Lpn, number: u64);
+    unbuffered(lpn: Lpn);
+    buffer_read(access: Access, lpn: Lpn, number: u64, held: bool);
+    allocated_read(access: Access, lpn: Lpn);
+    allocated(access: Access, lpn: Lpn, evicted: Option<Lpn>);
+    fill_waits(access: Access, lpn: Lpn);
+    filled(lpn: Lpn, evicted: Option<Lpn>);
+    fill_dropped(lpn: Lpn);
+}
+
+/// Methods that tell observers of an event: by their method of this name.
+macro_rules! observed {
+    ($($name:ident as $method:ident($of:ty);)*) => {
+        impl Account {
+            $(
+                pub(crate) fn $name(&mut self, event: &$of) {
+                    if let Some(watch) = &mut self.watch {
+                        watch.observers.iter_mut().for_each(|observer| observer.$method(event));
+                    }
+                }
+            )*
+        }
+    };
+}
+
+observed! {
+    tell_queued as queued(Queued);
+    tell_command as command_done(CommandDone);
+    tell_suspension as suspended(Suspension);
+    tell_access as buffer_access(BufferAccess);
+    tell_request as request_done(RequestDone);
+}
+
+impl Account {
+    /// Calls `observer` for every event from now on.
+    pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.watch.get_or_insert_default().observers.push(observer);
+    }
+
+    /// Lets `checker` check every event from now on.
+    pub(crate) fn check_with(&mut self, checker: Checker) {
+        self.watch.get_or_insert_default().checker = Some(checker);
+    }
+
+    /// The checker, which checks no event any more.
+    pub(crate) fn take_checker(&mut self) -> Option<Checker> {
+        self.watch.as_mut()?.checker.take()
+    }
+
+    /// Whether anybody looks at single events.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| {
+            watch.checker.is_some() || watch.series.is_some() || !watch.observers.is_empty()
+        })
+    }
+
+    /// Whether there are observers.
+    #[inline]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| !watch.observers.is_empty())
+    }
+
+    /// Whether there is a checker.
+    #[inline]
+    pub(crate) fn is_checked(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.checker.is_some())
+    }
+
+    /// Whether there is a time series.
+    #[inline]
+    pub(crate) fn has_series(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.series.is_some())
+    }
+
+    /// The buffer holds these lines before the run.
+    pub(crate) fn buffer_preloaded<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) {
+        if let Some(checker) = self.checker() {
+            checker.adopt_buffer(lines);
+        }
+    }
+
+    /// A request has arrived and is known by this handle.
+    #[inline]
+    pub(crate) fn request_opened(&mut self, handle: u32) {
+        if let Some(watch) = &mut self.watch
+            && !watch.observers.is_empty()
+        {
+            let handle = handle as usize;
+            watch.works.resize(watch.works.len().max(handle + 1), Tally::default());
+            watch.works[handle] = Tally::default();
+        }
+    }
+
+    /// All work that was charged to a request, where there are observers, and its energy in
+    /// picojoules.
+    pub(crate) fn work_of(&self, handle: u32) -> (Tally, u64) {
+        let watch = self.watch.as_ref().expect("works are kept for observers");
+        let work = watch.works[handle as usize];
+        let energy = work.energy_pj(&self.config.energy);
+        (work, u64::try_from(energy).unwrap_or(u64::MAX))
+    }
+
+    #[inline]
+    pub(super) fn checker(&mut self) -> Option<&mut Checker> {
+        self.watch.as_mut()?.checker.as_mut()
+    }
+
+    pub(super) fn series(&mut self) -> Option<&mut Series> {
+        self.watch.as_mut()?.series.as_mut()
+    }
+
+    pub(super) fn take_series(&mut self) -> Option<Series> {
+        self.watch.as_mut()?.series.take()
+    }
+
+    pub(super) fn set_series(&mut self, series: Option<Series>) {
+        if let Some(watch) = &mut self.watch {
+            watch.series = series;
+        }
+    }
+
+    pub(super) fn save_series(&self, to: &mut Writer<'_>) {
+        let series = self.watch.as_ref().and_then(|watch| watch.series.as_ref());
+        series.is_some().save(to);
+        if let Some(series) = series {
+            series.save(to);
+        }
+    }
+
+    pub(super) fn load_series(
+        &mut self,
+        from: &mut Reader<'_>,
+        ftl: &FtlFigures,
+    ) -> Result<(), RestoreError> {
+        let mut has_series = false;
+        has_series.load(from)?;
+        let wanted = self.take_series();
+        if has_series {
+            // Where none is asked for any more, what there was is read and dropped.
+            let mut series = Series::new(1);
+            series.load(from)?;
+            self.set_series(wanted.map(|_| series));
+        } else if let Some(mut series) = wanted {
+            series.count_from(&self.counts(ftl));
+            self.set_series(Some(series));
+        }
+        Ok(())
+    }
+}
