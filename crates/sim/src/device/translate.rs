@@ -138,17 +138,17 @@ impl Device {
     /// where nothing was ever written.
     #[inline]
     fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
-        self.account.totals.tables.lookups += 1;
+        self.account.table_looked_up();
         let place = self.ftl.map.lookup(lpn);
         let mut stages = 1;
         if place.is_none() && self.sets.live_change_of(lpn, u64::MAX).is_none() {
-            self.account.totals.unmapped_reads += 1;
+            self.account.unmapped_read();
             stages = usize::from(self.settings.keys.nand.unmapped_read != UnmappedRead::Zero);
         }
         let commands = [(Stage::Read, self.plane_of_data(lpn, place))];
         let set = self.access_set(handle, page, lpn, &commands[..stages]);
-        if let Some(checker) = &mut self.account.checker {
-            checker.translated(self.host.pending[handle as usize].order, lpn, false);
+        if self.account.is_checked() {
+            self.account.translated(self.host.pending[handle as usize].order, lpn, false);
         }
         self.sets.list_by_lpn(set);
         set
