@@ -8,7 +8,6 @@
 use super::Device;
 use crate::config::MultiPlane;
 use crate::flash::Place;
-use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
@@ -28,7 +27,7 @@ impl Device {
     /// and no other die, and requests that wait do not look at dies.
     pub(super) fn may_run_ahead(&self) -> bool {
         let keys = &self.settings.keys;
-        self.ftl.layered.as_ref().is_some_and(|layered| !layered.ordered)
+        self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && self.account.observers.is_empty()
             && self.account.checker.is_none()
             && self.account.series.is_none()
@@ -49,7 +48,7 @@ impl Device {
         let alone = set != NIL
             && self.queues.of_dies[die.index()].is_empty()
             && !self.flash.operation(die, Place::Output).is_some()
-            && self.is_chunk(set);
+            && self.ftl.is_task(set, &self.sets);
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
@@ -68,24 +67,21 @@ impl Device {
             (operation.began, operation.array, operation.array_end);
         let mut done = Done::default();
         while end < limit {
-            let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-            let step = layered.front(plane);
+            let planned = self.ftl.planned().expect("only layers have merge tasks");
             if reading {
+                let step = planned.current_step(plane);
                 done.reads += 1;
                 done.read_ns += span.as_ns();
                 span = self.flash.array_time(Op::Program, Some(step.to()));
             } else {
-                let chain = &layered.chains[plane.index()];
-                let next = match chain.steps.get(1) {
-                    Some(next) if chain.chunks[0].1 > 1 && !next.erases() => *next,
-                    _ => break,
-                };
-                if !self.ftl.map.is_valid(next.from()) {
+                let Some(next) = planned.next_copy(plane) else { break };
+                if !self.ftl.map().is_valid(next.from()) {
                     break;
                 }
                 done.programs += 1;
                 done.program_ns += span.as_ns();
-                self.copied_ahead(plane);
+                let copy = self.ftl.copied_ahead(plane);
+                self.account.totals.gc_superseded += u64::from(!copy.current);
                 span = self.flash.array_time(Op::Read, Some(next.from()));
             }
             reading = !reading;
@@ -100,27 +96,13 @@ impl Device {
         }
     }
 
-    /// The copy that a plane is at has been programmed.
-    fn copied_ahead(&mut self, plane: PlaneId) {
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        let chain = &mut layered.chains[plane.index()];
-        let step = chain.steps.pop_front().expect("a copy is under way");
-        chain.chunks[0].1 -= 1;
-        layered.note_page(step.to(), &mut self.ftl.map);
-        if self.ftl.map.is_valid(step.from()) {
-            self.ftl.map.commit(Owner::Data(step.lpn()), step.to());
-        } else {
-            self.account.totals.gc_superseded += 1;
-        }
-    }
-
     /// Counts commands that were done in place.
     fn count_ahead(&mut self, set: u32, done: &Done) {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
+        let stages = self.ftl.task_stages();
         let state = &self.sets[set];
         let (levels, charge) = (state.levels, state.charge);
         let phase = self.phase();
-        let (read, program) = (layered.read, layered.program);
+        let (read, program) = (stages.read, stages.program);
         self.queues.next_insertion += done.reads + done.programs;
         let mut left = self.sets.graph.node(set).spans[0].as_ns();
         for (stage, ops, array_ns) in
@@ -142,9 +124,9 @@ impl Device {
 
     /// The command that a chunk has come to is under way.
     fn leave_running(&mut self, set: u32, plane: PlaneId, reading: bool) {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-        let step = layered.front(plane);
-        let stage = if reading { layered.read } else { layered.program };
+        let planned = self.ftl.planned().expect("only layers have merge tasks");
+        let (step, stages) = (planned.current_step(plane), planned.stages());
+        let stage = if reading { stages.read } else { stages.program };
         let state = &mut self.sets[set];
         state.turn_into(stage);
         state.lpn = step.lpn();

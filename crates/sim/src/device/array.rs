@@ -31,7 +31,7 @@ impl Device {
         if self.account.checker.is_some() {
             self.check_pages(set);
         }
-        if op == Op::Program && self.ftl.pacing.is_some() {
+        if op == Op::Program && self.ftl.is_paced() {
             self.owe_copies(set);
         }
     }

@@ -6,7 +6,6 @@ use crate::account::totals::Totals;
 use crate::account::usage::Usage;
 use crate::buffer::staging::Staging;
 use crate::ftl::layer::MergeCounts;
-use crate::ftl::map_cache::MapCache;
 use crate::metrics::series::Series;
 use crate::report::Report;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -189,7 +188,7 @@ impl Device {
         let ahead = self.may_run_ahead();
         loop {
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle_due());
             if ahead {
                 self.run_ahead(others);
             }
@@ -243,12 +242,8 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.rest_buffer();
-        self.ftl.idle.begin_phase();
-        if let Some(pacing) = &mut self.ftl.pacing {
-            pacing.begin_phase();
-        }
-        self.note_free();
-        let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
+        self.ftl.begin_phase();
+        let cleaned = self.ftl.batch_cleaned();
         let kept = (!keys.measure)
             .then(|| (std::mem::take(&mut self.account.totals), self.account.series.take()));
         if let Some(series) = &mut self.account.series {
@@ -274,7 +269,7 @@ impl Device {
                 programmed: self.programmed_bytes(),
                 written: self.account.totals.written_bytes(),
                 cleaned,
-                merges: self.layer_counts(),
+                merges: self.ftl.all_merges(),
             },
             kept,
             usage: self.usage(),
@@ -355,7 +350,7 @@ impl Device {
         }
         if let Some(request) = &feed.next {
             let unit = u64::from(self.settings.geometry.unit_sectors());
-            self.ftl.map.prefetch(request.first_sector / unit);
+            self.ftl.map().prefetch(request.first_sector / unit);
         }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
         if late && feed.keys.pacing == Pacing::Open {
@@ -384,14 +379,14 @@ impl Device {
             let order = unanswered.map(|request| request.order).min().unwrap_or(self.host.arrived);
             return Err(SimError::Stuck { order, requests: self.host.outstanding });
         }
-        if self.ftl.pacing.is_some() && self.end_resting_jobs() {
+        if self.ftl.is_paced() && self.end_resting_jobs() {
             self.drain()?;
         }
         assert_eq!(self.sets.graph.live(), 0, "sets are left over");
         let waits = |buffer: &Staging| !buffer.fills.is_empty() || !buffer.waiting.is_empty();
         assert!(!self.buffer.as_deref().is_some_and(waits), "a unit still waits for a line");
         assert!(
-            self.ftl.planes.iter().all(|plane| plane.job.is_none()),
+            !self.ftl.planes().any(|plane| self.ftl.is_busy(plane)),
             "a block is left half collected"
         );
         self.see_accesses();
@@ -409,12 +404,9 @@ impl Device {
         };
         if let Some((totals, series)) = run.kept {
             (self.account.totals, self.account.series) = (totals, series);
-            let cleaned = self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned);
+            let cleaned = self.ftl.batch_cleaned();
             self.account.totals.unmeasured_cleaned += cleaned - run.before.cleaned;
-            let merges = self.layer_counts().since(&run.before.merges);
-            if let Some(layered) = &mut self.ftl.layered {
-                layered.unmeasured = layered.unmeasured.plus(&merges);
-            }
+            self.ftl.leave_out(&run.before.merges);
         } else if let Some(until) = &run.usage_until {
             self.account.measured.add(&run.usage, until);
         }

@@ -15,7 +15,7 @@ use crate::report::{
 use crate::stream::StreamReport;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::Time;
 use std::collections::BTreeMap;
 
 impl Device {
@@ -34,10 +34,10 @@ impl Device {
         self.account.totals.work.iter().for_each(|work| phases.merge(work));
         assert_eq!(all, phases, "work is attributed or unattributed, once");
         if let Some(checker) = self.account.checker.take() {
-            self.ftl.map.audit();
-            checker.finish(&self.ftl.map);
-            if let Some(cache) = &self.ftl.cache {
-                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            self.ftl.map().audit();
+            checker.finish(self.ftl.map());
+            if self.ftl.has_cache() {
+                checker.finish_map(|lpn| self.ftl.is_entry_dirty(lpn));
             }
         }
         self.report(&all).ok_or(SimError::TooMuchEnergy)
@@ -112,16 +112,14 @@ impl Device {
 
     /// What translation layers did in measured phases.
     pub(super) fn merges(&self) -> MergeCounts {
-        let layered = self.ftl.layered.as_ref();
-        layered.map_or_else(MergeCounts::default, |layered| {
-            layered.counts().since(&layered.unmeasured)
-        })
+        self.ftl.merges()
     }
 
     fn wear(&self) -> Wear {
-        let blocks = &self.ftl.map.blocks;
-        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-        let factory = u64::from(self.settings.factory_bad_blocks) * self.ftl.planes.len() as u64;
+        let blocks = self.ftl.blocks();
+        let planes = self.ftl.planes();
+        let factory = u64::from(self.settings.factory_bad_blocks)
+            * u64::from(self.settings.geometry.all_planes());
         Wear {
             levelling_jobs: self.account.totals.wear_jobs,
             factory_bad_blocks: factory,
@@ -182,9 +180,7 @@ impl Device {
             counts.programs += work.of_op(Op::Program).pages;
             counts.erases += work.of_op(Op::Erase).pages;
         }
-        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-        counts.free_blocks =
-            planes.map(|plane| u64::from(self.ftl.map.blocks.free_blocks(plane))).sum();
+        counts.free_blocks = self.ftl.all_free();
         counts
     }
 
@@ -271,11 +267,7 @@ impl Device {
             hits: map.hits,
             misses: map.misses,
             dirty_evictions: map.dirty_evictions,
-            batch_cleaned: self
-                .ftl
-                .cache
-                .as_ref()
-                .map_or(0, |cache| cache.batch_cleaned() - self.account.totals.unmeasured_cleaned),
+            batch_cleaned: self.ftl.batch_cleaned() - self.account.totals.unmeasured_cleaned,
             stalls: map.stalls,
             hazards_ignored: map.hazards_ignored,
             data_hazards_ignored: self.account.totals.data_hazards_ignored,
@@ -328,11 +320,11 @@ impl Device {
         let keys = &self.settings.keys;
         let capacity = u128::from(span) * self.flash.dies() as u128;
         let busy = self.account.measured.die_ns();
-        let page_map = self.ftl.layered.is_none();
+        let page_map = !self.ftl.is_planned();
         Verdict {
             initial_state: keys.state.initial.word(),
-            initial_write_amplification: self.ftl.made.write_amplification,
-            initial_error: self.ftl.made.error,
+            initial_write_amplification: self.ftl.made().write_amplification,
+            initial_error: self.ftl.made().error,
             over_provisioning: self.settings.over_provisioning(),
             effective_over_provisioning: page_map
                 .then(|| initial::effective_over_provisioning(&self.settings)),
