@@ -72,18 +72,16 @@ impl Device {
         }
     }
 
-    /// At the end of an instant: work of planes in idle times.
+    /// At the end of an instant: work of planes in idle times, merges where layers plan, else
+    /// garbage collection.
     pub(super) fn collect_idle(&mut self) {
         if !self.ftl.may_work_idle(self.phase() == Phase::Idle, self.now) {
             return;
         }
         let mut from = 0;
         while let Some(plane) = self.ftl.wanting_plane(from) {
-            if self.ftl.is_planned() {
-                self.merge_idle(plane);
-            } else {
-                self.collect(plane, NIL);
-            }
+            self.merge_idle(plane);
+            self.collect(plane, NIL);
             from = plane.get() + 1;
         }
         self.ftl.idle_work_begun();
@@ -149,34 +147,35 @@ impl Device {
     /// A copy has been programmed: it counts if its source is still the newest.
     pub(super) fn copy_over(&mut self, set: u32) {
         let plane = self.sets.plane(set);
-        let state = &self.sets[set];
-        let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
-        let (lpn, copies_map) = (state.lpn, state.copies_map);
-        let owner = if copies_map { Owner::Map(state.map_page) } else { Owner::Data(lpn) };
+        let copy = self.ftl.copied(set, &self.sets);
         if let Some(checker) = &mut self.account.checker {
-            checker.copied(from, to, (!copies_map).then_some(lpn));
+            checker.copied(copy.from, copy.to, copy.lpn);
         }
-        if !self.ftl.copied(plane, owner, from, to) {
-            self.account.totals.gc_superseded += 1;
-        } else if !copies_map {
+        self.account.totals.gc_superseded += u64::from(!copy.current);
+        if !copy.of_job {
+            return;
+        }
+        if let Some(lpn) = copy.lpn.filter(|_| copy.current) {
             self.account.totals.tables.copies += 1;
             self.moved(plane, lpn);
         }
         self.copy_more(plane);
     }
 
-    /// The victim has been erased: programs that wait for room are woken by its set; the next job
-    /// starts if blocks are still short.
+    /// A block has been erased. That of a job wakes programs that wait for room by its set; the
+    /// next job starts if blocks are still short.
     pub(super) fn erase_over(&mut self, set: u32) {
         let plane = self.sets.plane(set);
-        let erased = self.ftl.erased(plane, set);
+        let erased = self.ftl.erased(set, &self.sets);
         if let Some(checker) = &mut self.account.checker {
-            checker.erased(erased.victim);
+            checker.erased(erased.block);
             if erased.worn_out {
-                checker.worn_out(erased.victim);
+                checker.worn_out(erased.block);
             }
         }
-        if erased.no_room {
+        if !erased.of_job {
+            self.account.totals.gc_jobs += u64::from(self.sets.stage(set) == Stage::Erase);
+        } else if erased.no_room {
             self.failed = Some(self.no_room(plane));
         } else if !self.has_ended() {
             self.collect(plane, self.last_allocator(plane));

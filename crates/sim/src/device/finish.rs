@@ -188,10 +188,8 @@ impl Device {
                     checker.read_over(order, page);
                 }
             }
-            Stage::CopyProgram if !self.ftl.is_planned() => self.copy_over(set),
-            Stage::Erase if !self.ftl.is_planned() => self.erase_over(set),
-            Stage::CopyProgram | Stage::MergeProgram => self.planned_copy_over(set),
-            Stage::Erase | Stage::MergeErase => self.planned_erase_over(set),
+            Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
+            Stage::Erase | Stage::MergeErase => self.erase_over(set),
             Stage::EvictRead
             | Stage::OldRead
             | Stage::CopyRead

@@ -170,23 +170,4 @@ impl Device {
         self.activate(set);
         true
     }
-
-    /// A copy of a task has been programmed: it counts if its source is still the newest.
-    pub(super) fn planned_copy_over(&mut self, set: u32) {
-        let copy = self.ftl.planned_copied(self.sets.plane(set));
-        if let Some(checker) = &mut self.account.checker {
-            checker.copied(copy.step.from(), copy.step.to(), Some(copy.step.lpn()));
-        }
-        self.account.totals.gc_superseded += u64::from(!copy.current);
-    }
-
-    /// A task has erased its block.
-    pub(super) fn planned_erase_over(&mut self, set: u32) {
-        let block = self.ftl.planned_erased(self.sets.plane(set));
-        let of_collection = self.sets.stage(set) == Stage::Erase;
-        self.account.totals.gc_jobs += u64::from(of_collection);
-        if let Some(checker) = &mut self.account.checker {
-            checker.erased(block);
-        }
-    }
 }

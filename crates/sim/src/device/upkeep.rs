@@ -46,9 +46,7 @@ impl Device {
     /// Merges every log block, piece by piece on all planes.
     fn merge_all(&mut self) -> Result<(), SimError> {
         let planes = self.ftl.planes();
-        while self.ftl.is_planned()
-            && planes.clone().filter(|plane| self.merge_idle(*plane)).count() > 0
-        {
+        while planes.clone().filter(|plane| self.merge_idle(*plane)).count() > 0 {
             self.drain()?;
         }
         Ok(())

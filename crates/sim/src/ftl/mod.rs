@@ -28,7 +28,7 @@ use crate::initial::progress::Building;
 use crate::sets::Sets;
 use blocks::Blocks;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 use layer::MergeCounts;
 use map_cache::MapCache;
 pub(crate) use page::PLANE_BYTES;
@@ -48,6 +48,31 @@ enum Scheme {
     Page(PageFtl),
     /// Layers that plan, when a write is translated.
     Planned(Box<Planned>),
+}
+
+/// A unit that has been copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    /// The logical unit; none for a map page.
+    pub(crate) lpn: Option<Lpn>,
+    pub(crate) from: Ppn,
+    pub(crate) to: Ppn,
+    /// Whether it counts: its source was still the newest.
+    pub(crate) current: bool,
+    /// Whether a job of garbage collection copied it, not a merge.
+    pub(crate) of_job: bool,
+}
+
+/// A block that has been erased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Erased {
+    pub(crate) block: BlockId,
+    /// Whether it was its last erase.
+    pub(crate) worn_out: bool,
+    /// Whether programs of its plane can find no room any more.
+    pub(crate) no_room: bool,
+    /// Whether a job of garbage collection erased it, not a merge.
+    pub(crate) of_job: bool,
 }
 
 /// The translation layer of a device: its map, its blocks, garbage collection.
@@ -273,6 +298,22 @@ impl Ftl {
             Scheme::Page(page) if self.dynamic => page.planes[plane.index()].writes -= 1,
             Scheme::Page(_) => {}
             Scheme::Planned(planned) => planned.write_over(self.geometry.block_of(ppn)),
+        }
+    }
+
+    /// A copy has been programmed by a set.
+    pub(crate) fn copied(&mut self, set: u32, sets: &Sets) -> Copied {
+        match self.scheme {
+            Scheme::Page(_) => self.job_copied(set, sets),
+            Scheme::Planned(_) => self.task_copied(sets.plane(set)),
+        }
+    }
+
+    /// A set has erased its block.
+    pub(crate) fn erased(&mut self, set: u32, sets: &Sets) -> Erased {
+        match self.scheme {
+            Scheme::Page(_) => self.job_erased(sets.plane(set), set),
+            Scheme::Planned(_) => self.task_erased(sets.plane(set)),
         }
     }
 

@@ -35,7 +35,7 @@ impl Study {
     }
 
     /// Whether garbage collection may need more free blocks than its reserve has.
-    pub(super) const fn overdraws(&self) -> bool {
+    pub(super) const fn overdraws(self) -> bool {
         self.erase_after_map || self.map_as_data
     }
 }

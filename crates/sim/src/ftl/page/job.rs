@@ -76,14 +76,3 @@ pub(crate) enum JobStep {
     /// Nothing now.
     Nothing,
 }
-
-/// What an erase has left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Erased {
-    /// The block.
-    pub(crate) victim: BlockId,
-    /// Whether it was its last erase.
-    pub(crate) worn_out: bool,
-    /// Whether programs of the plane can find no room any more.
-    pub(crate) no_room: bool,
-}

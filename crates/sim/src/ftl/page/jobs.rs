@@ -7,14 +7,15 @@
 //! a job with one free block. Where collection is paced, a job copies a program unit at a time and
 //! rests while its plane has the spare space that it is kept at.
 
-use super::job::{BegunJob, Collecting, Erased, Job, JobStep};
+use super::job::{BegunJob, Collecting, Job, JobStep};
 use super::pacing;
 use crate::config::GcStart;
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
-use crate::ftl::{Ftl, Scheme};
+use crate::ftl::{Copied, Erased, Ftl, Scheme};
+use crate::sets::Sets;
 use flashyard_core::graph::NIL;
-use flashyard_core::units::{BlockId, PlaneId, Ppn, Time};
+use flashyard_core::units::{BlockId, PlaneId, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
 /// found room.
@@ -30,7 +31,8 @@ impl Ftl {
     /// request has been answered.
     pub(crate) fn collecting(&mut self, plane: PlaneId, now: Time, ended: bool) -> Collecting {
         self.idle.note(plane);
-        match self.page().planes[plane.index()].job {
+        let Scheme::Page(page) = &self.scheme else { return Collecting::Nothing };
+        match page.planes[plane.index()].job {
             None if self.is_short(plane, now, ended) => Collecting::Start,
             Some(job) if job.rests() && self.is_paced() => Collecting::GoOn,
             _ => Collecting::Nothing,
@@ -166,9 +168,12 @@ impl Ftl {
         JobStep::Copy { job: *job, source, owner }
     }
 
-    /// A copy has been programmed. Returns whether it counts, because its source is still the
-    /// newest of `owner`.
-    pub(crate) fn copied(&mut self, plane: PlaneId, owner: Owner, from: Ppn, to: Ppn) -> bool {
+    /// A copy of a job has been programmed by a set.
+    pub(in crate::ftl) fn job_copied(&mut self, set: u32, sets: &Sets) -> Copied {
+        let (plane, state) = (sets.plane(set), &sets[set]);
+        let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
+        let lpn = (!state.copies_map).then_some(state.lpn);
+        let owner = lpn.map_or(Owner::Map(state.map_page), Owner::Data);
         let current = self.map.is_valid(from);
         debug_assert!(!current || self.map.owner(from) == Some(owner), "a page changed hands");
         if current {
@@ -178,11 +183,11 @@ impl Ftl {
         if let Some(pacing) = &mut self.page_mut().pacing {
             pacing.paid(plane);
         }
-        current
+        Copied { lpn, from, to, current, of_job: true }
     }
 
     /// The victim of a plane's job has been erased by this set.
-    pub(crate) fn erased(&mut self, plane: PlaneId, eraser: u32) -> Erased {
+    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: u32) -> Erased {
         let state = self.page_mut().plane_mut(plane);
         let job = state.job.take().expect("an erase belongs to a job");
         assert_eq!(job.eraser, eraser, "another job erases this block");
@@ -192,7 +197,7 @@ impl Ftl {
         let patience = ROUNDS_WITHOUT_ROOM * u64::from(self.geometry.blocks_per_plane);
         let worn_out = self.map.blocks.erased(job.victim) == Freed::WornOut;
         let no_room = (worn_out && !self.can_hold(plane)) || (waits && rounds > patience);
-        Erased { victim: job.victim, worn_out, no_room }
+        Erased { block: job.victim, worn_out, no_room, of_job: true }
     }
 
     /// Whether the blocks of a plane that are not worn out have room for its valid units and for

@@ -153,7 +153,9 @@ impl Ftl {
         if self.study.rewrites_by_move {
             for page in moved.chunk_by_mut(|a, b| a.0 == b.0) {
                 let first = page[0].1;
-                page.iter_mut().for_each(|entry| entry.1 = first);
+                for entry in page {
+                    entry.1 = first;
+                }
             }
             moved.sort_unstable_by_key(|&(page, first, lpn)| (first, page, lpn));
         }

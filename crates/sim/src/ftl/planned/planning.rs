@@ -3,8 +3,8 @@
 use super::Planned;
 use super::queue::StaleRef;
 use super::waits::commit_stage;
-use crate::ftl::Ftl;
 use crate::ftl::layer::{PageWrite, Step, TranslationLayer};
+use crate::ftl::{Ftl, Scheme};
 use crate::sets::Sets;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -129,9 +129,9 @@ impl Ftl {
     }
 
     /// Plans a piece of work of a plane that nobody waits for; none where the plane is busy or has
-    /// nothing left to do.
+    /// nothing left to do, and with a page map.
     pub(crate) fn plan_idle(&mut self, plane: PlaneId) -> Option<IdleWork> {
-        let (planned, _) = self.layers();
+        let Scheme::Planned(planned) = &mut self.scheme else { return None };
         if planned.is_busy(plane) {
             return None;
         }

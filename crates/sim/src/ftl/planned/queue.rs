@@ -1,9 +1,9 @@
 //! The merge queue of a plane: planned steps, and the tasks that do them.
 
 use super::{Planned, TaskStages};
-use crate::ftl::Ftl;
 use crate::ftl::layer::Step;
 use crate::ftl::page_map::Owner;
+use crate::ftl::{Copied, Erased, Ftl};
 use crate::sets::{Sets, Stage};
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -89,14 +89,6 @@ pub(crate) enum TaskStep {
     Next,
     /// It is over, and the next task of the plane begins, if there is one.
     Over(Option<u32>),
-}
-
-/// A copy of a merge task that has been programmed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlannedCopy {
-    pub(crate) step: PlannedStep,
-    /// Whether it counts: its source was still the newest.
-    pub(crate) current: bool,
 }
 
 impl Planned {
@@ -212,7 +204,7 @@ impl Ftl {
     }
 
     /// The copy that a plane is at has been programmed.
-    pub(crate) fn planned_copied(&mut self, plane: PlaneId) -> PlannedCopy {
+    pub(in crate::ftl) fn task_copied(&mut self, plane: PlaneId) -> Copied {
         let (planned, map) = self.layers();
         let step = planned.current_step(plane);
         let (owner, current) = (Owner::Data(step.lpn()), map.is_valid(step.from()));
@@ -220,26 +212,27 @@ impl Ftl {
             debug_assert_eq!(map.owner(step.from()), Some(owner), "a page changed hands");
             map.commit(owner, step.to());
         }
-        PlannedCopy { step, current }
+        let (from, to) = (step.from(), step.to());
+        Copied { lpn: Some(step.lpn()), from, to, current, of_job: false }
     }
 
     /// The same where the copies of a task run ahead, which goes on with its next one.
-    pub(crate) fn copied_ahead(&mut self, plane: PlaneId) -> PlannedCopy {
-        let copy = self.planned_copied(plane);
+    pub(crate) fn copied_ahead(&mut self, plane: PlaneId) -> Copied {
+        let copy = self.task_copied(plane);
         let (planned, map) = self.layers();
-        planned.note_page(copy.step.to(), map);
+        planned.note_page(copy.to, map);
         let queue = &mut planned.queues[plane.index()];
         queue.steps.pop_front();
         queue.tasks[0].1 -= 1;
         copy
     }
 
-    /// The task that a plane is at has erased its block, which is returned.
-    pub(crate) fn planned_erased(&mut self, plane: PlaneId) -> BlockId {
+    /// The task that a plane is at has erased its block.
+    pub(in crate::ftl) fn task_erased(&mut self, plane: PlaneId) -> Erased {
         let (planned, map) = self.layers();
         let block = planned.current_step(plane).block();
         let was_used = planned.forget_pages(block);
         map.blocks.erased_planned(block, was_used);
-        block
+        Erased { block, worn_out: false, no_room: false, of_job: false }
     }
 }
