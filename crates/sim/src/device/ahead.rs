@@ -1,8 +1,8 @@
 //! Copies that run ahead: while nothing else can happen on the device before the next copy of a
-//! chunk is over, its commands are done in place, without an event and a queue for each.
+//! merge task is over, its commands are done in place, without an event and a queue for each.
 //!
 //! What is left behind is what the events would have left: counts, the map, the command under way
-//! with its times, the account of the chunk, which is charged with one long operation of the same
+//! with its times, the account of the merge task, which is charged with one long operation of the same
 //! kind. A test compares the results of both ways.
 
 use super::Device;
@@ -41,7 +41,7 @@ impl Device {
     }
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
-    /// chunk, that goes on as far as it may.
+    /// task, that goes on as far as it may.
     pub(super) fn run_ahead(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let set = self.flash.operation(die, Place::Array).leader;
@@ -58,7 +58,7 @@ impl Device {
         }
     }
 
-    /// Goes on with the copies of a chunk until `limit`.
+    /// Goes on with the copies of a merge task until `limit`.
     fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) {
         let plane = self.sets.plane(set);
         let operation = *self.flash.operation(die, Place::Array);
@@ -122,7 +122,7 @@ impl Device {
         self.sets.graph.set_span(set, 0, Span::from_ns(left));
     }
 
-    /// The command that a chunk has come to is under way.
+    /// The command that a merge task has come to is under way.
     fn leave_running(&mut self, set: u32, plane: PlaneId, reading: bool) {
         let planned = self.ftl.planned().expect("only layers have merge tasks");
         let (step, stages) = (planned.current_step(plane), planned.stages());

@@ -84,6 +84,8 @@ pub(crate) struct Ftl {
     study: Study,
     /// Whether a write may go to any plane.
     dynamic: bool,
+    /// Whether garbage collection is spread over programs.
+    paced: bool,
     /// How many valid units a plane may hold.
     plane_valid_units: u32,
     map: PageMap,
@@ -109,6 +111,7 @@ impl Ftl {
             gc: settings.keys.gc,
             map_keys: settings.keys.map,
             study: Study::new(settings),
+            paced: matches!(&scheme, Scheme::Page(page) if page.is_paced()),
             dynamic: settings.keys.ftl.allocation == Allocation::Dynamic,
             plane_valid_units: settings.plane_valid_units,
             map: PageMap::new(settings),

@@ -70,6 +70,10 @@ impl PageFtl {
         }
     }
 
+    pub(super) const fn is_paced(&self) -> bool {
+        self.pacing.is_some()
+    }
+
     /// A phase begins: what is owed from before it is forgotten.
     pub(super) fn begin_phase(&mut self) {
         if let Some(pacing) = &mut self.pacing {

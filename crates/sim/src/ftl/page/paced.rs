@@ -26,8 +26,8 @@ impl Ftl {
 
     /// Whether garbage collection is spread over programs.
     #[inline]
-    pub(crate) fn is_paced(&self) -> bool {
-        self.pacing().is_some()
+    pub(crate) const fn is_paced(&self) -> bool {
+        self.paced
     }
 
     /// Spare units of a plane, with the part of its victim that has been dealt with.
