@@ -2,8 +2,8 @@
 //! merge task is over, its commands are done in place, without an event and a queue for each.
 //!
 //! What is left behind is what the events would have left: counts, the map, the command under way
-//! with its times, the account of the merge task, which is charged with one long operation of the same
-//! kind. A test compares the results of both ways.
+//! with its times, the account of the merge task, which is charged with one long operation of the
+//! same kind. A test compares the results of both ways.
 
 use super::Device;
 use crate::config::MultiPlane;

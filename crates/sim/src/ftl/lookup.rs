@@ -87,7 +87,8 @@ impl Ftl {
     }
 
     /// A set has been made whose translation of `lpn` found this. The line of a miss is fetched by
-    /// `fetch`, [`NIL`] where there is nothing to fetch; it is dirty if the set `changes` its entry.
+    /// `fetch`, [`NIL`] where there is nothing to fetch; the line is dirty if the set `changes` its
+    /// entry.
     #[inline]
     pub(crate) fn translated(
         &mut self,
