@@ -82,6 +82,11 @@ pub(crate) enum PortUse {
 }
 
 impl Account {
+    /// Map entries of moved pages were changed in the cache.
+    pub(crate) const fn cached_entries_updated(&mut self, count: u64) {
+        self.totals.gc_lines_updated += count;
+    }
+
     /// A read looked for its unit in the buffer.
     #[inline]
     pub(crate) fn buffer_looked_up(&mut self, hit: bool) {

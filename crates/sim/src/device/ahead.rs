@@ -1,14 +1,13 @@
 //! Copies that run ahead: while nothing else can happen on the device before the next copy of a
-//! chunk is over, its commands are done in place, without an event and a queue for each.
+//! merge task is over, its commands are done in place, without an event and a queue for each.
 //!
 //! What is left behind is what the events would have left: counts, the map, the command under way
-//! with its times, the account of the chunk, which is charged with one long operation of the same
-//! kind. A test compares the results of both ways.
+//! with its times, the account of the merge task, which is charged with one long operation of the
+//! same kind. A test compares the results of both ways.
 
 use super::Device;
 use crate::config::MultiPlane;
 use crate::flash::Place;
-use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
@@ -28,7 +27,7 @@ impl Device {
     /// and no other die, and requests that wait do not look at dies.
     pub(super) fn may_run_ahead(&self) -> bool {
         let keys = &self.settings.keys;
-        self.ftl.layered.as_ref().is_some_and(|layered| !layered.ordered)
+        self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && !self.account.is_watched()
             && !self.flash.suspends()
             && keys.channel.command_ns == 0
@@ -40,14 +39,14 @@ impl Device {
     }
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
-    /// chunk, that goes on as far as it may.
+    /// task, that goes on as far as it may.
     pub(super) fn run_ahead(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let set = self.flash.operation(die, Place::Array).leader;
         let alone = set != NIL
             && self.queues.of_dies[die.index()].is_empty()
             && !self.flash.operation(die, Place::Output).is_some()
-            && self.is_chunk(set);
+            && self.ftl.is_task(set, &self.sets);
         if !alone || self.sets.stage(set).op() == Op::Erase {
             return;
         }
@@ -57,7 +56,7 @@ impl Device {
         }
     }
 
-    /// Goes on with the copies of a chunk until `limit`.
+    /// Goes on with the copies of a merge task until `limit`.
     fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) {
         let plane = self.sets.plane(set);
         let operation = *self.flash.operation(die, Place::Array);
@@ -66,24 +65,23 @@ impl Device {
             (operation.began, operation.array, operation.array_end);
         let mut done = Done::default();
         while end < limit {
-            let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-            let step = layered.front(plane);
+            let planned = self.ftl.planned().expect("only layers have merge tasks");
             if reading {
+                let step = planned.current_step(plane);
                 done.reads += 1;
                 done.read_ns += span.as_ns();
                 span = self.flash.array_time(Op::Program, Some(step.to()));
             } else {
-                let chain = &layered.chains[plane.index()];
-                let next = match chain.steps.get(1) {
-                    Some(next) if chain.chunks[0].1 > 1 && !next.erases() => *next,
-                    _ => break,
-                };
-                if !self.ftl.map.is_valid(next.from()) {
+                let Some(next) = planned.next_copy(plane) else { break };
+                if !self.ftl.map().is_valid(next.from()) {
                     break;
                 }
                 done.programs += 1;
                 done.program_ns += span.as_ns();
-                self.copied_ahead(plane);
+                let copy = self.ftl.copied_ahead(plane);
+                if !copy.current {
+                    self.account.copy_superseded();
+                }
                 span = self.flash.array_time(Op::Read, Some(next.from()));
             }
             reading = !reading;
@@ -98,27 +96,13 @@ impl Device {
         }
     }
 
-    /// The copy that a plane is at has been programmed.
-    fn copied_ahead(&mut self, plane: PlaneId) {
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        let chain = &mut layered.chains[plane.index()];
-        let step = chain.steps.pop_front().expect("a copy is under way");
-        chain.chunks[0].1 -= 1;
-        layered.note_page(step.to(), &mut self.ftl.map);
-        if self.ftl.map.is_valid(step.from()) {
-            self.ftl.map.commit(Owner::Data(step.lpn()), step.to());
-        } else {
-            self.account.copy_superseded();
-        }
-    }
-
     /// Counts commands that were done in place.
     fn count_ahead(&mut self, set: u32, done: &Done) {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
+        let stages = self.ftl.task_stages();
         let state = &self.sets[set];
         let (levels, charge) = (state.levels, state.charge);
         let phase = self.phase();
-        let (read, program) = (layered.read, layered.program);
+        let (read, program) = (stages.read, stages.program);
         self.queues.next_insertion += done.reads + done.programs;
         let mut left = self.sets.graph.node(set).spans[0].as_ns();
         for (stage, ops, array_ns) in
@@ -132,11 +116,11 @@ impl Device {
         self.sets.graph.set_span(set, 0, Span::from_ns(left));
     }
 
-    /// The command that a chunk has come to is under way.
+    /// The command that a merge task has come to is under way.
     fn leave_running(&mut self, set: u32, plane: PlaneId, reading: bool) {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-        let step = layered.front(plane);
-        let stage = if reading { layered.read } else { layered.program };
+        let planned = self.ftl.planned().expect("only layers have merge tasks");
+        let (step, stages) = (planned.current_step(plane), planned.stages());
+        let stage = if reading { stages.read } else { stages.program };
         let state = &mut self.sets[set];
         state.turn_into(stage);
         state.lpn = step.lpn();

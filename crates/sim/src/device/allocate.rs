@@ -25,7 +25,7 @@ impl Device {
             || !self.is_partial(&asked.request, lpn);
         if !whole
             || state.ppn.is_none()
-            || self.ftl.map.lookup(lpn) != state.ppn
+            || self.ftl.locate(lpn) != state.ppn
             || buffer.lines.find(lpn).is_some()
             || !buffer.waiting.is_empty()
             || buffer.fills.iter().any(|fill| fill.lpn == lpn)

@@ -29,7 +29,7 @@ impl Device {
         if self.account.is_checked() {
             self.check_pages(set);
         }
-        if op == Op::Program && self.ftl.pacing.is_some() {
+        if op == Op::Program && self.ftl.is_paced() {
             self.owe_copies(set);
         }
     }

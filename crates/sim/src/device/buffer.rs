@@ -30,19 +30,19 @@ impl Device {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
-        if self.ftl.cache.is_some()
+        if self.ftl.has_cache()
             && let Some(write) = self.latest_unput(lpn)
         {
             // It may have map commands to do first.
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
-        plan.push(Stage::Buffer, self.plane_of_lpn(lpn));
+        plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
         let request = self.host.pending[handle as usize].request;
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             let covered = self.covered(&request, lpn);
-            self.ftl.map.cover(lpn, covered);
+            self.ftl.cover(lpn, covered);
         }
     }
 
@@ -80,7 +80,7 @@ impl Device {
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
     fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
-        let plane = self.plane_of_lpn(lpn);
+        let plane = self.ftl.plane_of_lpn(lpn);
         let access =
             (self.host.pending[handle as usize].order, self.host.pending[handle as usize].page);
         let (line, enough) = match self.find_read(handle, lpn) {
@@ -104,7 +104,7 @@ impl Device {
             self.staging_mut().lines.touch(line);
         }
         // What was never written needs no array.
-        let whole = enough || self.ftl.map.lookup(lpn).is_none();
+        let whole = enough || self.ftl.locate(lpn).is_none();
         if of_flash {
             self.account.allocated_read(access, lpn);
         } else {
@@ -330,9 +330,7 @@ impl Device {
             }
             (begun.any, begun.head) = (true, begun.head || is_head);
             let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
-            if self.settings.keys.ftl.allocation == Allocation::Dynamic {
-                self.ftl.planes[plane.index()].writes += 1;
-            }
+            self.ftl.write_begins(plane);
             together.push(self.new_flush(line, group, plane));
         }
         if !asked && let Some(&leader) = together.first() {
@@ -343,7 +341,7 @@ impl Device {
             self.sets[set].asked = asked;
         }
         self.start_together(&together);
-        if self.ftl.cache.is_some()
+        if self.ftl.has_cache()
             && let Some((set, _)) = first
         {
             self.hand_on_ranks(&[set], None);
@@ -432,14 +430,14 @@ impl Device {
     /// Where the sectors of a unit are that its line lacks; none where it lacks none.
     fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
         let state = *self.staging().lines.line(line);
-        let place = self.ftl.map.lookup(state.lpn)?;
+        let place = self.ftl.locate(state.lpn)?;
         let (held, all) = (state.from..state.until, self.unit_range());
         let lacks = held != all
             && match self.settings.keys.ftl.partial_write {
                 PartialWrite::Ignore => false,
                 PartialWrite::ReadModifyWrite => true,
                 PartialWrite::Bitmap => {
-                    self.ftl.map.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
+                    self.ftl.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
                 }
             };
         if lacks {
@@ -450,17 +448,15 @@ impl Device {
 
     /// The plane that a group of lines is flushed to.
     fn plane_of_flush(&mut self, line: u32) -> PlaneId {
-        match self.settings.keys.ftl.allocation {
-            Allocation::Static => self.plane_of_lpn(self.staging().lines.line(line).lpn),
-            Allocation::Dynamic => self.least_busy_plane(),
-        }
+        let lpn = self.staging().lines.line(line).lpn;
+        self.ftl.plane_for_write(lpn)
     }
 
     /// The lines that a unit is programmed with: of its plane and frontier.
     pub(super) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
         let streams = self.settings.frontiers.streams;
         let plane = match self.settings.keys.ftl.allocation {
-            Allocation::Static => self.plane_of_lpn(lpn).get(),
+            Allocation::Static => self.ftl.plane_of_lpn(lpn).get(),
             Allocation::Dynamic => 0,
         };
         plane * u32::from(streams) + u32::from(stream % streams)

@@ -36,7 +36,7 @@ impl Device {
     /// Whether a page access needs its map entry before it can be translated: not where the buffer
     /// alone serves it, whose flush looks it up.
     pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
-        self.ftl.cache.is_some()
+        self.ftl.has_cache()
             && (self.buffer.is_none()
                 || match op {
                     RequestOp::Read => {
@@ -90,7 +90,7 @@ impl Device {
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
     /// would wait for a set without a slot.
     pub(super) fn flush_stalls(&mut self, lpn: Lpn) -> bool {
-        let Some(stalled) = self.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
+        let Some(stalled) = self.ftl.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
             return false;
         };
         let buffer = self.staging_mut();

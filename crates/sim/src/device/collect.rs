@@ -1,80 +1,52 @@
-//! Garbage collection, on demand or in idle times, one victim a plane at a time.
+//! Garbage collection: the command sets of jobs.
 //!
-//! A job copies the valid units of its victim, a program unit at a time (read, program on the same
-//! plane), then erases it. Map entries of moved data are updated in the cache where their line is
-//! there; for the others each map page is read and programmed once after the copies. Unless
-//! `gc.erase_after_map` says so the erase does not wait for those, so every plane can always finish
-//! a job with one free block. Where collection is paced (`pace`), a job copies a program unit at a
-//! time and rests while its plane has the spare space that it is kept at.
+//! The translation layer says when a job starts, which block it cleans and what its next step is;
+//! here are the sets that its steps become, what they are charged to, and what they count for.
 
 use super::{Device, SimError};
-use crate::config::GcStart;
-use crate::ftl::blocks::Freed;
-use crate::ftl::job::Job;
-use crate::ftl::pacing;
 use crate::ftl::page_map::Owner;
+use crate::ftl::{BegunJob, Collecting, Job, JobStep};
 use crate::host::timers::Timer;
 use crate::metrics::counters::Phase;
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, PlaneId, Span, Time};
-
-/// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
-/// found room.
-const FRUITLESS_ROUNDS: u64 = 8;
-
-/// Jobs that may pass in the same way before wear is no longer levelled: what that copies, and the
-/// map pages behind it, take the room that the program waits for.
-const FRUITLESS_LEVELLING: u32 = 8;
+use flashyard_core::units::{PlaneId, Span};
 
 impl Device {
+    /// Whether the last request of a phase has been answered.
+    pub(super) fn has_ended(&self) -> bool {
+        self.phase() == Phase::Post
+    }
+
     /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
     /// the request whose program asked for space.
     pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
-        let job = self.ftl.planes[plane.index()].job;
-        if !self.ftl.idle.wanting.is_empty() {
-            self.ftl.idle.wanting[plane.index() / 64] |= 1 << (plane.index() % 64);
-        }
-        match job {
-            None if self.is_short(plane) => self.start_job(plane, charge),
-            Some(job) if self.ftl.pacing.is_some() && job.rests() => self.copy_more(plane),
-            _ => {}
+        let collecting = self.ftl.collecting(plane, self.now, self.has_ended());
+        self.collect_as(plane, charge, collecting);
+    }
+
+    fn collect_as(&mut self, plane: PlaneId, charge: u32, collecting: Collecting) {
+        match collecting {
+            Collecting::Start => self.start_job(plane, charge),
+            Collecting::GoOn => self.copy_more(plane),
+            Collecting::Nothing => {}
         }
     }
 
     /// Starts a job on a plane without one, where a block gains.
     pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
-        let Some((victim, levels, searches)) = self.next_victim(plane) else { return };
-        self.ftl.planes[plane.index()].levelled = levels;
-        let valid = self.ftl.map.blocks.valid_units(victim);
-        self.account.gc_started(valid, searches, levels);
-        let mut job = Job {
-            victim,
-            next_unit: 0,
-            copies: 0,
-            eraser: NIL,
-            charge,
-            levels,
-            ratio: 0,
-            gate: NIL,
-            presses: false,
-            found: false,
-            erases: false,
+        let Some(BegunJob { job, valid, searches }) = self.ftl.begin_job(plane, charge) else {
+            return;
         };
-        if self.ftl.pacing.is_some() {
-            let units = self.settings.geometry.units_per_block();
-            job.next_unit = self.ftl.map.next_valid(victim, 0).map_or(units, |(unit, ..)| unit);
-            job.ratio = pacing::ratio(valid, units - job.next_unit);
-        } else {
-            job.eraser = self.new_eraser(plane, &job);
-        }
-        self.ftl.planes[plane.index()].job = Some(job);
+        self.account.gc_started(valid, searches, job.levels);
+        let eraser = if self.ftl.is_paced() { NIL } else { self.new_eraser(plane, &job) };
+        self.ftl.eraser_made(plane, eraser);
         let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if search == Span::ZERO {
             self.search_over(plane);
         } else {
-            if job.eraser != NIL {
-                self.enter(job.eraser, Mode::Firmware);
+            if eraser != NIL {
+                self.enter(eraser, Mode::Firmware);
             }
             self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
         }
@@ -82,7 +54,7 @@ impl Device {
 
     /// Makes the set that erases the victim of a job.
     pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> u32 {
-        let charge = if self.ftl.pacing.is_some() { self.drawer_of(plane) } else { job.charge };
+        let charge = if self.ftl.is_paced() { self.last_allocator(plane) } else { job.charge };
         let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
         let state = Set { ppn, levels: job.levels, ..Set::VACANT };
         self.own_set(charge, state, &[(Stage::Erase, plane)])
@@ -90,114 +62,35 @@ impl Device {
 
     /// The victim of a job has been found: its commands begin.
     pub(super) fn search_over(&mut self, plane: PlaneId) {
-        self.ftl.planes[plane.index()].job.as_mut().expect("a search belongs to a job").found =
-            true;
+        self.ftl.victim_found(plane);
         self.copy_more(plane);
-        let job = self.ftl.planes[plane.index()].job.expect("a search belongs to a job");
-        if self.ftl.pacing.is_none() {
-            self.activate(job.eraser);
+        if !self.ftl.is_paced() {
+            self.activate(self.ftl.job(plane).eraser);
         }
     }
 
-    /// Whether a plane collects garbage without being asked to.
-    fn is_short(&self, plane: PlaneId) -> bool {
-        let gc = &self.settings.keys.gc;
-        let free = u64::from(self.ftl.map.blocks.free_blocks(plane));
-        let short = match self.is_behind(plane) {
-            // Behind the last request a job starts only where a program needs its room.
-            Some(behind) => behind && self.phase() != Phase::Post,
-            None => gc.start == GcStart::Early && free <= gc.soft_free_blocks,
-        };
-        short || self.is_idle_short(free)
-    }
-
-    /// Whether a plane with so many free blocks collects garbage because no request has been
-    /// outstanding for long enough.
-    pub(super) fn is_idle_short(&self, free: u64) -> bool {
-        let idle = self.ftl.idle.since < Time::MAX && self.idle_ends() <= self.now;
-        idle && free <= self.settings.keys.gc.background_free_blocks
-    }
-
-    /// When no request will have been outstanding for long enough.
-    fn idle_ends(&self) -> Time {
-        self.ftl.idle.since.saturating_add(Span::from_ns(self.settings.keys.gc.idle_us))
-    }
-
-    /// At the end of an instant: garbage collection in idle times.
+    /// At the end of an instant: work of planes in idle times, merges where layers plan, else
+    /// garbage collection.
     pub(super) fn collect_idle(&mut self) {
-        if self.ftl.idle.wanting.is_empty() {
+        if !self.ftl.may_work_idle(self.phase() == Phase::Idle, self.now) {
             return;
         }
-        self.ftl.idle.due = Time::MAX;
-        if self.phase() != Phase::Idle {
-            if self.ftl.layered.is_some() && self.ftl.idle.since < Time::MAX {
-                // The next gap is another one.
-                self.ftl.idle.wanting.fill(u64::MAX);
-            }
-            self.ftl.idle.since = Time::MAX;
-            return;
-        }
-        self.ftl.idle.since = self.ftl.idle.since.min(self.now);
-        if self.ftl.idle.wanting.iter().all(|planes| *planes == 0) {
-            return;
-        }
-        if self.now < self.idle_ends() {
-            self.ftl.idle.due = self.idle_ends();
-            return;
-        }
-        for word in 0..self.ftl.idle.wanting.len() {
-            let planes = self.ftl.idle.wanting[word];
-            for bit in (0..64).filter(|bit| planes & (1 << bit) != 0) {
-                let plane = word * 64 + bit;
-                if plane < self.ftl.planes.len() {
-                    self.work_idle(PlaneId::from_index(plane));
-                }
-            }
-            // Whoever has a job or takes a block will ask again; layers do a piece of work a gap.
-            self.ftl.idle.wanting[word] = 0;
-        }
-    }
-
-    /// A piece of work of a plane while no request is outstanding.
-    fn work_idle(&mut self, plane: PlaneId) {
-        if self.ftl.layered.is_some() {
+        let mut from = 0;
+        while let Some(plane) = self.ftl.wanting_plane(from) {
             self.merge_idle(plane);
-        } else {
             self.collect(plane, NIL);
+            from = plane.get() + 1;
         }
-    }
-
-    /// Takes what the next job of a plane cleans out of its full blocks, tells whether it levels
-    /// wear, and at how many blocks it looked to find that: the victim that an earlier job has
-    /// given up, else by the rule. Every other job may level wear, so that the ones between bring
-    /// free blocks. None where no block gains, or where so many blocks are worn out that copies
-    /// would find no room.
-    fn next_victim(&mut self, plane: PlaneId) -> Option<(BlockId, bool, u64)> {
-        let gc = &self.settings.keys.gc;
-        let blocks = &mut self.ftl.map.blocks;
-        if let Some(victim) = blocks.take_begun(plane) {
-            return Some((victim, false, 0));
-        }
-        let few = u64::from(blocks.free_blocks(plane)) <= gc.reserve_blocks / 2;
-        let (victim, searches) = blocks.search(plane, !(gc.emergency && few))?;
-        let state = &self.ftl.planes[plane.index()];
-        let levels = !state.levelled && state.fruitless < FRUITLESS_LEVELLING;
-        let laggard = if levels { blocks.laggard(plane) } else { None };
-        let (victim, levels) = laggard.map_or((victim, false), |laggard| (laggard, true));
-        let fits = blocks.free_blocks(plane) > 0 || blocks.valid_units(victim) == 0;
-        if fits {
-            blocks.claim(victim);
-        }
-        fits.then_some((victim, levels, searches))
+        self.ftl.idle_work_begun();
     }
 
     /// Why writes of a plane find no room.
-    pub(super) fn no_room(&self, plane: PlaneId) -> SimError {
-        let geometry = &self.settings.geometry;
-        if self.ftl.map.blocks.worn_out(plane) > 0 {
+    fn no_room(&self, plane: PlaneId) -> SimError {
+        let (geometry, blocks) = (&self.settings.geometry, self.ftl.blocks());
+        if blocks.worn_out(plane) > 0 {
             return SimError::WornOut {
                 plane: plane.get(),
-                worn: self.ftl.map.blocks.worn_out_blocks(plane).collect(),
+                worn: blocks.worn_out_blocks(plane).collect(),
                 blocks: geometry.blocks_per_plane,
             };
         }
@@ -220,112 +113,112 @@ impl Device {
     /// the last one its map pages are rewritten. With pacing one program unit follows the other, as
     /// long as the plane wants copies.
     pub(super) fn copy_more(&mut self, plane: PlaneId) {
-        let most = self.settings.geometry.program_units();
-        let paced = self.ftl.pacing.is_some();
-        if paced {
-            let job = self.ftl.planes[plane.index()].job.expect("a copy belongs to a job");
-            if job.copies > 0 || !self.wants_copies(plane) {
-                return;
-            }
+        if !self.ftl.wants_copies(plane, self.now, self.has_ended()) {
+            return;
         }
+        let paced = self.ftl.is_paced();
         loop {
-            let job = self.ftl.planes[plane.index()].job.expect("a copy belongs to a job");
-            if job.copies == most {
-                return;
-            }
-            let Some((unit, source, owner)) = self.ftl.map.next_valid(job.victim, job.next_unit)
-            else {
-                match job.copies {
-                    0 if paced => self.erase_paced(plane),
-                    0 => self.rewrite_moved_maps(plane, &job),
-                    _ => {}
+            match self.ftl.next_step(plane) {
+                JobStep::Copy { job, source, owner } => {
+                    let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
+                    match owner {
+                        Owner::Data(lpn) => state.lpn = lpn,
+                        Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
+                    }
+                    let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
+                    let charge = if paced { self.last_allocator(plane) } else { job.charge };
+                    let copy = self.own_set(charge, state, &stages);
+                    if !paced {
+                        let wait = Wait { source: copy, stage: 1, kind: EdgeKind::Gc };
+                        self.sets.connect(wait, job.eraser, 0);
+                    }
+                    self.activate(copy);
                 }
-                return;
-            };
-            let (next_unit, copies) = (unit + 1, job.copies + 1);
-            self.ftl.planes[plane.index()].job = Some(Job { next_unit, copies, ..job });
-            let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
-            match owner {
-                Owner::Data(lpn) => {
-                    self.ftl.map.prefetch(u64::from(lpn.get()));
-                    state.lpn = lpn;
-                }
-                Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
+                JobStep::Erase(_) if paced => return self.erase_paced(plane),
+                JobStep::Erase(job) => return self.rewrite_moved_maps(plane, &job),
+                JobStep::Nothing => return,
             }
-            let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
-            let charge = if paced { self.drawer_of(plane) } else { job.charge };
-            let copy = self.own_set(charge, state, &stages);
-            if !paced {
-                self.sets.connect(
-                    Wait { source: copy, stage: 1, kind: EdgeKind::Gc },
-                    job.eraser,
-                    0,
-                );
-            }
-            self.activate(copy);
         }
     }
 
     /// A copy has been programmed: it counts if its source is still the newest.
     pub(super) fn copy_over(&mut self, set: u32) {
         let plane = self.sets.plane(set);
-        let state = &self.sets[set];
-        let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
-        let (lpn, copies_map) = (state.lpn, state.copies_map);
-        let owner = if copies_map { Owner::Map(state.map_page) } else { Owner::Data(lpn) };
-        let current = self.ftl.map.is_valid(from);
-        debug_assert!(!current || self.ftl.map.owner(from) == Some(owner), "a page changed hands");
-        self.account.copied(from, to, (!copies_map).then_some(lpn));
-        if current {
-            self.ftl.map.commit(owner, to);
-            if !copies_map {
-                self.account.copy_committed();
-                self.moved(plane, lpn);
-            }
-        } else {
+        let copy = self.ftl.copied(set, &self.sets);
+        self.account.copied(copy.from, copy.to, copy.lpn);
+        if !copy.current {
             self.account.copy_superseded();
         }
-        self.ftl.planes[plane.index()].job.as_mut().expect("a copy belongs to a job").copies -= 1;
-        self.copy_paid(plane);
+        if !copy.of_job {
+            return;
+        }
+        if let Some(lpn) = copy.lpn.filter(|_| copy.current) {
+            self.account.copy_committed();
+            self.moved(plane, lpn);
+        }
         self.copy_more(plane);
     }
 
-    /// Whether the blocks of a plane that are not worn out have room for its valid units and for
-    /// garbage collection.
-    fn can_hold(&self, plane: PlaneId) -> bool {
-        let geometry = &self.settings.geometry;
-        let dense = geometry.units_per_block() - geometry.program_units() + 1;
-        let lost = self.ftl.map.blocks.worn_out(plane).saturating_mul(dense);
-        let most = self.settings.plane_valid_units.saturating_sub(lost);
-        self.ftl.map.blocks.valid_of_plane(plane) <= most
-    }
-
-    /// The victim has been erased: programs that wait for room are woken by its set; the next job
-    /// starts if blocks are still short.
+    /// A block has been erased. That of a job wakes programs that wait for room by its set; the
+    /// next job starts if blocks are still short.
     pub(super) fn erase_over(&mut self, set: u32) {
         let plane = self.sets.plane(set);
-        let job = self.ftl.planes[plane.index()].job.take().expect("an erase belongs to a job");
-        assert_eq!(job.eraser, set, "another job erases this block");
-        let freed = self.ftl.map.blocks.erased(job.victim);
-        self.account.erased(job.victim);
-        if freed == Freed::WornOut {
-            self.account.worn_out(job.victim);
+        let erased = self.ftl.erased(set, &self.sets);
+        self.account.erased(erased.block);
+        if erased.worn_out {
+            self.account.worn_out(erased.block);
         }
-        if freed == Freed::WornOut && !self.can_hold(plane) {
+        if !erased.of_job {
+            if self.sets.stage(set) == Stage::Erase {
+                self.account.layer_collected();
+            }
+        } else if erased.no_room {
+            self.failed = Some(self.no_room(plane));
+        } else if !self.has_ended() {
+            self.collect(plane, self.last_allocator(plane));
+        }
+    }
+
+    /// A program without room waits for the erase that garbage collection of its plane works
+    /// towards, or goes to another plane where this one has more valid data than it can collect.
+    pub(super) fn wait_for_room(&mut self, set: u32) {
+        let plane = self.sets.plane(set);
+        if self.ftl.blocks_collection(self.sets.stage(set)) {
+            self.failed = Some(SimError::NoReserve { plane: plane.get() });
+            return;
+        }
+        if let Some(other) = self.ftl.other_plane(set, &self.sets) {
+            return self.follow(set, other);
+        }
+        self.take_from_queue(set);
+        let collecting = self.ftl.collecting_for_room(plane, self.now, self.has_ended());
+        self.collect_as(plane, self.sets[set].charge, collecting);
+        if !self.ftl.is_busy(plane) {
             self.failed = Some(self.no_room(plane));
             return;
         }
-        let unit = &mut self.ftl.planes[plane.index()];
-        if std::mem::take(&mut unit.programs_wait) {
-            unit.fruitless += 1;
-            let blocks = self.settings.keys.geometry.blocks_per_plane;
-            if u64::from(unit.fruitless) > FRUITLESS_ROUNDS * blocks {
-                self.failed = Some(self.no_room(plane));
-                return;
-            }
-        }
-        if self.phase() != Phase::Post {
-            self.collect(plane, self.drawer_of(plane));
+        let eraser = self.press_job(plane);
+        let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
+        let stage = self.sets.graph.node(set).stage;
+        self.account.room_awaited();
+        self.ftl.program_waits(plane);
+        self.sets.connect(wait, set, stage);
+        self.enter(set, Mode::Waiting);
+        self.hand_on_ranks(&[set], None);
+    }
+
+    /// The request whose program took space from a plane last, while it is not over.
+    pub(super) fn last_allocator(&self, plane: PlaneId) -> u32 {
+        let (handle, order) = self.ftl.last_allocator(plane);
+        let live = handle != NIL && self.host.pending[handle as usize].order == order;
+        if live { handle } else { NIL }
+    }
+
+    /// A request, or none, has taken space from a plane.
+    pub(super) fn note_allocator(&mut self, plane: PlaneId, charge: u32) {
+        if charge != NIL {
+            let order = self.host.pending[charge as usize].order;
+            self.ftl.allocated(plane, charge, order);
         }
     }
 }

@@ -273,7 +273,7 @@ impl Device {
         let number = self.sets.next_number;
         self.sets.next_number += 1;
         if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
-            self.ftl.map.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
+            self.ftl.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
         }
         let lines = &mut self.staging_mut().lines;
         let (line, _) = lines.insert(lpn);

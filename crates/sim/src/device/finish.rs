@@ -2,9 +2,8 @@
 
 use super::Device;
 use crate::account::{Answer, queue_wait};
-use crate::config::{Allocation, ReadAllocate};
+use crate::config::ReadAllocate;
 use crate::flash::Operation;
-use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
@@ -63,16 +62,12 @@ impl Device {
         self.close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set].ppn.expect("a program has a page");
-            if self.ftl.layered.is_some() {
-                self.page_programmed(ppn);
-            } else {
-                self.ftl.map.blocks.programmed(ppn);
-            }
+            self.ftl.programmed(ppn);
         }
     }
 
     fn stage_over(&mut self, set: u32) {
-        if self.is_chunk(set) && self.chunk_goes_on(set) {
+        if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
             return;
         }
         let mut woken = std::mem::take(&mut self.sets.woken);
@@ -161,24 +156,13 @@ impl Device {
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
                 let page = state.map_page;
-                self.ftl.map.commit(Owner::Map(page), state.ppn.expect("has a page"));
+                self.ftl.map_written(page, state.ppn.expect("has a page"), set);
                 self.account.map_page_written(set);
-                if let Some(cache) = &mut self.ftl.cache {
-                    cache.written(page, set);
-                }
             }
-            Stage::Fetch => {
-                let cache = self.ftl.cache.as_mut().expect("only a cache fetches");
-                cache.fetched(state.line, set);
-            }
+            Stage::Fetch => self.ftl.map_fetched(state.line, set),
             Stage::Program => {
-                if self.settings.keys.ftl.allocation == Allocation::Dynamic {
-                    let plane = self.sets.plane(set);
-                    self.ftl.planes[plane.index()].writes -= 1;
-                }
-                if self.ftl.layered.is_some() {
-                    self.host_page_over(state.ppn.expect("a program has a page"));
-                }
+                let ppn = state.ppn.expect("a program has a page");
+                self.ftl.write_over(self.sets.plane(set), ppn);
                 self.commit_write(set);
             }
             Stage::Read => {
@@ -191,15 +175,8 @@ impl Device {
                     self.account.read_over(order, page);
                 }
             }
-            Stage::CopyProgram | Stage::Erase if self.ftl.layered.is_none() => {
-                if self.sets.stage(set) == Stage::Erase {
-                    self.erase_over(set);
-                } else {
-                    self.copy_over(set);
-                }
-            }
-            Stage::CopyProgram | Stage::MergeProgram => self.planned_copy_over(set),
-            Stage::Erase | Stage::MergeErase => self.planned_erase_over(set),
+            Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
+            Stage::Erase | Stage::MergeErase => self.erase_over(set),
             Stage::EvictRead
             | Stage::OldRead
             | Stage::CopyRead
@@ -225,7 +202,7 @@ impl Device {
             return;
         }
         let lpn = state.lpn;
-        self.ftl.map.commit(Owner::Data(lpn), ppn);
+        self.ftl.commit(lpn, ppn);
         self.account.change_committed();
         self.sets.supersede_earlier(set);
     }
@@ -273,7 +250,7 @@ impl Device {
             self.account.trimmed(order, lpn, self.sets.graph.node(set).number);
         }
         if !superseded {
-            self.ftl.map.trim(lpn);
+            self.ftl.trim(lpn);
             self.account.change_committed();
             self.sets.supersede_earlier(set);
             self.drop_buffered(lpn, self.sets.graph.node(set).number);

@@ -10,7 +10,7 @@ use crate::flash::{Channel, Die};
 use crate::ftl::blocks::Blocks;
 use crate::ftl::memory::plane_shapes;
 use crate::ftl::planned::PAST_BYTES;
-use crate::ftl::{Moved, Plane};
+use crate::ftl::{MOVED_BYTES, PLANE_BYTES};
 use crate::ftl::{cmt, line_cache};
 use crate::initial;
 use crate::metrics::histogram::Histogram;
@@ -123,8 +123,8 @@ impl Settings {
         let channels = u64::from(geometry.channels) * size::<Channel>();
         footprint.add("dies and channels", dies * of_die + channels, true, remedy);
         let planes = u64::from(geometry.all_planes());
-        footprint.add("planes", planes * (size::<Plane>() + 16), true, remedy);
-        let moved = u64::from(geometry.units_per_block()) * size::<Moved>();
+        footprint.add("planes", planes * (PLANE_BYTES + 16), true, remedy);
+        let moved = u64::from(geometry.units_per_block()) * MOVED_BYTES;
         let remedy = "lower geometry.pages_per_block, or the number of planes";
         footprint.add("units that are moved", planes * moved, false, remedy);
     }

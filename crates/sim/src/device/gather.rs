@@ -8,7 +8,6 @@
 use super::Device;
 use super::issue::Bound;
 use crate::config::MultiPlane;
-use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::Owner;
 use crate::metrics::counters::Padding;
 use crate::sets::{Mode, Stage};
@@ -31,7 +30,7 @@ impl Device {
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let set = self.queues.of_planes[plane.index()][stage as usize].0;
             if set == NIL
-                || self.is_held_back(set)
+                || self.ftl.is_held_back(set, &self.sets)
                 || !self.fits_beside(set, plane, ppn)
                 || (self.flash.limits_power() && !self.flash.has_power_for_plane(die, stage.op()))
             {
@@ -54,8 +53,8 @@ impl Device {
         }
         let page = match stage.op() {
             // Layers are refused on dies that need the same page on every plane.
-            Op::Program if self.ftl.layered.is_some() => return true,
-            Op::Program => self.ftl.map.blocks.next_page(plane, self.frontier(set)),
+            Op::Program if self.ftl.is_planned() => return true,
+            Op::Program => self.ftl.next_page(set, &self.sets),
             _ => match self.read_target(set) {
                 Some(ppn) if geometry.plane_of(ppn) == plane => Some(geometry.page_in_block(ppn)),
                 Some(_) => return false,
@@ -86,11 +85,11 @@ impl Device {
         for other in (first..first + units).filter(|other| *other != place) {
             let (lpn, unit) = if ppn.is_some() {
                 let unit = Ppn::new(other);
-                let Some(Owner::Data(lpn)) = self.ftl.map.owner(unit) else { continue };
+                let Some(Owner::Data(lpn)) = self.ftl.map().owner(unit) else { continue };
                 (lpn, Some(unit))
             } else {
                 let lpn = Lpn::new(other);
-                if other >= self.settings.exported_units || self.ftl.map.lookup(lpn).is_some() {
+                if other >= self.settings.exported_units || self.ftl.locate(lpn).is_some() {
                     continue;
                 }
                 (lpn, None)
@@ -137,18 +136,13 @@ impl Device {
     /// Waiting programs of the same frontier, up to a program unit; the rest stays empty.
     fn fill_program(&mut self, head: u32, plane: PlaneId, stage: Stage, last: &mut u32) {
         let most = self.settings.geometry.program_units();
-        let frontier = self.frontier(head);
+        let frontier = self.ftl.frontier(head, &self.sets);
         let mut taken = 1;
         let mut at = self.queues.of_planes[plane.index()][stage as usize].0;
         while at != NIL && taken < most {
             let next = self.sets[at].next_queued;
-            if self.frontier(at) == frontier {
-                let (ppn, _) = self
-                    .ftl
-                    .map
-                    .blocks
-                    .take_unit(plane, frontier)
-                    .expect("its program unit has room");
+            if self.ftl.frontier(at, &self.sets) == frontier {
+                let ppn = self.ftl.take_beside(plane, frontier);
                 self.take_from_queue(at);
                 self.ride(at, Some(ppn), false, last);
                 taken += 1;
@@ -158,26 +152,13 @@ impl Device {
         let state = &self.sets[head];
         let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
         self.account.padded(cause, most - taken);
-        self.ftl.map.blocks.pad(plane, frontier, taken);
+        self.ftl.pad(plane, frontier, taken);
     }
 
     fn ride(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool, last: &mut u32) {
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = set;
         *last = set;
-    }
-
-    /// The frontier that a program's command writes to.
-    pub(super) fn frontier(&self, set: u32) -> Frontier {
-        let state = &self.sets[set];
-        match self.sets.stage(set) {
-            Stage::Program => Frontier::HostData(state.stream),
-            Stage::CopyProgram => {
-                let source = state.source.expect("a copy has a source");
-                self.ftl.map.blocks.copy_frontier(self.settings.geometry.block_of(source))
-            }
-            _ => Frontier::HostMap,
-        }
     }
 
     /// Adds a queued command to those of its kind on its plane.

@@ -120,7 +120,7 @@ impl Device {
                 // Whoever looks at ports looks again.
                 Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),
-                Timer::Sought(set) => self.sought(set),
+                Timer::Sought(set) => self.merge_search_over(set),
                 Timer::Suspendable(die) => self.suspendable(die),
             }
             self.wake_due();

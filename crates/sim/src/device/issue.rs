@@ -1,13 +1,13 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
-use super::{Device, SimError};
-use crate::config::{Allocation, GcStart, MapReserve};
+use super::Device;
+use crate::config::Allocation;
 use crate::flash::Accepts;
-use crate::ftl::blocks::Frontier;
+use crate::ftl::Binding;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use flashyard_core::graph::NIL;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
@@ -89,7 +89,7 @@ impl Device {
         } else {
             flashyard_core::command::Rank::NONE
         };
-        let pressed = inherited.is_some() && !self.is_urgent(self.sets.plane(set));
+        let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
         let request = if state.request != NIL {
             Some(self.host.pending[state.request as usize].view())
         } else if state.buffered != NIL {
@@ -201,7 +201,10 @@ impl Device {
             match self.bind(set, die) {
                 Bound::Page(ppn) => {
                     self.leave_queue(set, die);
-                    self.note_turn(die, set);
+                    if self.ftl.is_paced() {
+                        let waits = !self.queues.of_dies[die.index()].gc.is_empty();
+                        self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
+                    }
                     self.start(set, die, ppn);
                 }
                 Bound::NoRoom => self.wait_for_room(set),
@@ -214,18 +217,18 @@ impl Device {
     pub(super) fn next_command(&self, die: DieId) -> Option<u32> {
         let queues = &self.queues.of_dies[die.index()];
         let host = queues.host.peek(self.now);
-        if self.ftl.pacing.is_some() {
-            return self.paced_command(die, host, queues.gc.peek(self.now));
+        if self.ftl.is_paced() {
+            return self.ftl.paced_command(die, host, queues.gc.peek(self.now), &self.sets);
         }
         let Some(gc) = queues.gc.peek(self.now) else { return host };
         let Some(command) = host else { return Some(gc) };
         let first = self.sets[command].queue < self.queues.policy.queues_before_urgent_gc();
-        if !first && self.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
+        if !first && self.ftl.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
     /// own plane full.
-    fn follow(&mut self, set: u32, plane: PlaneId) {
+    pub(super) fn follow(&mut self, set: u32, plane: PlaneId) {
         self.take_from_queue(set);
         self.close_and_rest(set);
         self.sets.move_to(set, plane);
@@ -239,12 +242,9 @@ impl Device {
     pub(super) fn read_target(&self, set: u32) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
-            Stage::Read | Stage::OldRead => self.ftl.map.lookup(state.lpn),
-            Stage::EvictRead | Stage::RewriteRead => self.ftl.map.lookup_map(state.map_page),
-            Stage::Fetch => {
-                let cache = self.ftl.cache.as_ref().expect("only a cache fetches");
-                self.ftl.map.lookup_map(cache.map_page(state.lpn))
-            }
+            Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn),
+            Stage::EvictRead | Stage::RewriteRead => self.ftl.locate_map(state.map_page),
+            Stage::Fetch => self.ftl.locate_entry(state.lpn),
             Stage::CopyRead | Stage::MergeRead => state.source,
             _ => None,
         }
@@ -271,128 +271,16 @@ impl Device {
     }
 
     fn bind_program(&mut self, set: u32) -> Bound {
-        let plane = self.sets.plane(set);
-        if let Some(layered) = &self.ftl.layered {
-            let state = &self.sets[set];
-            let chunk = state.request == NIL;
-            return Bound::Page(if chunk { Some(layered.front(plane).to()) } else { state.source });
-        }
-        let frontier = self.frontier(set);
-        let free = u64::from(self.ftl.map.blocks.free_blocks(plane));
-        if free <= self.untouchable(set, frontier) && !self.may_go_on(plane, frontier, set) {
-            return Bound::NoRoom;
-        }
-        let state = &self.sets[set];
-        let (request, charge, buffered) = (state.request, state.charge, state.buffered);
-        let Some((ppn, opened)) = self.ftl.map.blocks.take_unit(plane, frontier) else {
-            return Bound::NoRoom;
-        };
-        if request != NIL || buffered != NIL {
-            self.ftl.planes[plane.index()].fruitless = 0;
-        }
-        if opened {
-            if charge != NIL {
-                let order = self.host.pending[charge as usize].order;
-                self.ftl.planes[plane.index()].drawer = (charge, order);
+        match self.ftl.bind_program(set, &self.sets) {
+            Binding::Page(ppn) => Bound::Page(Some(ppn)),
+            Binding::NewBlock(ppn) => {
+                let (plane, charge) = (self.sets.plane(set), self.sets[set].charge);
+                self.note_allocator(plane, charge);
+                self.collect(plane, charge);
+                Bound::Page(Some(ppn))
             }
-            self.collect(plane, charge);
+            Binding::Full => Bound::NoRoom,
         }
-        Bound::Page(Some(ppn))
-    }
-
-    /// With at most so many free blocks a program takes no new one.
-    fn untouchable(&self, set: u32, frontier: Frontier) -> u64 {
-        let gc = &self.settings.keys.gc;
-        match (frontier, gc.map_reserve) {
-            (Frontier::HostData(_), _) => gc.reserve_blocks,
-            (Frontier::HostMap, _) if self.rewrites_for_erase(set) => 0,
-            (Frontier::HostMap, MapReserve::Half) => gc.reserve_blocks / 2,
-            (Frontier::HostMap, MapReserve::AsData) if self.sets.stage(set) == Stage::Writeback => {
-                gc.reserve_blocks
-            }
-            _ => 0,
-        }
-    }
-
-    /// Whether a set rewrites a map page that the erase of a victim waits for.
-    fn rewrites_for_erase(&self, set: u32) -> bool {
-        self.settings.keys.gc.erase_after_map && self.sets.stage(set) == Stage::RewriteProgram
-    }
-
-    /// Whether the open block of a frontier may be filled while no other one may be opened. Where
-    /// copies share it, they need what is left of it unless a free block remains for them or what a
-    /// job rewrites on top of its copies comes. Host data leaves it alone in any case, unless jobs
-    /// start only when they are needed and none is under way.
-    fn may_go_on(&self, plane: PlaneId, frontier: Frontier, set: u32) -> bool {
-        let gc = &self.settings.keys.gc;
-        let theirs = match frontier {
-            Frontier::HostMap => {
-                let of_job = self.sets.stage(set) == Stage::RewriteProgram
-                    && (gc.erase_after_map || gc.map_reserve == MapReserve::AsData);
-                self.ftl.map.blocks.free_blocks(plane) == 0 && !of_job
-            }
-            _ => gc.start == GcStart::Early || self.ftl.planes[plane.index()].job.is_some(),
-        };
-        self.ftl.map.blocks.has_open_block(plane, frontier)
-            && !(theirs && self.ftl.map.blocks.copies_share(frontier))
-    }
-
-    /// A program without room waits for the erase that garbage collection of its plane works
-    /// towards, or goes to another plane where this one has more valid data than it can collect.
-    fn wait_for_room(&mut self, set: u32) {
-        let gc = &self.settings.keys.gc;
-        let gc_starts_early = gc.start == GcStart::Early && self.ftl.pacing.is_none();
-        let plane = self.sets.plane(set);
-        if self.sets.stage(set) == Stage::CopyProgram || self.rewrites_for_erase(set) {
-            // Otherwise a job finds room for its copies with one free block.
-            assert!(gc.erase_after_map || gc.map_reserve == MapReserve::AsData, "no room to copy");
-            self.failed = Some(SimError::NoReserve { plane: plane.get() });
-            return;
-        }
-        let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
-        if dynamic && self.is_full(plane) && self.sets.stage(set) == Stage::Program {
-            // One that is full sends the write on, which then goes round in circles.
-            let mut other = self.least_busy_plane();
-            if self.is_full(other) {
-                other = self.emptiest_plane();
-            }
-            if other != plane && !self.is_full(other) {
-                self.ftl.planes[plane.index()].writes -= 1;
-                self.ftl.planes[other.index()].writes += 1;
-                return self.follow(set, other);
-            }
-        }
-        self.take_from_queue(set);
-        let charge = self.sets[set].charge;
-        if self.ftl.planes[plane.index()].job.is_some() || gc_starts_early {
-            self.collect(plane, charge);
-        } else {
-            self.start_job(plane, charge);
-        }
-        if self.ftl.planes[plane.index()].job.is_none() {
-            self.failed = Some(self.no_room(plane));
-            return;
-        }
-        let eraser = self.press_job(plane);
-        let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
-        let stage = self.sets.graph.node(set).stage;
-        self.account.room_awaited();
-        self.ftl.planes[plane.index()].programs_wait = true;
-        self.sets.connect(wait, set, stage);
-        self.enter(set, Mode::Waiting);
-        self.hand_on_ranks(&[set], None);
-    }
-
-    /// Whether a plane holds as many valid units as it can collect.
-    fn is_full(&self, plane: PlaneId) -> bool {
-        self.ftl.map.blocks.valid_of_plane(plane) >= self.settings.plane_valid_units
-    }
-
-    /// The plane with the fewest valid units.
-    fn emptiest_plane(&self) -> PlaneId {
-        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-        let emptiest = planes.min_by_key(|plane| self.ftl.map.blocks.valid_of_plane(*plane));
-        emptiest.expect("a device has planes")
     }
 
     pub(super) fn command_name(&self, set: u32) -> CommandName {

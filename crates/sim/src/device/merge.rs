@@ -1,234 +1,173 @@
-//! The work of translation layers: chunks of a chain step by step, what they wait for, what they
-//! change.
+//! The work of translation layers that plan: the sets of merge tasks, step by step.
+//!
+//! A layer plans when a write is translated (`ftl::planned`). Here its plan becomes what the
+//! program of the write waits for, and merge tasks of the plane before and behind it.
 
 use super::Device;
-use crate::ftl::layer::TranslationLayer;
-use crate::ftl::page_map::Owner;
-use crate::sets::{Set, Stage};
+use super::translate::Plan;
+use crate::ftl::TaskStep;
+use crate::host::timers::Timer;
+use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, Wait};
-use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn, Span};
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::{Lpn, PlaneId, Ppn, Span};
 use std::ops::Range;
 
+/// Planning.
 impl Device {
-    /// Whether a set is a chunk of a chain.
-    pub(super) fn is_chunk(&self, set: u32) -> bool {
-        self.ftl.layered.is_some() && self.sets[set].request == NIL
-    }
-
-    /// A chunk has come to a step: its command, and what that waits for.
-    pub(super) fn prepare(&mut self, set: u32, plane: PlaneId) {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-        let step = layered.front(plane);
-        let (read, erase, ordered) = (layered.read, layered.erase, layered.ordered);
-        let state = &mut self.sets[set];
-        if step.erases() {
-            let block = step.block();
-            state.turn_into(erase);
-            state.ppn = Some(self.settings.geometry.unit_of(block, 0));
-            return self.wait_until_empty(set, block);
+    /// Plans a write of a page: what must be done before it becomes work of its plane, and the
+    /// program that is pushed next gets its page and what it waits for.
+    pub(super) fn plan_layered(&mut self, to: &mut Plan, handle: u32, lpn: Lpn, plane: PlaneId) {
+        let pending = &self.host.pending[handle as usize];
+        let writes = pending.request.op == RequestOp::Write;
+        let left = if writes { pending.pages - 1 - pending.translated } else { 0 };
+        let request_pages = if writes { pending.pages } else { 1 };
+        let write = self.ftl.plan_write(plane, lpn, request_pages, left);
+        let host = write.steps_before;
+        if host > 0 {
+            self.add_tasks(plane, 0..host, handle, write.searches);
         }
-        state.turn_into(read);
-        state.lpn = step.lpn();
-        state.source = Some(step.from());
-        let mut waits = false;
-        if !self.ftl.map.is_valid(step.from())
-            && let Some(writer) = self.program_under_way(set, step.lpn(), step.from())
+        for (source, stage, kind) in
+            self.ftl.target_waits(plane, write.target, &self.sets).into_iter().flatten()
         {
-            self.wait_for_change(set, writer);
-            waits = true;
+            to.wait(source, stage, kind);
         }
-        if ordered {
-            waits |= self.wait_for_programs(set, self.settings.geometry.block_of(step.to()), false);
-        }
-        if waits {
-            self.hand_on_ranks(&[set], None);
-        }
+        to.target = Some((write.target, host + 1));
     }
 
-    /// The write planned before a chunk that is going to program a page.
-    fn program_under_way(&self, chunk: u32, lpn: Lpn, page: Ppn) -> Option<u32> {
-        let number = self.sets.graph.node(chunk).number;
-        self.uncommitted(lpn, 0..number, |change| change.source == Some(page))
-    }
-
-    /// The current stage of a chunk starts only when a change has been committed.
-    fn wait_for_change(&mut self, chunk: u32, change: u32) {
-        let stage = self.commit_stage(change);
-        self.sets.connect(Wait { source: change, stage, kind: EdgeKind::Order }, chunk, 0);
-    }
-
-    /// An erase waits for the changes that empty its block, and for programs into it.
-    fn wait_until_empty(&mut self, set: u32, block: BlockId) {
-        let mut waits = self.wait_for_programs(set, block, true);
-        if self.ftl.map.blocks.valid_units(block) > 0 {
-            waits = true;
-            let number = self.sets.graph.node(set).number;
-            let mut from = 0;
-            while let Some((unit, _, owner)) = self.ftl.map.next_valid(block, from) {
-                from = unit + 1;
-                let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
-                let change = self.change_under_way(lpn, 0..number);
-                let change = change.expect("a layer erases only what has been changed or copied");
-                self.wait_for_change(set, change);
-            }
-        }
-        if waits {
-            self.hand_on_ranks(&[set], None);
-        }
-    }
-
-    /// A change of a page with one of these numbers that has not been committed.
-    fn change_under_way(&self, lpn: Lpn, numbers: Range<u64>) -> Option<u32> {
-        self.uncommitted(lpn, numbers, |_| true)
-    }
-
-    /// The same, among those that are `wanted`.
-    fn uncommitted(
-        &self,
-        lpn: Lpn,
-        numbers: Range<u64>,
-        wanted: impl Fn(&Set) -> bool,
-    ) -> Option<u32> {
-        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at];
-            let node = self.sets.graph.node(at);
-            if state.lpn == lpn
-                && state.changes
-                && wanted(state)
-                && numbers.contains(&node.number)
-                && node.stage <= self.commit_stage(at)
-            {
-                return Some(at);
-            }
-            at = state.next_of_lpn;
-        }
-        None
-    }
-
-    /// A chunk waits for all programs of the host into a block that were planned before it and, if
-    /// it erases the block, for a change behind each of them. Returns whether there are any.
-    fn wait_for_programs(&mut self, set: u32, block: BlockId, erases: bool) -> bool {
-        let layered = self.ftl.layered.as_ref().expect("only layers have chunks");
-        if layered.programs[block.index()] == 0 {
-            return false;
-        }
+    /// The set of a write has been made: it learns its page, and what was planned behind it becomes
+    /// work of its plane.
+    pub(super) fn plan_behind(
+        &mut self,
+        set: u32,
+        target: Ppn,
+        behind: usize,
+        barrier: Option<u8>,
+    ) {
         let number = self.sets.graph.node(set).number;
-        let mut waits = false;
-        let mut change = self.sets.oldest_change;
-        while change != NIL && self.sets.graph.node(change).number < number {
-            let state = &self.sets[change];
-            let later = state.later_change;
-            let into = state.source.filter(|_| !state.trims);
-            if into.is_some_and(|page| self.settings.geometry.block_of(page) == block)
-                && self.sets.graph.node(change).stage <= self.commit_stage(change)
-            {
-                let (lpn, superseded) = (state.lpn, state.superseded);
-                self.wait_for_change(set, change);
-                waits = true;
-                if erases && !superseded {
-                    let behind = self.sets.graph.node(change).number + 1..number;
-                    let behind = self.change_under_way(lpn, behind);
-                    let behind = behind.expect("a layer erases only what is changed or copied");
-                    self.wait_for_change(set, behind);
-                }
-            }
-            change = later;
+        let state = &mut self.sets[set];
+        state.source = Some(target);
+        let handle = state.request;
+        let plane = self.settings.geometry.plane_of(target);
+        let end = self.ftl.write_planned(target, set, number);
+        if behind == end {
+            return;
         }
-        waits
-    }
-
-    /// A command of a chunk is over; returns whether the chunk goes on with another one.
-    pub(super) fn chunk_goes_on(&mut self, set: u32) -> bool {
-        let plane = self.sets.plane(set);
-        let stage = self.sets.stage(set);
-        let span = self.sets.graph.node(set).spans[0];
-        let left = span.as_ns() - self.flash.nominal(stage).as_ns();
-        self.sets.graph.set_span(set, 0, Span::from_ns(left));
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        if stage == layered.read {
-            self.sets[set].turn_into(layered.program);
-            self.activate(set);
-            return true;
+        self.add_tasks(plane, behind..end, handle, 0);
+        if let Some(stage) = barrier {
+            let source = self.ftl.last_task(plane).expect("a task has been added");
+            self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Merge }, set, stage);
         }
-        let chain = &mut layered.chains[plane.index()];
-        chain.steps.pop_front();
-        let (chunk, left) = chain.chunks.front_mut().expect("a chunk is under way");
-        debug_assert_eq!(*chunk, set, "chunks of a plane are done in order");
-        *left -= 1;
-        if *left > 0 {
-            self.prepare(set, plane);
-            self.activate(set);
-            return true;
-        }
-        chain.chunks.pop_front();
-        if let Some(&(next, _)) = chain.chunks.front() {
-            self.prepare(next, plane);
-        }
-        false
-    }
-
-    /// A page has been programmed on a device whose layers plan.
-    pub(super) fn page_programmed(&mut self, ppn: Ppn) {
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        layered.note_page(ppn, &mut self.ftl.map);
-    }
-
-    /// The program of a write is over: its page is no longer under way.
-    pub(super) fn host_page_over(&mut self, ppn: Ppn) {
-        let block = self.settings.geometry.block_of(ppn);
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        layered.programs[block.index()] -= 1;
-    }
-
-    /// A copy of a chunk has been programmed: it counts if its source is still the newest.
-    pub(super) fn planned_copy_over(&mut self, set: u32) {
-        let plane = self.sets.plane(set);
-        let step = self.ftl.layered.as_ref().expect("only layers have chunks").front(plane);
-        let (lpn, from, to) = (step.lpn(), step.from(), step.to());
-        self.account.copied(from, to, Some(lpn));
-        if self.ftl.map.is_valid(from) {
-            debug_assert_eq!(
-                self.ftl.map.owner(from),
-                Some(Owner::Data(lpn)),
-                "a page changed hands"
-            );
-            self.ftl.map.commit(Owner::Data(lpn), to);
-        } else {
-            self.account.copy_superseded();
-        }
-    }
-
-    /// A chunk has erased its block.
-    pub(super) fn planned_erase_over(&mut self, set: u32) {
-        let plane = self.sets.plane(set);
-        let layered = self.ftl.layered.as_mut().expect("only layers have chunks");
-        let block = layered.front(plane).block();
-        let was_used = layered.forget_pages(block, &self.settings.geometry);
-        if layered.erase == Stage::Erase {
-            self.account.layer_collected();
-        }
-        self.ftl.map.blocks.erased_planned(block, was_used);
-        self.account.erased(block);
     }
 
     /// Plans a piece of work that nobody waits for; returns whether there was any.
     pub(super) fn merge_idle(&mut self, plane: PlaneId) -> bool {
-        let layered = self.ftl.layered.as_mut().expect("only layers plan");
-        if layered.is_busy(plane) {
-            return false;
+        let Some(work) = self.ftl.plan_idle(plane) else { return false };
+        self.add_tasks(plane, 0..work.steps, NIL, work.searches);
+        true
+    }
+
+    /// Appends planned steps to the merge queue of a plane, for which a layer has looked at so many
+    /// candidates for victims.
+    fn add_tasks(&mut self, plane: PlaneId, steps: Range<usize>, charge: u32, searches: u64) {
+        let mut search = self.begin_search(plane, charge, searches);
+        let mut count = 0;
+        for place in steps.clone() {
+            count += 1;
+            if self.ftl.append_step(plane, place) || place + 1 == steps.end {
+                self.add_task(plane, count, charge, search.take());
+                count = 0;
+            }
         }
-        layered.plan.steps.clear();
-        let looks = layered.layers[plane.index()].counts().searches;
-        let work = layered.layers[plane.index()].idle(&mut layered.plan);
-        let looks = layered.layers[plane.index()].counts().searches - looks;
-        let steps = layered.plan.steps.len();
-        if steps > 0 {
-            self.chain_up(plane, 0..steps, NIL, looks);
-        } else if work {
-            // What costs nothing may be followed by more.
-            return self.merge_idle(plane);
+    }
+
+    /// A search for a victim, if it takes time: a set that is over when it is.
+    fn begin_search(&mut self, plane: PlaneId, charge: u32, searches: u64) -> Option<u32> {
+        let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
+        if span == Span::ZERO {
+            return None;
         }
-        work
+        let set = self.own_set(charge, Set::VACANT, &[(Stage::Barrier, plane)]);
+        self.sets.graph.set_span(set, 0, span);
+        self.enter(set, Mode::Firmware);
+        self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
+        Some(set)
+    }
+
+    /// The search of a layer is over.
+    pub(super) fn merge_search_over(&mut self, set: u32) {
+        self.activate(set);
+        self.wake_passed();
+    }
+
+    /// The last `count` steps of a merge queue become a task, which begins behind a search.
+    fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<u32>) {
+        let stages = self.ftl.task_stages();
+        let state = Set { levels: stages.levels, ..Set::VACANT };
+        let set = self.own_set(charge, state, &[(stages.read, plane)]);
+        let number = self.sets.graph.node(set).number;
+        let task = self.ftl.add_task(plane, (set, number), count);
+        let copy = self.flash.nominal(stages.read) + self.flash.nominal(stages.program);
+        let mut span = Span::from_ns(copy.as_ns() * u64::from(task.copies));
+        if task.erases {
+            span += self.flash.nominal(stages.erase);
+        }
+        self.sets.graph.set_span(set, 0, span);
+        match task.before {
+            Some(source) => {
+                self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
+            }
+            None => self.begin_step(set, plane),
+        }
+        if let Some(source) = search {
+            self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
+        }
+        self.activate(set);
+    }
+}
+
+/// Tasks.
+impl Device {
+    /// A task has come to a step: its command, and what that waits for.
+    fn begin_step(&mut self, set: u32, plane: PlaneId) {
+        let stages = self.ftl.task_stages();
+        let number = self.sets.graph.node(set).number;
+        let step = self.ftl.begin_step(plane, number, &self.sets);
+        let state = &mut self.sets[set];
+        if step.erases() {
+            state.turn_into(stages.erase);
+            state.ppn = Some(self.settings.geometry.unit_of(step.block(), 0));
+        } else {
+            state.turn_into(stages.read);
+            state.lpn = step.lpn();
+            state.source = Some(step.from());
+        }
+        let waits = self.ftl.step_waits();
+        for &(source, stage) in waits {
+            self.sets.connect(Wait { source, stage, kind: EdgeKind::Order }, set, 0);
+        }
+        if !waits.is_empty() {
+            self.hand_on_ranks(&[set], None);
+        }
+    }
+
+    /// A command of a task is over; returns whether the task goes on with another one.
+    pub(super) fn task_goes_on(&mut self, set: u32) -> bool {
+        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
+        let span = self.sets.graph.node(set).spans[0];
+        let left = span.as_ns() - self.flash.nominal(stage).as_ns();
+        self.sets.graph.set_span(set, 0, Span::from_ns(left));
+        match self.ftl.step_over(plane, stage, set) {
+            TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
+            TaskStep::Next => self.begin_step(set, plane),
+            TaskStep::Over(next) => {
+                if let Some(next) = next {
+                    self.begin_step(next, plane);
+                }
+                return false;
+            }
+        }
+        self.activate(set);
+        true
     }
 }

@@ -27,7 +27,6 @@ mod gather;
 mod hits;
 mod host;
 mod issue;
-mod layered;
 mod link;
 mod merge;
 mod pace;
@@ -49,9 +48,8 @@ use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
-use crate::ftl::planned::Layered;
+use crate::ftl::planned::Planned;
 use crate::host::{Host, Pending};
-use crate::initial;
 use crate::initial::progress::Building;
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
@@ -61,7 +59,7 @@ use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::graph::NIL;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -124,20 +122,14 @@ impl Device {
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
         tell: &mut dyn FnMut(Building),
     ) -> Self {
-        let mut device = Self::fresh(settings, policy, Layered::new(settings, make));
-        match &mut device.ftl.layered {
-            Some(layered) => layered.make_initial(settings, &mut device.ftl.map, tell),
-            None => {
-                device.ftl.made =
-                    initial::device::make_telling(settings, &mut device.ftl.map, tell);
-            }
-        }
+        let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
+        device.ftl.make_initial(settings, tell);
         device.fill_buffer();
         device
     }
 
     /// A device that nothing was ever written to.
-    fn fresh(settings: &Settings, policy: Policy, layered: Option<Box<Layered>>) -> Self {
+    fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
         let buffer = Staging::new(settings, host_policy.by_pages());
         let host = Host::new(settings.keys.interface, host_policy);
@@ -147,7 +139,7 @@ impl Device {
             sets: Sets::new(settings.geometry.dies() as usize),
             queues: Queues::new(settings, policy),
             flash: Flash::new(settings),
-            ftl: Ftl::new(settings, layered),
+            ftl: Ftl::new(settings, planned),
             reads_are_plain: settings.buffer_units == 0
                 && settings.keys.map.store == MapStore::Resident
                 && settings.keys.queue.data_order != DataOrder::Lpn
@@ -173,22 +165,22 @@ impl Device {
         self.flash.note_transfers();
         let mut checker = Checker::new(&self.settings);
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
-            checker.adopt(&self.ftl.map);
-            if let Some(layered) = &self.ftl.layered {
-                checker.adopt_pages(&layered.written);
+            checker.adopt(self.ftl.map());
+            if let Some(planned) = self.ftl.planned() {
+                checker.adopt_pages(planned.written_pages());
             }
         }
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
-        checker.adopt_bad_blocks(&self.ftl.map);
+        checker.adopt_bad_blocks(self.ftl.map());
         self.account.check_with(checker);
     }
 
     /// Fills the map cache before the run: lines by their first LPN and whether they are dirty, the
     /// least recently used one first.
     pub fn preload_map(&mut self, lines: &[(u64, bool)]) -> Result<(), SimError> {
-        let Some(cache) = &mut self.ftl.cache else {
+        if !self.ftl.has_cache() {
             return Err(SimError::InitialLines("a resident map has no lines".to_string()));
-        };
+        }
         let last = u64::from(self.settings.exported_units) - 1;
         if let Some((lpn, _)) = lines.iter().find(|(lpn, _)| *lpn > last) {
             let why = format!("initial line {lpn}: the last page of the device is {last}");
@@ -196,7 +188,7 @@ impl Device {
         }
         let narrow = |lpn| Lpn::new(u32::try_from(lpn).expect("below the device's pages"));
         let lines: Vec<_> = lines.iter().map(|&(lpn, dirty)| (narrow(lpn), dirty)).collect();
-        cache.preload(&lines).map_err(SimError::InitialLines)
+        self.ftl.preload_map(&lines).map_err(SimError::InitialLines)
     }
 
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
@@ -278,17 +270,6 @@ impl Device {
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
     }
 
-    /// The plane that static striping gives to a logical unit.
-    fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
-        let stripe = lpn.get() / self.settings.geometry.units_per_page;
-        self.ftl.stripes[stripe as usize % self.ftl.stripes.len()]
-    }
-
-    /// The plane of a map page: the one that striping gives to its number.
-    const fn plane_of_map(&self, page: MapPage) -> PlaneId {
-        self.settings.geometry.plane_of_stripe(page.get())
-    }
-
     const fn phase(&self) -> Phase {
         match (self.host.outstanding, self.host.exhausted) {
             (0, true) => Phase::Post,
@@ -322,18 +303,5 @@ impl Device {
         }
         let flash = &self.flash;
         self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))
-    }
-
-    /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that
-    /// may not be interrupted has begun; never with pacing.
-    fn is_urgent(&self, plane: PlaneId) -> bool {
-        let gc = &self.settings.keys.gc;
-        if self.ftl.pacing.is_some() {
-            return false;
-        }
-        u64::from(self.ftl.map.blocks.free_blocks(plane)) <= gc.hard_free_blocks
-            || (!gc.preemptible
-                && (self.ftl.planes[plane.index()].job.is_some()
-                    || self.ftl.layered.as_ref().is_some_and(|layered| layered.is_busy(plane))))
     }
 }

@@ -121,7 +121,7 @@ impl Device {
         let ahead = self.may_run_ahead();
         loop {
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle.due);
+            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle_due());
             if ahead {
                 self.run_ahead(others);
             }
@@ -172,13 +172,9 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<Running<'a, E>, RunError<E>> {
         self.rest_buffer();
-        self.ftl.idle.begin_phase();
-        if let Some(pacing) = &mut self.ftl.pacing {
-            pacing.begin_phase();
-        }
-        self.note_free();
+        self.ftl.begin_phase();
         let names = streams.iter().map(|stream| stream.name.as_str());
-        self.account.begin_phase(self.now, keys.measure, self.cleaned_lines(), names);
+        self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
         self.host.watched = keys.stable_percent > 0;
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
@@ -193,7 +189,7 @@ impl Device {
             at_once: 0,
             stability: Stability::default(),
             ended_by: "source",
-            merges: self.layer_counts(),
+            merges: self.ftl.all_merges(),
             usage: self.usage(),
             usage_until: None,
         };
@@ -271,7 +267,7 @@ impl Device {
         }
         if let Some(request) = &feed.next {
             let unit = u64::from(self.settings.geometry.unit_sectors());
-            self.ftl.map.prefetch(request.first_sector / unit);
+            self.ftl.map().prefetch(request.first_sector / unit);
         }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
         if late && feed.keys.pacing == Pacing::Open {
@@ -304,24 +300,21 @@ impl Device {
             let order = unanswered.map(|request| request.order).min().unwrap_or(self.host.arrived);
             return Err(SimError::Stuck { order, requests: self.host.outstanding });
         }
-        if self.ftl.pacing.is_some() && self.end_resting_jobs() {
+        if self.ftl.is_paced() && self.end_resting_jobs() {
             self.drain()?;
         }
         assert_eq!(self.sets.graph.live(), 0, "sets are left over");
         let waits = |buffer: &Staging| !buffer.fills.is_empty() || !buffer.waiting.is_empty();
         assert!(!self.buffer.as_deref().is_some_and(waits), "a unit still waits for a line");
         assert!(
-            self.ftl.planes.iter().all(|plane| plane.job.is_none()),
+            !self.ftl.planes().any(|plane| self.ftl.is_busy(plane)),
             "a block is left half collected"
         );
         self.see_accesses();
         if !run.keys.measure {
-            let merges = self.layer_counts().since(&run.merges);
-            if let Some(layered) = &mut self.ftl.layered {
-                layered.unmeasured = layered.unmeasured.plus(&merges);
-            }
+            self.ftl.leave_out(&run.merges);
         }
-        let (cleaned, work) = (self.cleaned_lines(), run.usage_until.as_ref());
+        let (cleaned, work) = (self.ftl.batch_cleaned(), run.usage_until.as_ref());
         let work = work.map(|until| (&run.usage, until));
         Ok(self.account.end_phase(self.now, run.ended_by, cleaned, work))
     }

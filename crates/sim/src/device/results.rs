@@ -4,12 +4,10 @@ use super::upkeep::Upkeep;
 use super::{Device, SimError};
 use crate::account::{EndState, FtlFigures, Usage};
 use crate::ftl::Ftl;
-use crate::ftl::layer::MergeCounts;
-use crate::ftl::map_cache::MapCache;
 use crate::ftl::memory::Footprint;
 use crate::initial;
 use crate::report::{Report, Wear};
-use flashyard_core::units::{PlaneId, Time};
+use flashyard_core::units::Time;
 
 impl Device {
     /// The report over all measured phases.
@@ -22,10 +20,10 @@ impl Device {
             self.upkeep(Upkeep::Restore)?;
         }
         if let Some(checker) = self.account.take_checker() {
-            self.ftl.map.audit();
-            checker.finish(&self.ftl.map);
-            if let Some(cache) = &self.ftl.cache {
-                checker.finish_map(|lpn| cache.is_dirty(lpn));
+            self.ftl.map().audit();
+            checker.finish(self.ftl.map());
+            if self.ftl.has_cache() {
+                checker.finish_map(|lpn| self.ftl.is_entry_dirty(lpn));
             }
         }
         let end = self.end_state();
@@ -33,36 +31,32 @@ impl Device {
     }
 
     fn end_state(&self) -> EndState {
-        let (settings, page_map) = (&self.settings, self.ftl.layered.is_none());
+        let (settings, page_map) = (&self.settings, !self.ftl.is_planned());
         let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
         EndState {
             ftl: ftl_figures(&self.ftl),
             wear: self.wear(),
             footprint: Footprint::of(settings),
-            cleaned: self.cleaned_lines(),
+            cleaned: self.ftl.batch_cleaned(),
             buffer_units: lines.map_or(0, |lines| lines.units().into()),
             dirty_units: lines.map_or(0, |lines| lines.dirty().into()),
             initial: settings.keys.state.initial.word(),
-            made: self.ftl.made,
+            made: *self.ftl.made(),
             effective_over_provisioning: page_map
                 .then(|| initial::effective_over_provisioning(settings)),
         }
     }
 
     fn wear(&self) -> Wear {
-        let blocks = &self.ftl.map.blocks;
-        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-        let factory = u64::from(self.settings.factory_bad_blocks) * self.ftl.planes.len() as u64;
+        let blocks = self.ftl.blocks();
+        let planes = self.ftl.planes();
+        let factory = u64::from(self.settings.factory_bad_blocks)
+            * u64::from(self.settings.geometry.all_planes());
         Wear {
             factory_bad_blocks: factory,
             grown_bad_blocks: planes.map(|plane| u64::from(blocks.worn_out(plane))).sum(),
             ..Wear::of(blocks.usable_erase_counts())
         }
-    }
-
-    /// Lines of the map cache that were cleaned along with others.
-    pub(super) fn cleaned_lines(&self) -> u64 {
-        self.ftl.cache.as_ref().map_or(0, MapCache::batch_cleaned)
     }
 
     /// Measured time goes on to `now`, and nothing changes before.
@@ -73,14 +67,14 @@ impl Device {
         self.account.time_passes(now, outstanding, active, || ftl_figures(&self.ftl));
         if outstanding == 0 {
             let phase = self.phase();
-            self.account.rested(self.now, now, (phase, busy), || merges(&self.ftl));
+            self.account.rested(self.now, now, (phase, busy), || self.ftl.merges());
         }
     }
 
     /// Assigns the accesses to memory since the last look to the current phase.
     pub(super) fn see_accesses(&mut self) {
         let phase = self.phase();
-        self.account.see_accesses(self.now, phase, || merges(&self.ftl));
+        self.account.see_accesses(self.now, phase, || self.ftl.merges());
     }
 
     /// The work that dies and channels have done until now.
@@ -92,15 +86,7 @@ impl Device {
     }
 }
 
-/// What translation layers did in measured phases.
-fn merges(ftl: &Ftl) -> MergeCounts {
-    let layered = ftl.layered.as_ref();
-    layered.map_or_else(MergeCounts::default, |layered| layered.counts().since(&layered.unmeasured))
-}
-
 /// What the time series shows of the FTL.
 pub(super) fn ftl_figures(ftl: &Ftl) -> FtlFigures {
-    let planes = (0..ftl.planes.len()).map(PlaneId::from_index);
-    let free_blocks = planes.map(|plane| u64::from(ftl.map.blocks.free_blocks(plane))).sum();
-    FtlFigures { free_blocks, merges: merges(ftl) }
+    FtlFigures { free_blocks: ftl.all_free(), merges: ftl.merges() }
 }

@@ -9,9 +9,8 @@ use super::Device;
 use super::results::ftl_figures;
 use crate::buffer::Line;
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
-use crate::initial::device::Made;
 use crate::policy::Policy;
-use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
+use crate::saved::{Reader, RestoreError, Saved, Writer};
 
 /// The first bytes of a saved device.
 const MAGIC: [u8; 8] = *b"FLASHYRD";
@@ -23,12 +22,10 @@ const VERSION: u32 = 6;
 const SHAPE: [&str; 6] =
     ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
 
-saved!(Made { write_amplification, error });
-
 impl Device {
     /// Whether it is one that [`Self::save`] knows all of: no translation layer chooses its pages.
     pub const fn can_be_saved(&self) -> bool {
-        self.ftl.layered.is_none()
+        !self.ftl.is_planned()
     }
 
     /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
@@ -45,15 +42,11 @@ impl Device {
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
         [self.host.arrived, self.sets.next_number, self.queues.next_insertion].save(&mut to);
-        self.ftl.free_at_start.save(&mut to);
-        self.ftl.map.save(&mut to);
-        if let Some(cache) = &self.ftl.cache {
-            cache.save(&mut to);
-        }
+        self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
-        self.ftl.planes.save(&mut to);
-        [u64::from(self.ftl.next_stripe), self.flash.operations()].save(&mut to);
-        self.ftl.made.save(&mut to);
+        self.ftl.save_planes(&mut to);
+        self.flash.operations().save(&mut to);
+        self.ftl.save_made(&mut to);
         self.account.save(&mut to);
         to.finish();
     }
@@ -173,19 +166,13 @@ impl Device {
         let mut counts = [0u64; 3];
         counts.load(from)?;
         [self.host.arrived, self.sets.next_number, self.queues.next_insertion] = counts;
-        self.ftl.free_at_start.load(from)?;
-        self.ftl.map.load(from)?;
-        self.ftl.map.blocks.restored();
-        if let Some(cache) = &mut self.ftl.cache {
-            cache.load(from)?;
-        }
+        self.ftl.load_map(from)?;
         self.load_buffer(from)?;
-        self.ftl.planes.load(from)?;
-        let mut counts = [0u64; 2];
-        counts.load(from)?;
-        self.ftl.next_stripe = u32::try_from(counts[0]).map_err(|_| RestoreError::Corrupt)?;
-        self.flash.set_operations(counts[1]);
-        self.ftl.made.load(from)?;
+        self.ftl.load_planes(from)?;
+        let mut operations = 0u64;
+        operations.load(from)?;
+        self.flash.set_operations(operations);
+        self.ftl.load_made(from)?;
         self.account.load(from, &ftl_figures(&self.ftl))
     }
 }

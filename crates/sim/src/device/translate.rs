@@ -4,8 +4,9 @@
 //! rules: Lee et al., IEEE Access 2021; what the paper leaves open is a key of `[map]`.
 
 use super::Device;
-use crate::config::{Allocation, DataOrder, MapHazards, PartialWrite, UnmappedRead};
-use crate::ftl::line_cache::{Lookup, Victim};
+use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
+use crate::ftl::line_cache::Lookup;
+use crate::ftl::map_write;
 use crate::sets::{Set, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -98,9 +99,9 @@ impl Device {
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.ftl.layered.is_some())) {
+        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.ftl.is_planned())) {
             // Nothing to do, but not before the map entry is known; others may wait for it.
-            plan.push(Stage::Barrier, self.plane_of_lpn(lpn));
+            plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
         let set = self.access_set(handle, page, lpn, plan.stages());
         let request = &self.host.pending[handle as usize].request;
@@ -139,13 +140,13 @@ impl Device {
     #[inline]
     fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
         self.account.table_looked_up();
-        let place = self.ftl.map.lookup(lpn);
+        let place = self.ftl.locate(lpn);
         let mut stages = 1;
         if place.is_none() && self.sets.live_change_of(lpn, u64::MAX).is_none() {
             self.account.unmapped_read();
             stages = usize::from(self.settings.keys.nand.unmapped_read != UnmappedRead::Zero);
         }
-        let commands = [(Stage::Read, self.plane_of_data(lpn, place))];
+        let commands = [(Stage::Read, self.ftl.plane_of_data(lpn, place))];
         let set = self.access_set(handle, page, lpn, &commands[..stages]);
         if self.account.is_checked() {
             self.account.translated(self.host.pending[handle as usize].order, lpn, false);
@@ -157,8 +158,7 @@ impl Device {
     /// Looks an entry up in the map cache, where there is one, and plans what that takes. Returns
     /// whether the cache can do it now.
     pub(super) fn plan_map(&mut self, plan: &mut Plan, lpn: Lpn) -> bool {
-        let Some(cache) = &self.ftl.cache else { return true };
-        let lookup = cache.lookup(lpn);
+        let Some(lookup) = self.ftl.look_up(lpn) else { return true };
         match lookup {
             Lookup::Stall => {
                 self.account.map_stalled();
@@ -179,67 +179,33 @@ impl Device {
         true
     }
 
-    /// What the cache finds where [`Self::plan_map`] would fail now, or wait for a set that
-    /// `is_stuck` names.
-    pub(super) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> Option<Lookup> {
-        let cache = self.ftl.cache.as_ref()?;
-        let lookup = cache.lookup(lpn);
-        let sources = match lookup {
-            Lookup::Stall => return Some(lookup),
-            Lookup::Hit { fetch, .. } => [Some(fetch).filter(|fetch| *fetch != NIL), None, None],
-            Lookup::Miss { victim } => {
-                let evicted = match cache.victim(victim) {
-                    Victim::Clean => None,
-                    Victim::BeingCleaned(writer) => Some(writer),
-                    Victim::Dirty(page) => cache.writer_of_page(page),
-                };
-                [evicted, cache.fetch_of_page(lpn), cache.writer_of_line(lpn)]
-            }
-        };
-        sources.into_iter().flatten().any(is_stuck).then_some(lookup)
-    }
-
     /// Map commands of a miss: write the victim's map page back if it is dirty, fetch the line.
     fn plan_miss(&mut self, plan: &mut Plan, victim: u32, lpn: Lpn) {
-        let cache = self.ftl.cache.as_ref().expect("only a cache misses");
-        let (page, fate) = (cache.map_page(lpn), cache.victim(victim));
-        let (writer_of_line, writer_of_page) =
-            (cache.writer_of_line(lpn), cache.writer_of_page(page));
-        let shares = self.settings.keys.map.share_fetches;
-        let shared = if shares { cache.fetch_of_page(lpn) } else { None };
-        let mut evicts = None;
+        let miss = self.ftl.miss(victim, lpn);
         let order = self.settings.keys.map.hazards == MapHazards::Order;
         self.account.map_missed();
         plan.line = victim;
-        match fate {
-            Victim::Clean => {}
-            Victim::BeingCleaned(writer) => {
-                plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
-            }
-            Victim::Dirty(dirty) => {
-                self.account.map_evicted_dirty();
-                plan.map_page = dirty;
-                let writer = cache.writer_of_page(dirty);
-                let plane = self.plane_of_map(dirty);
-                self.plan_hazard(plan, writer, order);
-                if self.is_map_readable(dirty, writer) {
-                    plan.push(Stage::EvictRead, plane);
-                }
-                plan.push(Stage::Writeback, plane);
-                evicts = Some(dirty);
-            }
+        if let Some(cleaner) = miss.cleaner {
+            plan.wait(cleaner, map_write(&self.sets, cleaner), EdgeKind::MapWriteback);
         }
-        if let Some(fetch) = shared {
+        if let Some(evicted) = miss.evicted {
+            self.account.map_evicted_dirty();
+            plan.map_page = evicted.page;
+            let plane = self.ftl.plane_of_map(evicted.page);
+            self.plan_hazard(plan, evicted.writer, order);
+            if evicted.reads {
+                plan.push(Stage::EvictRead, plane);
+            }
+            plan.push(Stage::Writeback, plane);
+        }
+        if let Some(fetch) = miss.shared_fetch {
             plan.shared_fetch = fetch;
-            let stage = self.sets.stage_index(fetch, Stage::Fetch);
-            return plan.wait(fetch, stage, EdgeKind::MapFetch);
+            plan.wait(fetch, self.sets.stage_index(fetch, Stage::Fetch), EdgeKind::MapFetch);
         }
-        // A page that this set itself is the first to write is read behind that.
-        let unwritten = evicts != Some(page) && !self.is_map_readable(page, writer_of_page);
-        if !unwritten {
+        if let Some((page, writer)) = miss.fetch {
             plan.fetches = true;
-            self.plan_hazard(plan, writer_of_line, order);
-            plan.push(Stage::Fetch, self.plane_of_map(page));
+            self.plan_hazard(plan, writer, order);
+            plan.push(Stage::Fetch, self.ftl.plane_of_map(page));
         }
     }
 
@@ -247,7 +213,7 @@ impl Device {
     fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
-            plan.wait(writer, self.map_write(writer), EdgeKind::MapWriteback);
+            plan.wait(writer, map_write(&self.sets, writer), EdgeKind::MapWriteback);
         } else {
             self.account.map_hazard_ignored();
         }
@@ -287,10 +253,7 @@ impl Device {
             }
             RequestOp::Trim => {
                 self.account.table_looked_up();
-                if let Some(layered) = &mut self.ftl.layered {
-                    let plane = self.settings.geometry.plane_of_lpn(lpn);
-                    layered.trim(plane, lpn);
-                }
+                self.ftl.trim_translated(lpn);
             }
             RequestOp::Flush => {}
         }
@@ -302,13 +265,13 @@ impl Device {
     /// The data of a page access crosses the link by itself.
     fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
         if self.host.carries_pages {
-            plan.push(Stage::Link, self.plane_of_lpn(lpn));
+            plan.push(Stage::Link, self.ftl.plane_of_lpn(lpn));
         }
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
         self.account.table_looked_up();
-        let place = self.ftl.map.lookup(lpn);
+        let place = self.ftl.locate(lpn);
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         if place.is_none() && earlier.is_none() {
             self.account.unmapped_read();
@@ -317,7 +280,7 @@ impl Device {
             }
         }
         self.plan_order(plan, earlier);
-        plan.push(Stage::Read, self.plane_of_data(lpn, place));
+        plan.push(Stage::Read, self.ftl.plane_of_data(lpn, place));
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
@@ -326,10 +289,10 @@ impl Device {
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
-            let place = self.ftl.map.lookup(lpn);
+            let place = self.ftl.locate(lpn);
             let old = (place.is_some() || earlier.is_some()) && !self.holds_whole(lpn);
             let needed = match partial {
-                PartialWrite::Bitmap => self.ftl.map.cover(lpn, self.covered(&request, lpn)),
+                PartialWrite::Bitmap => self.ftl.cover(lpn, self.covered(&request, lpn)),
                 _ => self.is_partial(&request, lpn),
             };
             if old && needed {
@@ -338,16 +301,17 @@ impl Device {
                     plan.wait(earlier, last, EdgeKind::Order);
                 }
                 self.account.partial_write_read();
-                plan.push(Stage::OldRead, self.plane_of_data(lpn, place));
+                plan.push(Stage::OldRead, self.ftl.plane_of_data(lpn, place));
             }
         }
         self.plan_order(plan, earlier);
-        let plane = self.plane_for_write(lpn);
-        if self.ftl.layered.is_some() {
+        let plane = self.ftl.plane_for_write(lpn);
+        self.ftl.write_begins(plane);
+        if self.ftl.is_planned() {
             self.plan_layered(plan, handle, lpn, plane);
         }
         plan.push(Stage::Program, plane);
-        if plan.target.is_some_and(|(_, behind)| self.ends_behind(behind)) {
+        if plan.target.is_some_and(|(_, behind)| self.ftl.ends_behind(behind)) {
             plan.push(Stage::Barrier, plane);
         }
     }
@@ -359,55 +323,6 @@ impl Device {
         {
             plan.wait(earlier, self.sets.graph.node(earlier).stages - 1, EdgeKind::Order);
         }
-    }
-
-    /// Where a unit is read: where its data is, or else where striping would put it.
-    fn plane_of_data(&self, lpn: Lpn, place: Option<Ppn>) -> PlaneId {
-        match (self.settings.keys.ftl.allocation, place) {
-            (Allocation::Dynamic, Some(ppn)) => self.settings.geometry.plane_of(ppn),
-            _ => self.plane_of_lpn(lpn),
-        }
-    }
-
-    /// The plane that the data of a write goes to.
-    fn plane_for_write(&mut self, lpn: Lpn) -> PlaneId {
-        let plane = match self.settings.keys.ftl.allocation {
-            Allocation::Static => return self.plane_of_lpn(lpn),
-            Allocation::Dynamic => self.least_busy_plane(),
-        };
-        self.ftl.planes[plane.index()].writes += 1;
-        plane
-    }
-
-    /// The plane with the fewest unfinished host programs, in the order of striping from the one
-    /// after the last choice on; planes that hold all the data they can, then those without room
-    /// for host data come last.
-    pub(super) fn least_busy_plane(&mut self) -> PlaneId {
-        let geometry = self.settings.geometry;
-        let count = geometry.all_planes();
-        let reserve = self.settings.keys.gc.reserve_blocks;
-        let most = self.settings.plane_valid_units;
-        let load = |device: &Self, plane: PlaneId| {
-            let writes = device.ftl.planes[plane.index()].writes;
-            let valid = device.ftl.map.blocks.valid_of_plane(plane) + writes;
-            let short = u64::from(device.ftl.map.blocks.free_blocks(plane)) <= reserve;
-            (valid.saturating_sub(most), short, writes)
-        };
-        let mut best = self.ftl.stripes[(self.ftl.next_stripe % count) as usize];
-        let mut best_at = self.ftl.next_stripe;
-        let mut least = load(self, best);
-        for at in self.ftl.next_stripe + 1..self.ftl.next_stripe + count {
-            if least == (0, false, 0) {
-                break;
-            }
-            let plane = self.ftl.stripes[(at % count) as usize];
-            let own = load(self, plane);
-            if own < least {
-                (best, best_at, least) = (plane, at, own);
-            }
-        }
-        self.ftl.next_stripe = (best_at + 1) % count;
-        best
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
@@ -422,17 +337,9 @@ impl Device {
                 self.account.entry_changed(lpn);
             }
         }
-        if let Some(cache) = &mut self.ftl.cache {
-            match plan.lookup {
-                Some(Lookup::Hit { line, .. }) => cache.hit(line, changes),
-                Some(Lookup::Miss { victim }) => {
-                    let batch = self.settings.keys.map.batch_update;
-                    let fetch = if plan.fetches { set } else { plan.shared_fetch };
-                    cache.replace(victim, lpn, (set, fetch), changes, batch);
-                }
-                Some(Lookup::Stall) => unreachable!("nothing was translated"),
-                None => {}
-            }
+        if let Some(lookup) = plan.lookup {
+            let fetch = if plan.fetches { set } else { plan.shared_fetch };
+            self.ftl.translated(lookup, lpn, (set, fetch), changes);
         }
         for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
             if stage < plan.count {

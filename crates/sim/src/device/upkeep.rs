@@ -1,6 +1,7 @@
 //! Upkeep: work between phases or after the run, on every plane, to its end.
 
 use super::{Device, SimError};
+use crate::ftl::Ftl;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Time};
 
@@ -40,27 +41,21 @@ impl Device {
 
     /// Merges every log block, piece by piece on all planes.
     fn merge_all(&mut self) -> Result<(), SimError> {
-        if self.ftl.layered.is_none() {
-            return Ok(());
-        }
-        loop {
-            let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-            let begun = planes.filter(|plane| self.merge_idle(*plane)).count();
-            if begun == 0 {
-                return Ok(());
-            }
+        let planes = self.ftl.planes();
+        while planes.clone().filter(|plane| self.merge_idle(*plane)).count() > 0 {
             self.drain()?;
         }
+        Ok(())
     }
 
     /// Starts a job on every plane that is asked for, and does the work to its end. Returns whether
     /// there was any.
-    fn collect_once(&mut self, wanted: impl Fn(&Self, PlaneId) -> bool) -> Result<bool, SimError> {
+    fn collect_once(&mut self, wanted: impl Fn(&Ftl, PlaneId) -> bool) -> Result<bool, SimError> {
         let jobs = self.account.gc_jobs();
-        for plane in (0..self.ftl.planes.len()).map(PlaneId::from_index) {
-            if wanted(self, plane) {
+        for plane in self.ftl.planes() {
+            if wanted(&self.ftl, plane) {
                 self.start_job(plane, NIL);
-                if self.ftl.planes[plane.index()].job.is_some() {
+                if self.ftl.is_busy(plane) {
                     self.press_job(plane);
                 }
             }
@@ -72,28 +67,15 @@ impl Device {
     /// Map pages that copies rewrite may take more than erases free. So it ends where as many
     /// rounds as a block has programs win no block, and planes keep half of the reserve.
     fn restore_free(&mut self) -> Result<(), SimError> {
-        let start = std::mem::take(&mut self.ftl.free_at_start);
-        let keeps = self.settings.keys.gc.reserve_blocks / 2;
-        let short = |device: &Self, plane: PlaneId| {
-            let before = start[plane.index()];
-            let free = device.ftl.map.blocks.free_blocks(plane);
-            before < u32::MAX && free < before && u64::from(free) > keeps
-        };
         let geometry = self.settings.geometry;
         let patience = geometry.units_per_block() / geometry.program_units();
-        let (mut most, mut fruitless) = (self.all_free(), 0);
-        while fruitless <= patience && self.collect_once(short)? {
-            fruitless = if self.all_free() > most { 0 } else { fruitless + 1 };
-            most = most.max(self.all_free());
+        let (mut most, mut fruitless) = (self.ftl.all_free(), 0);
+        while fruitless <= patience && self.collect_once(Ftl::wants_restoring)? {
+            let free = self.ftl.all_free();
+            fruitless = if free > most { 0 } else { fruitless + 1 };
+            most = most.max(free);
         }
-        self.ftl.free_at_start = start;
         Ok(())
-    }
-
-    /// Free blocks of all planes.
-    fn all_free(&self) -> u64 {
-        let planes = (0..self.ftl.planes.len()).map(PlaneId::from_index);
-        planes.map(|plane| u64::from(self.ftl.map.blocks.free_blocks(plane))).sum()
     }
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
@@ -117,15 +99,6 @@ impl Device {
                 return Ok(());
             }
             self.advance(now);
-        }
-    }
-
-    /// Remembers how many blocks are free when the first phase begins.
-    pub(super) fn note_free(&mut self) {
-        for (plane, free) in self.ftl.free_at_start.iter_mut().enumerate() {
-            if *free == u32::MAX {
-                *free = self.ftl.map.blocks.free_blocks(PlaneId::from_index(plane));
-            }
         }
     }
 }

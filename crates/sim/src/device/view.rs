@@ -68,7 +68,7 @@ impl Device {
     fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
         let line = self.buffer.as_ref().and_then(|buffer| buffer.lines.find(lpn));
         line.is_some_and(|line| {
-            self.line_covers(handle, line, lpn) || self.ftl.map.lookup(lpn).is_none()
+            self.line_covers(handle, line, lpn) || self.ftl.locate(lpn).is_none()
         })
     }
 
@@ -96,10 +96,10 @@ impl Device {
     /// not.
     fn data_die_idle(&self, lpn: Lpn) -> bool {
         let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
-        match self.ftl.map.lookup(lpn) {
+        match self.ftl.locate(lpn) {
             Some(ppn) if dynamic => self.plane_idle(self.settings.geometry.plane_of(ppn)),
             None if dynamic => false,
-            _ => self.plane_idle(self.plane_of_lpn(lpn)),
+            _ => self.plane_idle(self.ftl.plane_of_lpn(lpn)),
         }
     }
 }
@@ -171,7 +171,7 @@ impl HostView for View<'_> {
 
     fn write_die_idle(&self, lpn: Lpn) -> bool {
         match self.0.settings.keys.ftl.allocation {
-            Allocation::Static => self.0.plane_idle(self.0.plane_of_lpn(lpn)),
+            Allocation::Static => self.0.plane_idle(self.0.ftl.plane_of_lpn(lpn)),
             Allocation::Dynamic => {
                 let mut dies = (0..self.0.settings.geometry.dies()).map(DieId::new);
                 dies.any(|die| self.0.die_rests(die))

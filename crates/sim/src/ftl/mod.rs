@@ -1,105 +1,368 @@
 //! The flash translation layer: where pages are, which blocks are free, which one is cleaned next,
 //! what of the map is cached.
+//!
+//! The map of the device and its blocks belong to both kinds: the page map ([`page`]) gives a
+//! program its page when the program starts, and collects garbage; layers that plan ([`planned`])
+//! choose pages when a write is translated. The room changes its own state and returns what is to
+//! be done; the flows in `device` make the command sets.
 
 pub mod blocks;
 pub mod cmt;
-pub(crate) mod job;
 pub mod layer;
 pub mod line_cache;
 pub mod log;
+mod lookup;
 pub mod map_cache;
 pub mod memory;
-pub(crate) mod pacing;
+pub(crate) mod page;
 pub mod page_map;
 pub(crate) mod planned;
+mod saving;
+mod study;
 pub mod victim;
 
-use crate::config::Settings;
+use crate::config::{Allocation, GcKeys, MapKeys, Settings};
+use crate::initial;
 use crate::initial::device::Made;
-use crate::saved::saved;
-use flashyard_core::graph::NIL;
-use flashyard_core::units::{Lpn, MapPage, PlaneId};
-use job::{Idle, Job};
+use crate::initial::progress::Building;
+use crate::sets::Sets;
+use blocks::Blocks;
+use flashyard_core::geometry::Geometry;
+use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
+use layer::MergeCounts;
 use map_cache::MapCache;
-use pacing::Pacing;
-use page_map::PageMap;
-use planned::Layered;
+pub(crate) use page::PLANE_BYTES;
+use page::PageFtl;
+pub(crate) use page::job::{BegunJob, Collecting, Job, JobStep};
+pub(crate) use page::moved::{MOVED_BYTES, Moved, Rewrite, map_write};
+pub(crate) use page::room::Binding;
+use page_map::{Owner, PageMap};
+use planned::Planned;
+pub(crate) use planned::TaskStep;
+use study::Study;
 
-/// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
-/// job, the unit.
-pub(crate) type Moved = (MapPage, u32, Lpn);
-
-/// A plane: its garbage collection and what waits for it.
+/// Who chooses the pages of writes.
 #[derive(Debug)]
-pub(crate) struct Plane {
-    pub(crate) job: Option<Job>,
-    /// Moved data whose map entries are not cached.
-    pub(crate) moved: Vec<Moved>,
-    /// The request whose program last took a free block, and its order.
-    pub(crate) drawer: (u32, u64),
-    /// Whether programs wait for the erase of the job, and how many erases gave a host write no
-    /// room.
-    pub(crate) programs_wait: bool,
-    pub(crate) fruitless: u32,
-    /// Whether the last job levelled wear.
-    pub(crate) levelled: bool,
-    /// Unfinished host programs, where allocation is dynamic.
-    pub(crate) writes: u32,
+enum Scheme {
+    /// The page map, when a program starts.
+    Page(PageFtl),
+    /// Layers that plan, when a write is translated.
+    Planned(Box<Planned>),
 }
 
-saved!(Plane { fruitless, levelled } skip { job, moved, drawer, programs_wait, writes });
+/// A unit that has been copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    /// The logical unit; none for a map page.
+    pub(crate) lpn: Option<Lpn>,
+    pub(crate) from: Ppn,
+    pub(crate) to: Ppn,
+    /// Whether it counts: its source was still the newest.
+    pub(crate) current: bool,
+    /// Whether a job of garbage collection copied it, not a merge.
+    pub(crate) of_job: bool,
+}
 
-impl Plane {
-    fn new(units_per_block: u32) -> Self {
-        Self {
-            job: None,
-            moved: Vec::with_capacity(units_per_block as usize),
-            drawer: (NIL, 0),
-            programs_wait: false,
-            fruitless: 0,
-            levelled: false,
-            writes: 0,
-        }
-    }
+/// A block that has been erased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Erased {
+    pub(crate) block: BlockId,
+    /// Whether it was its last erase.
+    pub(crate) worn_out: bool,
+    /// Whether programs of its plane can find no room any more.
+    pub(crate) no_room: bool,
+    /// Whether a job of garbage collection erased it, not a merge.
+    pub(crate) of_job: bool,
 }
 
 /// The translation layer of a device: its map, its blocks, garbage collection.
 #[derive(Debug)]
 pub(crate) struct Ftl {
-    pub(crate) map: PageMap,
-    pub(crate) cache: Option<MapCache>,
-    /// Where pages are chosen by translation layers.
-    pub(crate) layered: Option<Box<Layered>>,
-    pub(crate) planes: Vec<Plane>,
-    /// Garbage collection in idle times.
-    pub(crate) idle: Idle,
-    /// How garbage collection is spread over programs, where it is.
-    pub(crate) pacing: Option<Box<Pacing>>,
+    geometry: Geometry,
+    gc: GcKeys,
+    map_keys: MapKeys,
+    study: Study,
+    /// Whether a write may go to any plane.
+    dynamic: bool,
+    /// Whether garbage collection is spread over programs.
+    paced: bool,
+    /// How many valid units a plane may hold.
+    plane_valid_units: u32,
+    map: PageMap,
+    cache: Option<MapCache>,
+    scheme: Scheme,
     /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
-    pub(crate) free_at_start: Vec<u32>,
-    /// Where dynamic allocation goes on.
-    pub(crate) next_stripe: u32,
+    free_at_start: Vec<u32>,
     /// The plane of each stripe of a round of striping.
-    pub(crate) stripes: Vec<PlaneId>,
-    pub(crate) made: Made,
+    stripes: Vec<PlaneId>,
+    made: Made,
+    /// Garbage collection in idle times.
+    idle: page::idle::Idle,
 }
 
 impl Ftl {
     /// That of a device which nothing was ever written to.
-    pub(crate) fn new(settings: &Settings, layered: Option<Box<Layered>>) -> Self {
-        let geometry = &settings.geometry;
+    pub(crate) fn new(settings: &Settings, planned: Option<Box<Planned>>) -> Self {
+        let geometry = settings.geometry;
         let planes = geometry.all_planes();
+        let scheme = planned.map_or_else(|| Scheme::Page(PageFtl::new(settings)), Scheme::Planned);
         Self {
+            geometry,
+            gc: settings.keys.gc,
+            map_keys: settings.keys.map,
+            study: Study::new(settings),
+            paced: matches!(&scheme, Scheme::Page(page) if page.is_paced()),
+            dynamic: settings.keys.ftl.allocation == Allocation::Dynamic,
+            plane_valid_units: settings.plane_valid_units,
             map: PageMap::new(settings),
             cache: MapCache::new(settings),
-            planes: (0..planes).map(|_| Plane::new(geometry.units_per_block())).collect(),
-            idle: Idle::new(settings),
-            pacing: Pacing::new(settings, layered.is_some()),
-            layered,
+            scheme,
             free_at_start: vec![u32::MAX; planes as usize],
-            next_stripe: 0,
             stripes: (0..planes).map(|at| geometry.plane_of_stripe(at)).collect(),
             made: Made::default(),
+            idle: page::idle::Idle::new(settings),
         }
+    }
+
+    /// Puts a fresh device into the initial state of its settings; `tell` hears how far that is.
+    pub(crate) fn make_initial(&mut self, settings: &Settings, tell: &mut dyn FnMut(Building)) {
+        match &mut self.scheme {
+            Scheme::Page(_) => {
+                self.made = initial::device::make_telling(settings, &mut self.map, tell);
+            }
+            Scheme::Planned(planned) => planned.make_initial(settings, &mut self.map, tell),
+        }
+    }
+
+    /// How the initial state was made.
+    pub(crate) const fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// Whether translation layers choose the pages of writes.
+    pub(crate) const fn is_planned(&self) -> bool {
+        matches!(self.scheme, Scheme::Planned(_))
+    }
+
+    /// The layers that choose pages; none on a device with a page map.
+    pub(crate) fn planned(&self) -> Option<&Planned> {
+        match &self.scheme {
+            Scheme::Page(_) => None,
+            Scheme::Planned(planned) => Some(planned),
+        }
+    }
+
+    /// The layers that choose the pages of writes, and the map.
+    fn layers(&mut self) -> (&mut Planned, &mut PageMap) {
+        match &mut self.scheme {
+            Scheme::Planned(planned) => (planned, &mut self.map),
+            Scheme::Page(_) => unreachable!("only layers plan"),
+        }
+    }
+
+    /// The garbage collection of a page map.
+    #[inline]
+    fn page(&self) -> &PageFtl {
+        match &self.scheme {
+            Scheme::Page(page) => page,
+            Scheme::Planned(_) => unreachable!("layers have no jobs"),
+        }
+    }
+
+    #[inline]
+    fn page_mut(&mut self) -> &mut PageFtl {
+        match &mut self.scheme {
+            Scheme::Page(page) => page,
+            Scheme::Planned(_) => unreachable!("layers have no jobs"),
+        }
+    }
+
+    /// All planes, in ascending order.
+    pub(crate) fn planes(&self) -> impl Iterator<Item = PlaneId> + Clone + use<> {
+        (0..self.geometry.all_planes()).map(PlaneId::new)
+    }
+}
+
+/// The map.
+impl Ftl {
+    /// The map, to be looked at.
+    pub(crate) const fn map(&self) -> &PageMap {
+        &self.map
+    }
+
+    /// The blocks, to be looked at.
+    #[inline]
+    pub(crate) const fn blocks(&self) -> &Blocks {
+        &self.map.blocks
+    }
+
+    /// Where a logical unit is, by the committed map.
+    #[inline]
+    pub(crate) fn locate(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map.lookup(lpn)
+    }
+
+    /// A write covers these sectors of a unit: whether others of it have been written before.
+    pub(crate) fn cover(&mut self, lpn: Lpn, covered: std::ops::Range<u64>) -> bool {
+        self.map.cover(lpn, covered)
+    }
+
+    /// The data of a write is on flash, and no later change of the unit was committed before.
+    #[inline]
+    pub(crate) fn commit(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.map.commit(Owner::Data(lpn), ppn);
+    }
+
+    /// A logical unit is forgotten.
+    pub(crate) fn trim(&mut self, lpn: Lpn) {
+        self.map.trim(lpn);
+    }
+
+    /// The plane that static striping gives to a logical unit.
+    #[inline]
+    pub(crate) fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
+        let stripe = lpn.get() / self.geometry.units_per_page;
+        self.stripes[stripe as usize % self.stripes.len()]
+    }
+
+    /// The plane of a map page: the one that striping gives to its number.
+    pub(crate) const fn plane_of_map(&self, page: MapPage) -> PlaneId {
+        self.geometry.plane_of_stripe(page.get())
+    }
+
+    /// The plane where a unit at `place` is read; for a unit that is nowhere, the one that striping
+    /// gives to it.
+    #[inline]
+    pub(crate) fn plane_of_data(&self, lpn: Lpn, place: Option<Ppn>) -> PlaneId {
+        match place {
+            Some(ppn) if self.dynamic => self.geometry.plane_of(ppn),
+            _ => self.plane_of_lpn(lpn),
+        }
+    }
+
+    /// Free blocks of a plane.
+    #[inline]
+    pub(crate) fn free_blocks(&self, plane: PlaneId) -> u64 {
+        u64::from(self.map.blocks.free_blocks(plane))
+    }
+
+    /// Free blocks of all planes.
+    pub(crate) fn all_free(&self) -> u64 {
+        self.planes().map(|plane| self.free_blocks(plane)).sum()
+    }
+}
+
+/// What both schemes answer.
+impl Ftl {
+    /// Whether a job or a merge of a plane is under way.
+    pub(crate) fn is_busy(&self, plane: PlaneId) -> bool {
+        match &self.scheme {
+            Scheme::Page(page) => page.planes[plane.index()].job.is_some(),
+            Scheme::Planned(planned) => planned.is_busy(plane),
+        }
+    }
+
+    /// Whether garbage collection goes first: a plane is that short of free blocks, or a job that
+    /// may not be interrupted has begun; never with pacing.
+    #[inline]
+    pub(crate) fn is_urgent(&self, plane: PlaneId) -> bool {
+        !self.is_paced()
+            && (self.free_blocks(plane) <= self.gc.hard_free_blocks
+                || (!self.gc.preemptible && self.is_busy(plane)))
+    }
+
+    /// The page of a program that is about to start.
+    #[inline]
+    pub(crate) fn bind_program(&mut self, set: u32, sets: &Sets) -> Binding {
+        match &self.scheme {
+            Scheme::Page(_) => self.bind_unit(set, sets),
+            Scheme::Planned(planned) => Binding::Page(planned.page_of(set, sets)),
+        }
+    }
+
+    /// The page inside its block that a program would get; `None` where it would open a block.
+    pub(crate) fn next_page(&self, set: u32, sets: &Sets) -> Option<u32> {
+        self.map.blocks.next_page(sets.plane(set), self.frontier(set, sets))
+    }
+
+    /// The program of a page is over, whatever becomes of its contents.
+    #[inline]
+    pub(crate) fn programmed(&mut self, ppn: Ppn) {
+        match &mut self.scheme {
+            Scheme::Page(_) => self.map.blocks.programmed(ppn),
+            Scheme::Planned(planned) => planned.note_page(ppn, &mut self.map),
+        }
+    }
+
+    /// The program of a write by the host is over.
+    #[inline]
+    pub(crate) fn write_over(&mut self, plane: PlaneId, ppn: Ppn) {
+        match &mut self.scheme {
+            Scheme::Page(page) if self.dynamic => page.planes[plane.index()].writes -= 1,
+            Scheme::Page(_) => {}
+            Scheme::Planned(planned) => planned.write_over(self.geometry.block_of(ppn)),
+        }
+    }
+
+    /// A copy has been programmed by a set.
+    pub(crate) fn copied(&mut self, set: u32, sets: &Sets) -> Copied {
+        match self.scheme {
+            Scheme::Page(_) => self.job_copied(set, sets),
+            Scheme::Planned(_) => self.task_copied(sets.plane(set)),
+        }
+    }
+
+    /// A set has erased its block.
+    pub(crate) fn erased(&mut self, set: u32, sets: &Sets) -> Erased {
+        match self.scheme {
+            Scheme::Page(_) => self.job_erased(sets.plane(set), set),
+            Scheme::Planned(_) => self.task_erased(sets.plane(set)),
+        }
+    }
+
+    /// A trim of a unit has been translated.
+    pub(crate) fn trim_translated(&mut self, lpn: Lpn) {
+        if let Scheme::Planned(planned) = &mut self.scheme {
+            planned.trim(self.geometry.plane_of_lpn(lpn), lpn);
+        }
+    }
+
+    /// What layers did in measured phases.
+    pub(crate) fn merges(&self) -> MergeCounts {
+        self.planned().map_or_else(MergeCounts::default, Planned::measured)
+    }
+
+    /// What layers did since the start.
+    pub(crate) fn all_merges(&self) -> MergeCounts {
+        self.planned().map_or_else(MergeCounts::default, Planned::counts)
+    }
+
+    /// What layers did since `before` is not measured.
+    pub(crate) fn leave_out(&mut self, before: &MergeCounts) {
+        if let Scheme::Planned(planned) = &mut self.scheme {
+            planned.leave_out(before);
+        }
+    }
+
+    /// A phase begins: earlier idle times and owed copies are forgotten, and the free blocks of the
+    /// first phase remembered.
+    pub(crate) fn begin_phase(&mut self) {
+        self.idle.begin_phase();
+        if let Scheme::Page(page) = &mut self.scheme {
+            page.begin_phase();
+        }
+        let blocks = &self.map.blocks;
+        for (plane, free) in (0..).map(PlaneId::new).zip(&mut self.free_at_start) {
+            if *free == u32::MAX {
+                *free = blocks.free_blocks(plane);
+            }
+        }
+    }
+
+    /// Whether a plane has fewer free blocks than when the first phase began, and enough for a job.
+    pub(crate) fn wants_restoring(&self, plane: PlaneId) -> bool {
+        let before = self.free_at_start[plane.index()];
+        let free = self.map.blocks.free_blocks(plane);
+        before < u32::MAX && free < before && u64::from(free) > self.gc.reserve_blocks / 2
     }
 }

@@ -14,36 +14,36 @@
 //! under any load that garbage collection can keep up with, and stays there.
 
 use crate::config::{GcPacing, Settings};
-use flashyard_core::units::PlaneId;
+use flashyard_core::units::{DieId, PlaneId};
 
 /// Owed copies are counted in parts of a unit: so many make one.
-pub(crate) const ONE: u64 = 1 << 16;
+const ONE: u64 = 1 << 16;
 
 /// By how many times its least the ratio grows at most.
-pub(crate) const MOST: u64 = 4;
+const MOST: u64 = 4;
 
 /// What programs owe, by plane, and what has gone before garbage collection, by die.
 #[derive(Debug)]
-pub(crate) struct Pacing {
-    pub(crate) rule: GcPacing,
+pub(super) struct Pacing {
+    rule: GcPacing,
     /// Copies for each unit, under `tokens`.
-    pub(crate) tokens: u64,
+    tokens: u64,
     /// Commands of requests that go before a command of garbage collection at most; 0: any number.
-    pub(crate) most_passed: u64,
+    most_passed: u64,
     /// The spare space that planes are kept at, and how far below it the ratio is doubled; units.
-    pub(crate) target: u64,
-    pub(crate) slope: u64,
+    pub(super) target: u64,
+    slope: u64,
     /// Units of a program.
-    pub(crate) batch: u64,
-    pub(crate) owed: Vec<u64>,
-    pub(crate) passed: Vec<u64>,
+    batch: u64,
+    owed: Vec<u64>,
+    passed: Vec<u64>,
 }
 
 impl Pacing {
-    /// The pacing of a device; none where garbage collection is not paced, or has no part in it.
-    pub(crate) fn new(settings: &Settings, planned: bool) -> Option<Box<Self>> {
+    /// The pacing of a device; none where garbage collection is not paced.
+    pub(super) fn new(settings: &Settings) -> Option<Box<Self>> {
         let (gc, geometry) = (&settings.keys.gc, &settings.geometry);
-        if gc.pacing == GcPacing::None || planned {
+        if gc.pacing == GcPacing::None {
             return None;
         }
         let block = u64::from(geometry.units_per_block());
@@ -60,14 +60,28 @@ impl Pacing {
     }
 
     /// The same at the start of a phase: what is owed from before it is forgotten.
-    pub(crate) fn begin_phase(&mut self) {
+    pub(super) fn begin_phase(&mut self) {
         self.owed.fill(0);
         self.passed.fill(0);
     }
 
+    /// A program of a plane with this much spare space begins, whose victim needs `ratio` copies
+    /// for each unit.
+    pub(super) fn owe(&mut self, plane: PlaneId, ratio: u64, spare: u64) {
+        let more = self.rate(ratio, spare).saturating_mul(self.batch);
+        let owed = &mut self.owed[plane.index()];
+        *owed = if spare >= self.target { 0 } else { owed.saturating_add(more) };
+    }
+
+    /// A copy has been programmed.
+    pub(super) fn paid(&mut self, plane: PlaneId) {
+        let owed = &mut self.owed[plane.index()];
+        *owed = owed.saturating_sub(ONE);
+    }
+
     /// Copies that a unit owes, in parts, where the victim needs `ratio` of them and the plane has
     /// this much spare space.
-    pub(crate) fn rate(&self, ratio: u64, spare: u64) -> u64 {
+    fn rate(&self, ratio: u64, spare: u64) -> u64 {
         if self.rule == GcPacing::Tokens {
             return self.tokens * ONE;
         }
@@ -78,15 +92,26 @@ impl Pacing {
     }
 
     /// Whether a plane owes a program unit of copies.
-    pub(crate) fn owes(&self, plane: PlaneId) -> bool {
+    pub(super) fn owes(&self, plane: PlaneId) -> bool {
         self.owed[plane.index()] >= self.batch * ONE
+    }
+
+    /// Whether as many commands of requests as may have gone before garbage collection of a die.
+    pub(super) fn is_due(&self, die: DieId) -> bool {
+        self.most_passed > 0 && self.passed[die.index()] >= self.most_passed
+    }
+
+    /// A die takes a command, which ends the turn of requests or goes before garbage collection.
+    pub(super) fn note_turn(&mut self, die: DieId, ends: bool) {
+        let passed = &mut self.passed[die.index()];
+        *passed = if ends { 0 } else { *passed + 1 };
     }
 }
 
 /// Copies that each unit written has to bring, in parts, where `left` units of a victim hold
 /// `valid` ones. A victim without anything to gain, which wear levelling takes, is copied unit by
 /// unit.
-pub(crate) fn ratio(valid: u32, left: u32) -> u64 {
+pub(super) fn ratio(valid: u32, left: u32) -> u64 {
     let gain = left.saturating_sub(valid);
     if gain == 0 { ONE } else { u64::from(valid) * ONE / u64::from(gain) }
 }

@@ -1,0 +1,88 @@
+//! The half of a page map: garbage collection of its planes, and the planes that writes go to.
+
+pub(super) mod idle;
+pub(super) mod job;
+mod jobs;
+pub(super) mod moved;
+mod paced;
+mod pacing;
+mod place;
+pub(super) mod room;
+
+use crate::config::Settings;
+use crate::saved::saved;
+use flashyard_core::graph::NIL;
+use flashyard_core::units::PlaneId;
+use job::Job;
+use moved::Moved;
+use pacing::Pacing;
+
+/// The garbage collection of a plane, and what waits for it.
+#[derive(Debug)]
+pub(super) struct Plane {
+    pub(super) job: Option<Job>,
+    /// Moved data whose map entries are not cached.
+    moved: Vec<Moved>,
+    /// The request whose program last took a free block, and its order.
+    last_allocator: (u32, u64),
+    /// Whether programs wait for the erase of the job.
+    programs_wait: bool,
+    /// How many erases in a row gave a host write no room.
+    rounds_without_room: u32,
+    /// Whether the last job levelled wear.
+    last_levelled: bool,
+    /// Unfinished host programs, where allocation is dynamic.
+    pub(super) writes: u32,
+}
+
+/// Bytes of a plane.
+pub(crate) const PLANE_BYTES: u64 = size_of::<Plane>() as u64;
+
+saved!(Plane { rounds_without_room, last_levelled }
+    skip { job, moved, last_allocator, programs_wait, writes });
+
+/// Garbage collection and allocation of a device with a page map.
+#[derive(Debug)]
+pub(super) struct PageFtl {
+    pub(super) planes: Vec<Plane>,
+    /// How garbage collection is spread over programs, where it is.
+    pacing: Option<Box<Pacing>>,
+    /// Where dynamic allocation goes on.
+    pub(super) next_stripe: u32,
+}
+
+impl PageFtl {
+    pub(super) fn new(settings: &Settings) -> Self {
+        let units = settings.geometry.units_per_block() as usize;
+        let plane = || Plane {
+            job: None,
+            moved: Vec::with_capacity(units),
+            last_allocator: (NIL, 0),
+            programs_wait: false,
+            rounds_without_room: 0,
+            last_levelled: false,
+            writes: 0,
+        };
+        Self {
+            planes: (0..settings.geometry.all_planes()).map(|_| plane()).collect(),
+            pacing: Pacing::new(settings),
+            next_stripe: 0,
+        }
+    }
+
+    pub(super) const fn is_paced(&self) -> bool {
+        self.pacing.is_some()
+    }
+
+    /// A phase begins: what is owed from before it is forgotten.
+    pub(super) fn begin_phase(&mut self) {
+        if let Some(pacing) = &mut self.pacing {
+            pacing.begin_phase();
+        }
+    }
+
+    #[inline]
+    fn plane_mut(&mut self, plane: PlaneId) -> &mut Plane {
+        &mut self.planes[plane.index()]
+    }
+}

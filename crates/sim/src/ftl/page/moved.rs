@@ -1,0 +1,223 @@
+//! Map entries of data that garbage collection has moved: updated in the cache, taken along by a
+//! write of their map page that has not begun, or written by a rewrite of the page.
+
+use crate::config::MovedEntries;
+use crate::ftl::Ftl;
+use crate::ftl::line_cache::NONE;
+use crate::ftl::map_cache::MapCache;
+use crate::sets::{Mode, Sets, Stage};
+use flashyard_core::graph::Wait;
+use flashyard_core::units::{Lpn, MapPage, PlaneId};
+
+/// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
+/// job, the unit.
+pub(crate) type Moved = (MapPage, u32, Lpn);
+
+/// Bytes of a moved unit.
+pub(crate) const MOVED_BYTES: u64 = size_of::<Moved>() as u64;
+
+/// How the entries of moved units of one map page get to flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rewrite {
+    /// By a write of the page that is planned already.
+    Joins {
+        /// The set that writes the page.
+        writer: u32,
+        /// Whether it is a rewrite for garbage collection.
+        is_rewrite: bool,
+    },
+    /// By a new rewrite of the page.
+    New {
+        /// The page.
+        page: MapPage,
+        /// Whether the page is read before.
+        reads: bool,
+        /// The set that writes the page next, after the rewrite.
+        before: Option<u32>,
+        /// The set whose write of the page comes before the rewrite.
+        after: Option<u32>,
+    },
+}
+
+/// Where among the commands of a set that writes a map page the program is.
+pub(crate) fn map_write(sets: &Sets, set: u32) -> u8 {
+    let writes = |stage| matches!(stage, Stage::Writeback | Stage::RewriteProgram);
+    let found = (0u8..).zip(&sets[set].stages).find(|(_, stage)| writes(stage.0));
+    found.expect("the set writes a map page").0
+}
+
+/// Whether the map program of a set has begun.
+fn has_begun(sets: &Sets, set: u32) -> bool {
+    let (stage, write) = (sets.graph.node(set).stage, map_write(sets, set));
+    let runs = matches!(sets[set].mode, Mode::Running | Mode::Suspended);
+    stage > write || (stage == write && runs)
+}
+
+/// Whether a set that writes a map page rewrites it for garbage collection.
+fn is_rewrite(sets: &Sets, writer: u32) -> bool {
+    sets[writer].stages[usize::from(map_write(sets, writer))].0 == Stage::RewriteProgram
+}
+
+/// Whether a set rewrites a map page and has not begun to.
+fn takes_rewrites(sets: &Sets, writer: u32) -> bool {
+    is_rewrite(sets, writer)
+        && sets.graph.node(writer).stage == 0
+        && sets[writer].mode != Mode::Running
+}
+
+impl Ftl {
+    /// The cache of a map on flash.
+    #[inline]
+    pub(in crate::ftl) fn cached(&mut self) -> &mut MapCache {
+        self.cache.as_mut().expect("only a map on flash has map pages")
+    }
+
+    /// The map entry of a moved unit changes: at once, which the answer says, or on flash after the
+    /// copies.
+    pub(crate) fn entry_moved(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
+        let taken = self.takes_along(plane, lpn, sets);
+        if !taken {
+            let page = self.cached().map_page(lpn);
+            let moved = &mut self.page_mut().plane_mut(plane).moved;
+            let place = u32::try_from(moved.len()).expect("fewer than units of a block");
+            moved.push((page, place, lpn));
+        }
+        taken
+    }
+
+    /// Whether the entry of a moved unit needs no rewrite of its map page: it is changed in the
+    /// cache, or is part of a write of its map page whose program has not begun.
+    fn takes_along(&mut self, plane: PlaneId, lpn: Lpn, sets: &Sets) -> bool {
+        let keys = self.map_keys;
+        let rule = self.study.moved;
+        if rule == MovedEntries::Dirty {
+            return keys.lazy_copying && self.cached().update(lpn);
+        }
+        let only_cached = rule == MovedEntries::JoinCached;
+        let cache = self.cached();
+        let fetch = cache.fetch_of(lpn);
+        let page = cache.map_page(lpn);
+        let evicts = cache.writer_of_line(lpn);
+        let pending = cache.writer_of_page(page).filter(|&writer| !has_begun(sets, writer));
+        let waits = |set| self.waits_for_collection(set, plane, sets);
+        let fetch_is_late = only_cached && fetch.is_some_and(|set| set != NONE && waits(set));
+        let cached = fetch.is_some() && !fetch_is_late;
+        if only_cached && !keys.lazy_copying {
+            return false;
+        }
+        if let Some(writer) = pending {
+            let joins = if cached {
+                keys.batch_update && !(only_cached && is_rewrite(sets, writer))
+            } else {
+                !(only_cached && waits(writer)) || evicts == pending
+            };
+            if joins {
+                self.cached().join(lpn, writer);
+                return true;
+            }
+        }
+        cached && keys.lazy_copying && self.cached().update(lpn)
+    }
+
+    /// Whether a set waits for the room that the job of a plane makes, which rewrites map pages
+    /// before it erases its victim.
+    fn waits_for_collection(&self, set: u32, plane: PlaneId, sets: &Sets) -> bool {
+        let job = self.page().planes[plane.index()].job.as_ref();
+        let is_eraser = |wait: Wait| job.is_some_and(|job| wait.source == job.eraser);
+        sets[set].mode == Mode::Waiting
+            && self.study.erase_after_map
+            && sets.graph.first_wait(set).is_some_and(is_eraser)
+    }
+
+    /// Whether the erase of a victim waits for the rewrites of map pages.
+    pub(crate) const fn erases_after_map(&self) -> bool {
+        self.study.erase_after_map
+    }
+
+    /// Whether a map page can be read: it has been written, or is going to be, or never-written
+    /// ones are read all the same.
+    pub(in crate::ftl) fn is_map_readable(&self, page: MapPage, writer: Option<u32>) -> bool {
+        self.study.reads_unwritten || writer.is_some() || self.map.lookup_map(page).is_some()
+    }
+
+    /// Takes the units that a plane's job has moved and that need a rewrite of their map pages, in
+    /// the order of rewriting, and how many need none because their entries are updated by now.
+    /// [`Self::return_moved`] must follow.
+    pub(crate) fn take_moved(&mut self, plane: PlaneId, sets: &Sets) -> (Vec<Moved>, u64) {
+        let mut moved = std::mem::take(&mut self.page_mut().plane_mut(plane).moved);
+        let count = moved.len();
+        // A line that was fetched since the copy holds the old entry: it is updated there.
+        moved.retain(|&(_, _, lpn)| !self.takes_along(plane, lpn, sets));
+        let updated = count - moved.len();
+        moved.sort_unstable();
+        if self.study.rewrites_by_move {
+            for page in moved.chunk_by_mut(|a, b| a.0 == b.0) {
+                let first = page[0].1;
+                for entry in page {
+                    entry.1 = first;
+                }
+            }
+            moved.sort_unstable_by_key(|&(page, first, lpn)| (first, page, lpn));
+        }
+        (moved, updated as u64)
+    }
+
+    /// Gives the list of moved units back to its plane, for the next job.
+    pub(crate) fn return_moved(&mut self, plane: PlaneId, mut moved: Vec<Moved>) {
+        moved.clear();
+        self.page_mut().plane_mut(plane).moved = moved;
+    }
+
+    /// How the entries of moved units of one map page get to flash. A rewrite of the page that has
+    /// not begun takes them along, and so does a write of it that may wait for this job.
+    pub(crate) fn plan_rewrite(
+        &mut self,
+        plane: PlaneId,
+        entries: &[Moved],
+        sets: &Sets,
+    ) -> Rewrite {
+        let page = entries[0].0;
+        let writer = self.cached().writer_of_page(page);
+        let before = writer.filter(|&writer| self.comes_behind(writer, plane, sets));
+        if let Some(writer) = writer
+            && before.is_none()
+            && (takes_rewrites(sets, writer) || self.may_wait_for_erase(writer, sets))
+        {
+            for &(_, _, lpn) in entries {
+                self.cached().join(lpn, writer);
+            }
+            return Rewrite::Joins { writer, is_rewrite: is_rewrite(sets, writer) };
+        }
+        let reads = self.is_map_readable(page, writer);
+        Rewrite::New { page, reads, before, after: writer.filter(|_| before.is_none()) }
+    }
+
+    /// A set has been made that rewrites the map page of these entries, `before` another one.
+    pub(crate) fn rewrite_planned(&mut self, set: u32, before: Option<u32>, entries: &[Moved]) {
+        let cache = self.cached();
+        match before {
+            Some(later) => cache.rewrite_before(entries[0].0, set, later),
+            None => cache.rewrite(entries[0].0, set),
+        }
+        for &(_, _, lpn) in entries {
+            cache.rewrite_entry(lpn, set);
+            // What comes behind the rewrite has read the page already.
+            if let Some(later) = before {
+                cache.rewrite_entry(lpn, later);
+            }
+        }
+    }
+
+    /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
+    /// it waits for the erase that waits for the rewrite.
+    fn comes_behind(&self, writer: u32, plane: PlaneId, sets: &Sets) -> bool {
+        self.study.moved == MovedEntries::JoinCached
+            && !has_begun(sets, writer)
+            && self.waits_for_collection(writer, plane, sets)
+    }
+
+    /// Whether a job must not wait for a write of a map page, which may come to wait for its erase.
+    fn may_wait_for_erase(&self, writer: u32, sets: &Sets) -> bool {
+        self.study.erase_after_map && !is_rewrite(sets, writer) && !has_begun(sets, writer)
+    }
+}

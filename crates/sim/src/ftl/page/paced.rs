@@ -1,0 +1,150 @@
+//! Pacing: when jobs go on, which programs wait, and what a die takes next.
+
+use super::job::Job;
+use super::pacing::Pacing;
+use crate::ftl::{Ftl, Scheme};
+use crate::sets::{Mode, Sets, Stage};
+use flashyard_core::units::{DieId, PlaneId, Time};
+
+/// A victim that its job has given up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenUp {
+    /// Whether the job levelled wear.
+    pub(crate) levels: bool,
+    /// Valid units of the victim.
+    pub(crate) valid: u32,
+}
+
+impl Ftl {
+    #[inline]
+    fn pacing(&self) -> Option<&Pacing> {
+        match &self.scheme {
+            Scheme::Page(page) => page.pacing.as_deref(),
+            Scheme::Planned(_) => None,
+        }
+    }
+
+    /// Whether garbage collection is spread over programs.
+    #[inline]
+    pub(crate) const fn is_paced(&self) -> bool {
+        self.paced
+    }
+
+    /// Spare units of a plane, with the part of its victim that has been dealt with.
+    fn spare(&self, plane: PlaneId) -> u64 {
+        let job = &self.page().planes[plane.index()].job;
+        let walked = job.as_ref().map_or(0, |job| u64::from(job.next_unit));
+        self.map.blocks.spare_units(plane) + walked
+    }
+
+    /// Whether a plane of a device with pacing has less spare space than its target.
+    pub(super) fn is_behind(&self, plane: PlaneId) -> Option<bool> {
+        let pacing = self.pacing()?;
+        Some(self.spare(plane) < pacing.target)
+    }
+
+    /// The program of a plane begins: its units owe copies to the job of the plane.
+    pub(crate) fn owe(&mut self, plane: PlaneId) {
+        let spare = self.spare(plane);
+        let page = self.page_mut();
+        if let (Some(job), Some(pacing)) = (&page.planes[plane.index()].job, &mut page.pacing) {
+            pacing.owe(plane, job.ratio, spare);
+        }
+    }
+
+    /// Whether the job of a plane goes on with its next copies. Without pacing it always does.
+    /// With pacing its copies come a program unit at a time, while somebody waits for its erase,
+    /// the plane is behind, or collects in the background; a job that is not over when all requests
+    /// have `ended` rests.
+    pub(crate) fn wants_copies(&self, plane: PlaneId, now: Time, ended: bool) -> bool {
+        let Some(behind) = self.is_behind(plane) else { return true };
+        let job = self.job(plane);
+        let free = self.free_blocks(plane);
+        let wants = job.presses || (!ended && (behind || self.is_idle_short(free, now)));
+        wants && job.copies == 0
+    }
+
+    /// Whether programs of a plane wait: it owes copies, and its die has those or the erase behind
+    /// them to do. A job that a program waits for holds nothing up, since it may come to wait for
+    /// what it holds.
+    fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
+        let Some(pacing) = self.pacing() else { return false };
+        let Some(job) = &self.page().planes[plane.index()].job else { return false };
+        let erases = || {
+            let mode = sets[job.eraser].mode;
+            matches!(mode, Mode::Queued | Mode::Running | Mode::Suspended)
+        };
+        pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))
+    }
+
+    /// Whether a command is a program of host data of a plane whose programs wait.
+    pub(crate) fn is_held_back(&self, set: u32, sets: &Sets) -> bool {
+        sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
+    }
+
+    /// The command that a die of a device with pacing takes next, of the first one of requests and
+    /// the first one of garbage collection.
+    pub(crate) fn paced_command(
+        &self,
+        die: DieId,
+        host: Option<u32>,
+        gc: Option<u32>,
+        sets: &Sets,
+    ) -> Option<u32> {
+        let (Some(command), Some(pacing)) = (host, self.pacing()) else { return gc };
+        if self.is_held_back(command, sets) {
+            return gc;
+        }
+        let due = |gc: &u32| pacing.is_due(die) && pacing.owes(sets.plane(*gc));
+        gc.filter(due).or(host)
+    }
+
+    /// A die takes a command: one of garbage collection, or one that garbage collection did not
+    /// wait for, ends its turn.
+    #[inline]
+    pub(crate) fn note_turn(&mut self, die: DieId, ends: bool) {
+        if let Scheme::Page(page) = &mut self.scheme
+            && let Some(pacing) = &mut page.pacing
+        {
+            pacing.note_turn(die, ends);
+        }
+    }
+
+    /// Somebody waits for the erase of a plane's job, which rests no more.
+    pub(crate) fn press(&mut self, plane: PlaneId) -> Job {
+        let job = self.job_mut(plane);
+        job.presses = true;
+        *job
+    }
+
+    /// The eraser of a pressed job waits for a gate that stands for its copies.
+    pub(crate) fn gate_made(&mut self, plane: PlaneId, eraser: u32, gate: u32) {
+        let job = self.job_mut(plane);
+        (job.eraser, job.gate) = (eraser, gate);
+    }
+
+    /// All copies of a job with pacing are over. It is charged to `charge` from now on; returns it
+    /// with the gate that opens.
+    pub(crate) fn open_gate(&mut self, plane: PlaneId, charge: u32) -> (Job, u32) {
+        let job = self.job_mut(plane);
+        job.charge = charge;
+        let gate = std::mem::replace(&mut job.gate, flashyard_core::graph::NIL);
+        (*job, gate)
+    }
+
+    /// At the end of a phase the job of a plane with pacing, if there is one, rests; it can be
+    /// given up where the map is in memory.
+    pub(crate) fn has_resting_job(&self, plane: PlaneId) -> bool {
+        let job = &self.page().planes[plane.index()].job;
+        assert!(job.is_none_or(|job| job.rests()), "garbage collection is under way");
+        job.is_some()
+    }
+
+    /// A job that rests is given up, with its victim in the state that it is in: the next job of
+    /// its plane goes on with it.
+    pub(crate) fn give_up(&mut self, plane: PlaneId) -> GivenUp {
+        let job = self.page_mut().plane_mut(plane).job.take().expect("a job rests");
+        self.map.blocks.set_aside(job.victim);
+        GivenUp { levels: job.levels, valid: self.map.blocks.valid_units(job.victim) }
+    }
+}

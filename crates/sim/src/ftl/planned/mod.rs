@@ -1,0 +1,283 @@
+//! Layers that plan: what a device has of them, and the pages that its blocks hold.
+//!
+//! A layer plans when a write is translated. The host's program gets its page there and then; all
+//! other steps are work of the plane's own, done one after the other in the order of planning. That
+//! **merge queue** ([`queue`]) is cut into tasks behind every erase. A task is a set with one
+//! stage, whose command changes: it reads, programs, reads ... and erases, and every command waits
+//! in the queue of its die like any other, so requests go between them. The map of the device is
+//! committed when programs complete, as ever; what a layer believes is what will be true when all
+//! is done.
+//!
+//! Everything waits for what was planned earlier, so no waits form a cycle: a task for the one
+//! before it; a host's program for the erase of its block; a copy for the program that it copies;
+//! an erase for the changes that empty its block and for programs into it.
+
+mod planning;
+mod queue;
+mod waits;
+
+use crate::config::{ProgramOrder, Settings};
+use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
+use crate::ftl::log::AnyLayer;
+use crate::ftl::page_map::{Owner, PageMap};
+use crate::initial::planned;
+use crate::initial::progress::Building;
+use crate::sets::Stage;
+use flashyard_core::command::Purpose;
+use flashyard_core::geometry::Geometry;
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+pub(crate) use queue::TaskStep;
+use queue::{MergeQueue, StaleRef};
+
+/// Bytes of a reference to a set that may be over.
+pub(crate) const PAST_BYTES: u64 = size_of::<StaleRef>() as u64;
+
+/// The commands of merge tasks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TaskStages {
+    /// Reads a page that is copied.
+    pub(crate) read: Stage,
+    /// Programs it elsewhere.
+    pub(crate) program: Stage,
+    /// Erases a block.
+    pub(crate) erase: Stage,
+    /// Whether that levels wear.
+    pub(crate) levels: bool,
+}
+
+/// What a device has whose layers plan.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    geometry: Geometry,
+    layers: Vec<AnyLayer>,
+    queues: Vec<MergeQueue>,
+    stages: TaskStages,
+    merge_first: bool,
+    /// Whether programs of a block keep the order of their planning.
+    ordered: bool,
+    plan: layer::Plan,
+    /// The task that erases a block.
+    eraser: Vec<StaleRef>,
+    /// The task and the write that were the last to get a page of a block, where order counts.
+    filler: Vec<StaleRef>,
+    writer: Vec<StaleRef>,
+    /// Programs of the host under way, by block.
+    programs: Vec<u32>,
+    /// Programmed pages of each block, and a bit a page.
+    used: Vec<u32>,
+    written: Vec<u64>,
+    /// The stripe of each plane, and how many planes there are.
+    stripes: Vec<u32>,
+    planes: u32,
+    /// What layers did in phases that do not count.
+    unmeasured: MergeCounts,
+    /// What a task that comes to a step waits for: changes and the stage that commits each; empty
+    /// between uses.
+    waits: Vec<(u32, u8)>,
+}
+
+/// The shape of a plane.
+pub(crate) fn shape(geometry: &Geometry, order: ProgramOrder, exported: u32, stripe: u32) -> Shape {
+    Shape {
+        pages_per_block: geometry.pages_per_block,
+        pages: exported.saturating_sub(stripe).div_ceil(geometry.all_planes()),
+        blocks: geometry.blocks_per_plane,
+        page_bytes: geometry.page_bytes,
+        order,
+    }
+}
+
+impl Planned {
+    /// A layer for each plane; none where the scheme is a page map.
+    pub(crate) fn new(
+        settings: &Settings,
+        make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
+    ) -> Option<Box<Self>> {
+        let geometry = settings.geometry;
+        let planes = geometry.all_planes();
+        let mut stripes = vec![0; planes as usize];
+        for stripe in 0..planes {
+            stripes[geometry.plane_of_stripe(stripe).index()] = stripe;
+        }
+        let order = settings.keys.nand.program_order;
+        let exported = settings.exported_units;
+        let layers: Option<Vec<_>> = stripes
+            .iter()
+            .map(|&stripe| make(&shape(&geometry, order, exported, stripe)))
+            .collect();
+        let layers = layers?;
+        let blocks = geometry.blocks() as usize;
+        let units = usize::try_from(geometry.units()).expect("checked to fit 32 bits");
+        let ordered = order != ProgramOrder::Any;
+        let of_blocks = if ordered { blocks } else { 0 };
+        Some(Box::new(Self {
+            geometry,
+            stages: TaskStages::of(layers[0].purpose()),
+            layers,
+            queues: (0..planes).map(|_| MergeQueue::default()).collect(),
+            merge_first: settings.keys.ftl.merge_first,
+            ordered,
+            plan: layer::Plan::default(),
+            eraser: vec![StaleRef::NONE; blocks],
+            filler: vec![StaleRef::NONE; of_blocks],
+            writer: vec![StaleRef::NONE; of_blocks],
+            programs: vec![0; blocks],
+            used: vec![0; blocks],
+            written: vec![0; units.div_ceil(64)],
+            stripes,
+            planes,
+            unmeasured: MergeCounts::default(),
+            waits: Vec::with_capacity(3 * geometry.pages_per_block as usize),
+        }))
+    }
+
+    /// What all layers did since the start.
+    pub(crate) fn counts(&self) -> MergeCounts {
+        self.layers.iter().fold(MergeCounts::default(), |sum, layer| sum.plus(&layer.counts()))
+    }
+
+    /// What all layers did in phases that count.
+    pub(crate) fn measured(&self) -> MergeCounts {
+        self.counts().since(&self.unmeasured)
+    }
+
+    /// What all layers did since `before` does not count.
+    pub(crate) fn leave_out(&mut self, before: &MergeCounts) {
+        self.unmeasured = self.unmeasured.plus(&self.counts().since(before));
+    }
+
+    /// The commands of merge tasks.
+    pub(crate) const fn stages(&self) -> TaskStages {
+        self.stages
+    }
+
+    /// Whether programs of a block keep the order of their planning.
+    pub(crate) const fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// A bit a page: whether it has been programmed.
+    pub(crate) fn written_pages(&self) -> &[u64] {
+        &self.written
+    }
+
+    /// The number of a logical page on its plane.
+    const fn local(&self, lpn: Lpn) -> u32 {
+        lpn.get() / self.planes
+    }
+
+    /// The logical page of a plane.
+    fn lpn(&self, plane: PlaneId, local: u32) -> Lpn {
+        Lpn::new(local * self.planes + self.stripes[plane.index()])
+    }
+
+    /// The physical page of a plane.
+    const fn ppn(&self, plane: PlaneId, local: u32) -> Ppn {
+        let pages_per_plane = self.geometry.blocks_per_plane * self.geometry.pages_per_block;
+        Ppn::new(plane.get() * pages_per_plane + local)
+    }
+
+    /// The block of a plane.
+    const fn block(&self, plane: PlaneId, local: u32) -> BlockId {
+        BlockId::new(plane.get() * self.geometry.blocks_per_plane + local)
+    }
+}
+
+impl TaskStages {
+    fn of(purpose: Purpose) -> Self {
+        let (read, program, erase) = match purpose {
+            Purpose::Merge => (Stage::MergeRead, Stage::MergeProgram, Stage::MergeErase),
+            Purpose::Gc | Purpose::Wear => (Stage::CopyRead, Stage::CopyProgram, Stage::Erase),
+            _ => panic!("a layer copies for {}", purpose.name()),
+        };
+        Self { read, program, erase, levels: purpose == Purpose::Wear }
+    }
+}
+
+/// The initial state.
+impl Planned {
+    /// Puts a fresh device into the initial state of its settings.
+    pub(crate) fn make_initial(
+        &mut self,
+        settings: &Settings,
+        map: &mut PageMap,
+        tell: &mut dyn FnMut(Building),
+    ) {
+        let state = std::cell::RefCell::new((&mut *self, map));
+        planned::writes(
+            settings,
+            &mut |pages| {
+                let (planned, map) = &mut *state.borrow_mut();
+                planned.fill(settings, pages, map);
+            },
+            &mut |lpn| {
+                let (planned, map) = &mut *state.borrow_mut();
+                planned.write_at_once(settings, lpn, map);
+            },
+            tell,
+        );
+        self.unmeasured = self.counts();
+    }
+
+    /// The logical pages below `pages` have been written in order.
+    fn fill(&mut self, settings: &Settings, pages: u32, map: &mut PageMap) {
+        for (layer, &stripe) in self.layers.iter_mut().zip(&self.stripes) {
+            layer.fill(pages.saturating_sub(stripe).div_ceil(self.planes));
+        }
+        for lpn in (0..pages).map(Lpn::new) {
+            let plane = settings.geometry.plane_of_lpn(lpn);
+            let place = self.layers[plane.index()].place(self.local(lpn));
+            let ppn = self.ppn(plane, place.expect("a filled page has a place"));
+            self.lay(lpn, ppn, map);
+        }
+    }
+
+    /// A page is written, with all that is planned for it, without timing.
+    fn write_at_once(&mut self, settings: &Settings, lpn: Lpn, map: &mut PageMap) {
+        let plane = settings.geometry.plane_of_lpn(lpn);
+        let page = PageWrite { lpn: self.local(lpn), request_pages: 1, more: 0 };
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.steps.clear();
+        self.layers[plane.index()].write(page, &mut plan);
+        for &step in &plan.steps {
+            match step {
+                Step::Host { to } => self.lay(lpn, self.ppn(plane, to), map),
+                Step::Copy { lpn, to, .. } => {
+                    self.lay(self.lpn(plane, lpn), self.ppn(plane, to), map);
+                }
+                Step::Erase { block } => {
+                    let block = self.block(plane, block);
+                    let used = self.forget_pages(block);
+                    map.blocks.erased_planned(block, used);
+                }
+            }
+        }
+        self.plan = plan;
+    }
+
+    fn lay(&mut self, lpn: Lpn, ppn: Ppn, map: &mut PageMap) {
+        self.note_page(ppn, map);
+        map.commit(Owner::Data(lpn), ppn);
+        map.lay_sectors(lpn);
+    }
+
+    /// A page has been programmed.
+    pub(crate) fn note_page(&mut self, ppn: Ppn, map: &mut PageMap) {
+        let block = ppn.get() / self.geometry.pages_per_block;
+        self.written[ppn.index() / 64] |= 1 << (ppn.index() % 64);
+        let used = &mut self.used[block as usize];
+        if *used == 0 {
+            map.blocks.use_planned(BlockId::new(block));
+        }
+        *used += 1;
+    }
+
+    /// A block has been erased; returns whether any page of it had been programmed.
+    fn forget_pages(&mut self, block: BlockId) -> bool {
+        let first = self.geometry.unit_of(block, 0).index();
+        for page in first..first + self.geometry.pages_per_block as usize {
+            self.written[page / 64] &= !(1 << (page % 64));
+        }
+        std::mem::take(&mut self.used[block.index()]) > 0
+    }
+}

@@ -1,0 +1,150 @@
+//! Planning: layers are told of writes, and asked for work in idle times.
+
+use super::Planned;
+use super::queue::StaleRef;
+use super::waits::commit_stage;
+use crate::ftl::layer::{PageWrite, Step, TranslationLayer};
+use crate::ftl::{Ftl, Scheme};
+use crate::sets::Sets;
+use flashyard_core::graph::EdgeKind;
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+
+/// A write that has been planned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedWrite {
+    /// The page of the host's program.
+    pub(crate) target: Ppn,
+    /// How many steps come before the program; the others but the program itself come behind.
+    pub(crate) steps_before: usize,
+    /// At how many candidates for victims the layer looked.
+    pub(crate) searches: u64,
+}
+
+/// Steps that were planned in an idle time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleWork {
+    /// How many.
+    pub(crate) steps: usize,
+    /// At how many candidates for victims the layer looked.
+    pub(crate) searches: u64,
+}
+
+impl Planned {
+    /// Calls a layer, whose steps are in the plan then. Returns at how many candidates for victims
+    /// it looked, and its answer.
+    fn ask<T>(
+        &mut self,
+        plane: PlaneId,
+        call: impl FnOnce(&mut dyn TranslationLayer, &mut crate::ftl::layer::Plan) -> T,
+    ) -> (u64, T) {
+        self.plan.steps.clear();
+        let layer = &mut self.layers[plane.index()];
+        let before = layer.counts().searches;
+        let answer = call(layer, &mut self.plan);
+        (layer.counts().searches - before, answer)
+    }
+
+    /// The program of a write by the host is over: its page is no longer under way.
+    pub(crate) fn write_over(&mut self, block: BlockId) {
+        self.programs[block.index()] -= 1;
+    }
+
+    /// A page is forgotten.
+    pub(crate) fn trim(&mut self, plane: PlaneId, lpn: Lpn) {
+        let local = self.local(lpn);
+        self.layers[plane.index()].trim(local);
+    }
+}
+
+impl Ftl {
+    /// Plans a write of a page, where layers plan: its request touches `request_pages` and has
+    /// `left` more to write.
+    pub(crate) fn plan_write(
+        &mut self,
+        plane: PlaneId,
+        lpn: Lpn,
+        request_pages: u32,
+        left: u32,
+    ) -> PlannedWrite {
+        let (planned, _) = self.layers();
+        let page =
+            PageWrite { lpn: planned.local(lpn), request_pages, more: left / planned.planes };
+        let (searches, ()) = planned.ask(plane, |layer, plan| layer.write(page, plan));
+        let mut steps = planned.plan.steps.iter().enumerate();
+        let host = steps.find_map(|(place, step)| match step {
+            Step::Host { to } => Some((place, *to)),
+            _ => None,
+        });
+        let (steps_before, to) = host.expect("a plan of a write programs its page");
+        let target = planned.ppn(plane, to);
+        planned.programs[planned.geometry.block_of(target).index()] += 1;
+        PlannedWrite { target, steps_before, searches }
+    }
+
+    /// What a program of the host waits for, by its page: sets, the stage of each, and why.
+    pub(crate) fn target_waits(
+        &self,
+        plane: PlaneId,
+        target: Ppn,
+        sets: &Sets,
+    ) -> [Option<(u32, u8, EdgeKind)>; 3] {
+        let planned = self.planned().expect("only layers plan");
+        let block = planned.geometry.block_of(target).index();
+        let last = planned.queues[plane.index()].tasks.back().map(|&(last, _)| last);
+        let merge = match last.filter(|_| planned.merge_first) {
+            Some(last) => Some((last, 0, EdgeKind::Merge)),
+            None => planned.eraser[block].live(sets).map(|set| (set, 0, EdgeKind::Room)),
+        };
+        if !planned.ordered {
+            return [merge, None, None];
+        }
+        let filler = planned.filler[block].live(sets).map(|set| (set, 0, EdgeKind::Order));
+        let writer = planned.writer[block].live(sets).and_then(|set| {
+            let stage = commit_stage(sets, set);
+            (sets.graph.node(set).stage <= stage).then_some((set, stage, EdgeKind::Order))
+        });
+        [merge, filler, writer]
+    }
+
+    /// The set of a planned write has been made. Returns how many steps its plan has.
+    pub(crate) fn write_planned(&mut self, target: Ppn, set: u32, number: u64) -> usize {
+        let (planned, _) = self.layers();
+        if planned.ordered {
+            let block = planned.geometry.block_of(target);
+            planned.writer[block.index()] = StaleRef { set, number };
+        }
+        planned.plan.steps.len()
+    }
+
+    /// The last merge task of a plane.
+    pub(crate) fn last_task(&self, plane: PlaneId) -> Option<u32> {
+        let queue = &self.planned()?.queues[plane.index()];
+        queue.tasks.back().map(|&(last, _)| last)
+    }
+
+    /// Whether the write that has just been planned is over only behind the steps from `behind` on.
+    pub(crate) fn ends_behind(&self, behind: usize) -> bool {
+        let planned = self.planned().expect("only layers plan");
+        planned.merge_first && behind < planned.plan.steps.len()
+    }
+
+    /// Plans a piece of work of a plane that nobody waits for; none where the plane is busy or has
+    /// nothing left to do, and with a page map.
+    pub(crate) fn plan_idle(&mut self, plane: PlaneId) -> Option<IdleWork> {
+        let Scheme::Planned(planned) = &mut self.scheme else { return None };
+        if planned.is_busy(plane) {
+            return None;
+        }
+        loop {
+            let (searches, works) = planned.ask(plane, |layer, plan| layer.idle(plan));
+            let steps = planned.plan.steps.len();
+            if steps > 0 {
+                return Some(IdleWork { steps, searches });
+            }
+            if !works {
+                return None;
+            }
+            // What costs nothing may be followed by more.
+        }
+    }
+}

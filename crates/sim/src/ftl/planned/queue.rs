@@ -1,0 +1,238 @@
+//! The merge queue of a plane: planned steps, and the tasks that do them.
+
+use super::{Planned, TaskStages};
+use crate::ftl::layer::Step;
+use crate::ftl::page_map::Owner;
+use crate::ftl::{Copied, Erased, Ftl};
+use crate::sets::{Sets, Stage};
+use flashyard_core::graph::NIL;
+use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+use std::collections::VecDeque;
+
+/// A step of a merge queue, in the numbers of the device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedStep {
+    /// The logical page of a copy, [`NIL`] for an erase.
+    lpn: u32,
+    from: u32,
+    /// Where a copy goes; the block of an erase.
+    to: u32,
+}
+
+impl PlannedStep {
+    pub(crate) const fn erases(&self) -> bool {
+        self.lpn == NIL
+    }
+
+    pub(crate) const fn lpn(&self) -> Lpn {
+        Lpn::new(self.lpn)
+    }
+
+    pub(crate) const fn from(&self) -> Ppn {
+        Ppn::new(self.from)
+    }
+
+    pub(crate) const fn to(&self) -> Ppn {
+        Ppn::new(self.to)
+    }
+
+    pub(crate) const fn block(&self) -> BlockId {
+        BlockId::new(self.to)
+    }
+}
+
+/// A set that may be over by now, when its handle belongs to another one or to none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StaleRef {
+    pub(super) set: u32,
+    pub(super) number: u64,
+}
+
+impl StaleRef {
+    pub(super) const NONE: Self = Self { set: NIL, number: 0 };
+
+    /// The set, if it is the one that was meant and not over.
+    pub(super) fn live(self, sets: &Sets) -> Option<u32> {
+        if self.set == NIL {
+            return None;
+        }
+        let node = sets.graph.node(self.set);
+        (node.number == self.number && node.stage < node.stages).then_some(self.set)
+    }
+}
+
+/// The work of a plane that has been planned and is not over.
+#[derive(Debug, Default)]
+pub(super) struct MergeQueue {
+    pub(super) steps: VecDeque<PlannedStep>,
+    /// Its tasks: the set, and how many of the steps are left.
+    pub(super) tasks: VecDeque<(u32, u32)>,
+}
+
+/// A merge task that has just been added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewTask {
+    /// The task before it on its plane.
+    pub(crate) before: Option<u32>,
+    /// Its copies.
+    pub(crate) copies: u32,
+    /// Whether it erases a block behind them.
+    pub(crate) erases: bool,
+}
+
+/// What a merge task does when a command of it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskStep {
+    /// It programs what it has read.
+    Program,
+    /// It goes on with its next step.
+    Next,
+    /// It is over, and the next task of the plane begins, if there is one.
+    Over(Option<u32>),
+}
+
+impl Planned {
+    /// A step in the numbers of the device.
+    fn numbered(&self, plane: PlaneId, step: Step) -> PlannedStep {
+        match step {
+            Step::Copy { lpn, from, to } => PlannedStep {
+                lpn: self.lpn(plane, lpn).get(),
+                from: self.ppn(plane, from).get(),
+                to: self.ppn(plane, to).get(),
+            },
+            Step::Erase { block } => {
+                PlannedStep { lpn: NIL, from: NIL, to: self.block(plane, block).get() }
+            }
+            Step::Host { .. } => panic!("a plan programs the host's page once"),
+        }
+    }
+
+    /// Whether a merge task of a plane is under way.
+    pub(crate) fn is_busy(&self, plane: PlaneId) -> bool {
+        !self.queues[plane.index()].tasks.is_empty()
+    }
+
+    /// The step that a plane is at.
+    #[inline]
+    pub(crate) fn current_step(&self, plane: PlaneId) -> PlannedStep {
+        self.queues[plane.index()].steps[0]
+    }
+
+    /// The copy that comes next in the task that a plane is at; none where an erase comes next, or
+    /// nothing.
+    pub(crate) fn next_copy(&self, plane: PlaneId) -> Option<PlannedStep> {
+        let queue = &self.queues[plane.index()];
+        let next = queue.steps.get(1)?;
+        (queue.tasks[0].1 > 1 && !next.erases()).then_some(*next)
+    }
+
+    /// The page that a program has been given.
+    #[inline]
+    pub(crate) fn page_of(&self, set: u32, sets: &Sets) -> Ppn {
+        let state = &sets[set];
+        if state.request == NIL {
+            self.current_step(sets.plane(set)).to()
+        } else {
+            state.source.expect("a layer gives every write its page")
+        }
+    }
+}
+
+impl Ftl {
+    /// Whether a set is a merge task.
+    #[inline]
+    pub(crate) fn is_task(&self, set: u32, sets: &Sets) -> bool {
+        self.is_planned() && sets[set].request == NIL
+    }
+
+    /// The commands of merge tasks.
+    pub(crate) fn task_stages(&self) -> TaskStages {
+        self.planned().expect("only layers have merge tasks").stages()
+    }
+
+    /// Appends a step of the last plan to the merge queue of a plane. Returns whether it erases.
+    pub(crate) fn append_step(&mut self, plane: PlaneId, place: usize) -> bool {
+        let (planned, _) = self.layers();
+        let step = planned.numbered(plane, planned.plan.steps[place]);
+        planned.queues[plane.index()].steps.push_back(step);
+        step.erases()
+    }
+
+    /// The last `count` steps of a merge queue become the task of a set with this number.
+    pub(crate) fn add_task(
+        &mut self,
+        plane: PlaneId,
+        (set, number): (u32, u64),
+        count: u32,
+    ) -> NewTask {
+        let (planned, _) = self.layers();
+        let queue = &mut planned.queues[plane.index()];
+        let before = queue.tasks.back().map(|&(set, _)| set);
+        queue.tasks.push_back((set, count));
+        let first = queue.steps.len() - count as usize;
+        let last = *queue.steps.back().expect("a task has steps");
+        let erases = last.erases();
+        if erases {
+            planned.eraser[last.block().index()] = StaleRef { set, number };
+        }
+        let copies = count - u32::from(erases);
+        if planned.ordered {
+            for step in queue.steps.range(first..first + copies as usize) {
+                let block = planned.geometry.block_of(step.to()).index();
+                planned.filler[block] = StaleRef { set, number };
+            }
+        }
+        NewTask { before, copies, erases }
+    }
+
+    /// A command of the task that a plane is at is over.
+    pub(crate) fn step_over(&mut self, plane: PlaneId, stage: Stage, set: u32) -> TaskStep {
+        let (planned, _) = self.layers();
+        if stage == planned.stages.read {
+            return TaskStep::Program;
+        }
+        let queue = &mut planned.queues[plane.index()];
+        queue.steps.pop_front();
+        let (task, left) = queue.tasks.front_mut().expect("a task is under way");
+        debug_assert_eq!(*task, set, "tasks of a plane are done in order");
+        *left -= 1;
+        if *left > 0 {
+            return TaskStep::Next;
+        }
+        queue.tasks.pop_front();
+        TaskStep::Over(queue.tasks.front().map(|&(next, _)| next))
+    }
+
+    /// The copy that a plane is at has been programmed.
+    pub(in crate::ftl) fn task_copied(&mut self, plane: PlaneId) -> Copied {
+        let (planned, map) = self.layers();
+        let step = planned.current_step(plane);
+        let (owner, current) = (Owner::Data(step.lpn()), map.is_valid(step.from()));
+        if current {
+            debug_assert_eq!(map.owner(step.from()), Some(owner), "a page changed hands");
+            map.commit(owner, step.to());
+        }
+        let (from, to) = (step.from(), step.to());
+        Copied { lpn: Some(step.lpn()), from, to, current, of_job: false }
+    }
+
+    /// The same where the copies of a task run ahead, which goes on with its next one.
+    pub(crate) fn copied_ahead(&mut self, plane: PlaneId) -> Copied {
+        let copy = self.task_copied(plane);
+        let (planned, map) = self.layers();
+        planned.note_page(copy.to, map);
+        let queue = &mut planned.queues[plane.index()];
+        queue.steps.pop_front();
+        queue.tasks[0].1 -= 1;
+        copy
+    }
+
+    /// The task that a plane is at has erased its block.
+    pub(in crate::ftl) fn task_erased(&mut self, plane: PlaneId) -> Erased {
+        let (planned, map) = self.layers();
+        let block = planned.current_step(plane).block();
+        let was_used = planned.forget_pages(block);
+        map.blocks.erased_planned(block, was_used);
+        Erased { block, worn_out: false, no_room: false, of_job: false }
+    }
+}

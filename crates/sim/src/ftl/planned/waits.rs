@@ -1,0 +1,116 @@
+//! What merge tasks wait for, step by step.
+
+use super::Planned;
+use super::queue::PlannedStep;
+use crate::ftl::Ftl;
+use crate::ftl::page_map::{Owner, PageMap};
+use crate::sets::{Set, Sets, Stage};
+use flashyard_core::graph::NIL;
+use flashyard_core::units::{BlockId, Lpn, PlaneId};
+use std::ops::Range;
+
+/// The stage with which a change is committed.
+pub(super) fn commit_stage(sets: &Sets, set: u32) -> u8 {
+    let node = sets.graph.node(set);
+    let stages = &sets[set].stages[..node.stages as usize];
+    let program = (0u8..).zip(stages).find(|(_, (stage, _))| *stage == Stage::Program);
+    program.map_or(node.stages - 1, |(place, _)| place)
+}
+
+/// A change of a page with one of these numbers that has not been committed, among those that are
+/// `wanted`.
+fn uncommitted(
+    sets: &Sets,
+    lpn: Lpn,
+    numbers: Range<u64>,
+    wanted: impl Fn(&Set) -> bool,
+) -> Option<u32> {
+    let counts = |(at, state): &(u32, &Set)| {
+        let node = sets.graph.node(*at);
+        state.lpn == lpn
+            && state.changes
+            && wanted(state)
+            && numbers.contains(&node.number)
+            && node.stage <= commit_stage(sets, *at)
+    };
+    sets.of_bucket(lpn).find(counts).map(|(at, _)| at)
+}
+
+impl Planned {
+    /// A task waits for this change.
+    fn wait_for(&mut self, sets: &Sets, change: u32) {
+        self.waits.push((change, commit_stage(sets, change)));
+    }
+
+    /// A copy waits for the program of the page that it reads and, where order counts, for earlier
+    /// programs of the block that it goes to.
+    fn wait_for_copy(&mut self, step: PlannedStep, number: u64, sets: &Sets, map: &PageMap) {
+        if !map.is_valid(step.from()) {
+            let writes = |change: &Set| change.source == Some(step.from());
+            if let Some(writer) = uncommitted(sets, step.lpn(), 0..number, writes) {
+                self.wait_for(sets, writer);
+            }
+        }
+        if self.ordered {
+            self.wait_for_programs(self.geometry.block_of(step.to()), number, sets, false);
+        }
+    }
+
+    /// An erase waits for programs into its block, and for the changes that empty it.
+    fn wait_until_empty(&mut self, block: BlockId, number: u64, sets: &Sets, map: &PageMap) {
+        self.wait_for_programs(block, number, sets, true);
+        let mut from = 0;
+        while let Some((unit, _, owner)) = map.next_valid(block, from) {
+            from = unit + 1;
+            let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
+            let change = uncommitted(sets, lpn, 0..number, |_| true);
+            self.wait_for(sets, change.expect("a layer erases only what is changed or copied"));
+        }
+    }
+
+    /// A task waits for all programs of the host into a block that were planned before it and, if
+    /// it erases the block, for a change behind each of them.
+    fn wait_for_programs(&mut self, block: BlockId, number: u64, sets: &Sets, erases: bool) {
+        if self.programs[block.index()] == 0 {
+            return;
+        }
+        let mut change = sets.oldest_change;
+        while change != NIL && sets.graph.node(change).number < number {
+            let state = &sets[change];
+            let into = state.source.filter(|_| !state.trims);
+            if into.is_some_and(|page| self.geometry.block_of(page) == block)
+                && sets.graph.node(change).stage <= commit_stage(sets, change)
+            {
+                self.wait_for(sets, change);
+                if erases && !state.superseded {
+                    let behind = sets.graph.node(change).number + 1..number;
+                    let behind = uncommitted(sets, state.lpn, behind, |_| true);
+                    let behind = behind.expect("a layer erases only what is changed or copied");
+                    self.wait_for(sets, behind);
+                }
+            }
+            change = state.later_change;
+        }
+    }
+}
+
+impl Ftl {
+    /// The step that a task comes to, with the number of its set; [`Self::step_waits`] then says
+    /// what it waits for.
+    pub(crate) fn begin_step(&mut self, plane: PlaneId, number: u64, sets: &Sets) -> PlannedStep {
+        let (planned, map) = self.layers();
+        planned.waits.clear();
+        let step = planned.current_step(plane);
+        if step.erases() {
+            planned.wait_until_empty(step.block(), number, sets, map);
+        } else {
+            planned.wait_for_copy(step, number, sets, map);
+        }
+        step
+    }
+
+    /// What the step waits for that was begun last: changes, and the stage that commits each.
+    pub(crate) fn step_waits(&self) -> &[(u32, u8)] {
+        &self.planned().expect("only layers have merge tasks").waits
+    }
+}

@@ -1,0 +1,56 @@
+//! What of the translation layer is in a saved device. Layers that plan are not saved.
+
+use super::Ftl;
+use crate::initial::device::Made;
+use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
+
+saved!(Made { write_amplification, error });
+
+impl Ftl {
+    /// Saves the map and its cache.
+    pub(crate) fn save_map(&self, to: &mut Writer<'_>) {
+        self.free_at_start.save(to);
+        self.map.save(to);
+        if let Some(cache) = &self.cache {
+            cache.save(to);
+        }
+    }
+
+    /// Restores what [`Self::save_map`] saved.
+    pub(crate) fn load_map(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.free_at_start.load(from)?;
+        self.map.load(from)?;
+        self.map.blocks.restored();
+        match &mut self.cache {
+            Some(cache) => cache.load(from),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the state of the planes, and where dynamic allocation goes on.
+    pub(crate) fn save_planes(&self, to: &mut Writer<'_>) {
+        let page = self.page();
+        page.planes.save(to);
+        u64::from(page.next_stripe).save(to);
+    }
+
+    /// Restores what [`Self::save_planes`] saved.
+    pub(crate) fn load_planes(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let page = self.page_mut();
+        page.planes.load(from)?;
+        let mut stripe = 0u64;
+        stripe.load(from)?;
+        page.next_stripe = u32::try_from(stripe).map_err(|_| RestoreError::Corrupt)?;
+        Ok(())
+    }
+
+    /// Saves how the initial state was made.
+    pub(crate) fn save_made(&self, to: &mut Writer<'_>) {
+        self.made.save(to);
+    }
+
+    /// Restores what [`Self::save_made`] saved.
+    pub(crate) fn load_made(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.made.load(from)
+    }
+}
