@@ -57,7 +57,7 @@ impl Device {
         let charge = if self.ftl.is_paced() { self.last_allocator(plane) } else { job.charge };
         let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
         let state = Set { ppn, levels: job.levels, ..Set::VACANT };
-        self.own_set(charge, state, &[(Stage::Erase, plane)])
+        self.own_set(charge, &state, &[(Stage::Erase, plane)])
     }
 
     /// The victim of a job has been found: its commands begin.
@@ -98,11 +98,11 @@ impl Device {
     }
 
     /// Makes a set of the device's own work.
-    pub(super) fn own_set(&mut self, charge: u32, state: Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    pub(super) fn own_set(&mut self, charge: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
         if charge != NIL {
             self.host.pending[charge as usize].charges += 1;
         }
-        let set = self.new_set(&state, stages);
+        let set = self.new_set(state, stages);
         let state = &mut self.sets[set];
         state.charge = charge;
         state.track.since = self.now;
@@ -120,14 +120,15 @@ impl Device {
         loop {
             match self.ftl.next_step(plane) {
                 JobStep::Copy { job, source, owner } => {
-                    let mut state = Set { source: Some(source), levels: job.levels, ..Set::VACANT };
+                    let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
+                    let charge = if paced { self.last_allocator(plane) } else { job.charge };
+                    let copy = self.own_set(charge, &Set::VACANT, &stages);
+                    let state = &mut self.sets[copy];
+                    (state.source, state.levels) = (Some(source), job.levels);
                     match owner {
                         Owner::Data(lpn) => state.lpn = lpn,
                         Owner::Map(page) => (state.map_page, state.copies_map) = (page, true),
                     }
-                    let stages = [(Stage::CopyRead, plane), (Stage::CopyProgram, plane)];
-                    let charge = if paced { self.last_allocator(plane) } else { job.charge };
-                    let copy = self.own_set(charge, state, &stages);
                     if !paced {
                         let wait = Wait { source: copy, stage: 1, kind: EdgeKind::Gc };
                         self.sets.connect(wait, job.eraser, 0);

@@ -87,7 +87,7 @@ impl Device {
         if span == Span::ZERO {
             return None;
         }
-        let set = self.own_set(charge, Set::VACANT, &[(Stage::Barrier, plane)]);
+        let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.graph.set_span(set, 0, span);
         self.enter(set, Mode::Firmware);
         self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
@@ -104,7 +104,7 @@ impl Device {
     fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<u32>) {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
-        let set = self.own_set(charge, state, &[(stages.read, plane)]);
+        let set = self.own_set(charge, &state, &[(stages.read, plane)]);
         let number = self.sets.graph.node(set).number;
         let task = self.ftl.add_task(plane, (set, number), count);
         let copy = self.flash.nominal(stages.read) + self.flash.nominal(stages.program);

@@ -11,11 +11,11 @@
 //! stream, then one round of admission, then idle dies take commands in ascending order.
 
 mod admit;
-mod ahead;
 mod allocate;
 mod array;
 mod buffer;
 mod buffered_map;
+mod bulk_copy;
 mod collect;
 mod delays;
 mod drain;
@@ -35,6 +35,7 @@ mod phase;
 mod remap;
 mod results;
 mod save;
+mod step;
 mod translate;
 mod upkeep;
 mod view;
@@ -80,6 +81,8 @@ pub struct Device {
     /// Whether reads ask neither a map cache nor a buffer, wait for no earlier change and cross the
     /// link with their request.
     reads_are_plain: bool,
+    /// Whether copies of log blocks may be done in bulk, as things are in this phase.
+    copies_in_bulk: bool,
     /// Dies that are due; empty between uses.
     due: Vec<DieId>,
     failed: Option<SimError>,
@@ -148,6 +151,7 @@ impl Device {
             host,
             account: Account::new(settings),
             gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
+            copies_in_bulk: false,
             due: Vec::new(),
             failed: None,
         }

@@ -33,7 +33,7 @@ impl Device {
             return job.eraser;
         }
         let eraser = self.new_eraser(plane, &job);
-        let gate = self.own_set(NIL, Set::VACANT, &[(Stage::Barrier, plane)]);
+        let gate = self.own_set(NIL, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.connect(Wait { source: gate, stage: 0, kind: EdgeKind::Gc }, eraser, 0);
         self.enter(gate, Mode::Collecting);
         self.enter(eraser, Mode::Waiting);

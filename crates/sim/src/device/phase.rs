@@ -118,51 +118,21 @@ impl Device {
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
         let mut run = self.begin(keys, streams, keeps_streams)?;
-        let ahead = self.may_run_ahead();
+        self.copies_in_bulk = self.may_copy_in_bulk();
         loop {
             let again = if self.host.stirred { self.now } else { Time::MAX };
-            let others = again.min(self.host.timers.next()).min(run.due).min(self.ftl.idle_due());
-            if ahead {
-                self.run_ahead(others);
-            }
-            let now = self.flash.next_due().min(others);
-            if now == Time::MAX {
-                break;
-            }
-            assert!(now >= self.now, "time runs backwards");
-            self.advance(now);
+            let others = again.min(run.due).min(self.ftl.idle_due());
+            let Some(now) = self.next_instant(others) else { break };
+            self.begin_instant(now);
             if run.due <= now || self.host.stirred {
                 self.issue_due(&mut run)?;
             }
-            self.admit();
-            self.collect_idle();
-            self.dispatch_stirred();
-            self.flash.channels_choose(self.now);
-            self.phases_began();
-            if let Some(error) = self.failed.take() {
-                return Err(RunError::Sim(error));
-            }
+            self.end_instant().map_err(RunError::Sim)?;
             if self.host.outstanding == 0 && self.host.exhausted && run.usage_until.is_none() {
                 run.usage_until = Some(self.usage());
             }
         }
         self.end(&run).map_err(RunError::Sim)
-    }
-
-    /// The next instant at which something happens has come: dies, then timers.
-    pub(super) fn advance(&mut self, now: Time) {
-        self.time_passes(now);
-        self.now = now;
-        let mut due = std::mem::take(&mut self.due);
-        self.flash.due_dies(now, &mut due);
-        for die in due.drain(..) {
-            // An operation that takes no time is over at once.
-            while self.flash.is_due(die, now) {
-                self.die_event(die);
-            }
-        }
-        self.due = due;
-        self.timers_go_off();
     }
 
     fn begin<'a, E>(

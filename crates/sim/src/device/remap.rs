@@ -63,7 +63,7 @@ impl Device {
         reads: bool,
     ) -> u32 {
         let state = Set { map_page: page, ..Set::VACANT };
-        self.own_set(charge, state, &stages[usize::from(!reads)..])
+        self.own_set(charge, &state, &stages[usize::from(!reads)..])
     }
 
     /// Reads and programs each map page with entries of moved data once.

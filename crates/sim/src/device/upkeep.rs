@@ -80,25 +80,13 @@ impl Device {
 
     /// Does the device's own work to its end. Nothing arrives meanwhile.
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
-        let ahead = self.may_run_ahead();
-        loop {
-            self.admit();
-            self.dispatch_stirred();
-            self.flash.channels_choose(self.now);
-            self.phases_began();
-            if let Some(error) = self.failed.take() {
-                return Err(error);
-            }
-            let timers = self.host.timers.next();
-            if ahead {
-                self.run_ahead(timers);
-            }
-            let now = self.flash.next_due().min(timers);
-            if now == Time::MAX {
-                assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
-                return Ok(());
-            }
-            self.advance(now);
+        self.copies_in_bulk = self.may_copy_in_bulk();
+        self.end_instant()?;
+        while let Some(now) = self.next_instant(Time::MAX) {
+            self.begin_instant(now);
+            self.end_instant()?;
         }
+        assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
+        Ok(())
     }
 }

@@ -217,7 +217,7 @@ impl Ftl {
     }
 
     /// The same where the copies of a task run ahead, which goes on with its next one.
-    pub(crate) fn copied_ahead(&mut self, plane: PlaneId) -> Copied {
+    pub(crate) fn copied_in_bulk(&mut self, plane: PlaneId) -> Copied {
         let copy = self.task_copied(plane);
         let (planned, map) = self.layers();
         planned.note_page(copy.to, map);

@@ -1,4 +1,4 @@
-//! Copies that run ahead: while nothing else can happen on the device before the next copy of a
+//! Bulk copies: while nothing else can happen on the device before the next copy of a
 //! merge task is over, its commands are done in place, without an event and a queue for each.
 //!
 //! What is left behind is what the events would have left: counts, the map, the command under way
@@ -25,7 +25,7 @@ struct Done {
 impl Device {
     /// Whether copies may run ahead at all: nobody watches every command, commands take no channel
     /// and no other die, and requests that wait do not look at dies.
-    pub(super) fn may_run_ahead(&self) -> bool {
+    pub(super) fn may_copy_in_bulk(&self) -> bool {
         let keys = &self.settings.keys;
         self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && !self.account.is_watched()
@@ -40,7 +40,7 @@ impl Device {
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
     /// task, that goes on as far as it may.
-    pub(super) fn run_ahead(&mut self, others: Time) {
+    pub(super) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
         let set = self.flash.operation(die, Place::Array).leader;
         let alone = set != NIL
@@ -52,12 +52,12 @@ impl Device {
         }
         let limit = others.min(self.flash.next_due_beside(die));
         if due < limit {
-            self.copy_ahead(set, die, limit);
+            self.copy_until(set, die, limit);
         }
     }
 
     /// Goes on with the copies of a merge task until `limit`.
-    fn copy_ahead(&mut self, set: u32, die: DieId, limit: Time) {
+    fn copy_until(&mut self, set: u32, die: DieId, limit: Time) {
         let plane = self.sets.plane(set);
         let operation = *self.flash.operation(die, Place::Array);
         let mut reading = operation.op == Op::Read;
@@ -78,7 +78,7 @@ impl Device {
                 }
                 done.programs += 1;
                 done.program_ns += span.as_ns();
-                let copy = self.ftl.copied_ahead(plane);
+                let copy = self.ftl.copied_in_bulk(plane);
                 if !copy.current {
                     self.account.copy_superseded();
                 }
@@ -89,7 +89,7 @@ impl Device {
             end = began + span;
         }
         if done.reads + done.programs > 0 {
-            self.count_ahead(set, &done);
+            self.count_copies(set, &done);
             self.leave_running(set, plane, reading);
             let op = if reading { Op::Read } else { Op::Program };
             self.flash.replace_array(die, op, began, span);
@@ -97,7 +97,7 @@ impl Device {
     }
 
     /// Counts commands that were done in place.
-    fn count_ahead(&mut self, set: u32, done: &Done) {
+    fn count_copies(&mut self, set: u32, done: &Done) {
         let stages = self.ftl.task_stages();
         let state = &self.sets[set];
         let (levels, charge) = (state.levels, state.charge);

@@ -1,0 +1,52 @@
+//! One instant of the event loop, of phases and of work between them.
+//!
+//! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
+//! stream, then one round of admission, then idle dies take commands in ascending order, then
+//! channels that have become free choose.
+
+use super::{Device, SimError};
+use flashyard_core::units::Time;
+
+impl Device {
+    /// The next instant at which something happens; none where nothing ever does. `others` is when
+    /// the caller has something to do.
+    #[inline]
+    pub(super) fn next_instant(&mut self, others: Time) -> Option<Time> {
+        let others = others.min(self.host.timers.next());
+        if self.copies_in_bulk {
+            self.copy_in_bulk(others);
+        }
+        let now = self.flash.next_due().min(others);
+        assert!(now >= self.now, "time runs backwards");
+        (now < Time::MAX).then_some(now)
+    }
+
+    /// Dies and timers that are due at an instant.
+    #[inline]
+    pub(super) fn begin_instant(&mut self, now: Time) {
+        self.time_passes(now);
+        self.now = now;
+        let mut due = std::mem::take(&mut self.due);
+        self.flash.due_dies(now, &mut due);
+        for die in due.drain(..) {
+            // An operation that takes no time is over at once.
+            while self.flash.is_due(die, now) {
+                self.die_event(die);
+            }
+        }
+        self.due = due;
+        self.timers_go_off();
+    }
+
+    /// What the events of an instant have made possible: admission, collection in idle times,
+    /// commands for dies, channels.
+    #[inline]
+    pub(super) fn end_instant(&mut self) -> Result<(), SimError> {
+        self.admit();
+        self.collect_idle();
+        self.dispatch_stirred();
+        self.flash.channels_choose(self.now);
+        self.phases_began();
+        self.failed.take().map_or(Ok(()), Err)
+    }
+}
