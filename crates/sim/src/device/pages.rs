@@ -167,16 +167,12 @@ impl Device {
     pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
         let lpn = self.page_lpn(handle, page);
         let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
-        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at];
-            let other = state.request != NIL && state.request != handle;
-            if other && state.lpn == lpn && (state.changes || changes) {
-                return true;
-            }
-            at = state.next_of_lpn;
-        }
-        false
+        let is_other = |set: u32| {
+            let request = self.sets[set].request;
+            request != NIL && request != handle
+        };
+        self.sets.changes_of(lpn).any(is_other)
+            || (changes && self.sets.reads_of(lpn).any(is_other))
     }
 
     /// The first page access of a request, from number `from` on, that has not been started.
