@@ -174,7 +174,7 @@ impl Device {
         self.sets.graph.new_count();
         self.host.started.unanswered += 1;
         if !self.host.policy.in_order() {
-            self.host.started.handles.push(handle);
+            self.host.started.overlaps.add(handle, &self.host.pending[handle as usize]);
         }
     }
 
@@ -205,8 +205,7 @@ impl Device {
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.host.pending[handle as usize];
         let by_pages = self.host.policy.by_pages();
-        let mut started = self.host.started.handles.iter();
-        started.any(|&other| {
+        self.host.started.overlaps.near(request).any(|other| {
             let state = &self.host.pending[other as usize];
             other != handle
                 && state.conflicts(request)

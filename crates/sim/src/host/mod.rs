@@ -6,6 +6,7 @@
 //! direction of the link carries one request's data at a time, in the order of need.
 
 pub(crate) mod hits;
+pub(crate) mod overlaps;
 pub(crate) mod request;
 pub(crate) mod started;
 pub(crate) mod timers;
