@@ -270,7 +270,7 @@ impl Device {
         };
         let clean = !state.is_dirty();
         if !through {
-            buffer.lines.soil(line, group);
+            buffer.lines.mark_dirty(line, group);
         }
         self.account.buffer_written(held.is_some(), clean);
         self.account.buffered(writer.1, lpn, number, evicted);
@@ -296,7 +296,7 @@ impl Device {
         let state = buffer.lines.line_mut(line);
         // What it lacks is read for the program.
         (state.from, state.until) = (sectors.start, sectors.end);
-        buffer.lines.take_off(line, group);
+        buffer.lines.begin_flush(line, group);
     }
 
     /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
@@ -492,7 +492,7 @@ impl Device {
         let group = self.group_of(lpn, stream);
         let buffer = self.staging_mut();
         buffer.flushes -= u64::from(leads_flush);
-        if let Some(freed) = buffer.lines.land(buffered, group) {
+        if let Some(freed) = buffer.lines.end_flush(buffered, group) {
             self.account.unbuffered(freed);
         }
         self.sets[set].leads_flush = false;

@@ -280,7 +280,7 @@ impl Device {
         let state = lines.line_mut(line);
         state.version = number;
         (state.from, state.until) = (sectors.start, sectors.end);
-        lines.soil(line, group);
+        lines.mark_dirty(line, group);
     }
 
     /// Fills the buffer of a new device as its keys ask.
