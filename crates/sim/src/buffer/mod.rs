@@ -1,13 +1,270 @@
-//! The write buffer.
+//! The write buffer: its lines, its ports, who waits for a line, and when it is flushed.
+//!
+//! The buffer says what is to be done; commands, and the sets that carry them, are made by the
+//! device. It reads the sets under way, and changes nothing of them.
 
+mod fills;
+mod flush;
 mod line;
 mod lines;
 mod lines_save;
 mod order;
 pub mod ports;
-pub(crate) mod staging;
+mod put;
+mod rules;
+mod save;
 #[cfg(test)]
 mod tests;
+mod writes;
 
+use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
+use crate::config::{PartialWrite, Recency};
+use crate::sets::Sets;
+pub(crate) use fills::Fill;
+use flashyard_core::graph::{NIL, Wait};
+use flashyard_core::units::{Lpn, PlaneId, Span, Time};
+pub(crate) use flush::{FlushOutcome, Quiet};
 pub use line::Line;
 pub use lines::Lines;
+use ports::{Direction, Ports, Reservation};
+pub(crate) use put::Put;
+use rules::AnyRule;
+pub(crate) use save::Saving;
+use std::collections::VecDeque;
+use std::ops::Range;
+pub(crate) use writes::{is_unput, latest_unput};
+
+/// Program units that a plane may have under way from the buffer: one in the array and one that
+/// waits for it.
+const PLANE_LIMIT: u32 = 2;
+
+/// Where a read finds what the buffer has of its unit.
+pub(crate) enum Found {
+    /// A write is about to put it.
+    Write(u32),
+    /// A line, which may hold all that is wanted.
+    Line(u32, bool),
+    /// It has nothing of it.
+    Nothing,
+}
+
+/// The write buffer of a device.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    keys: BufferKeys,
+    /// Whether a host policy flushes, not the buffer.
+    by_pages: bool,
+    /// Whether changes of a unit are made in the order of their requests.
+    ordered: bool,
+    /// Whether writes of a part of a unit are told from others.
+    partial: bool,
+    allocation: Allocation,
+    /// Frontiers of host data a plane.
+    streams: u8,
+    /// The sectors of a whole unit.
+    sectors: Range<u16>,
+    lines: Lines,
+    ports: Ports,
+    /// Time of a unit on its port, got and put.
+    spans: [Span; 2],
+    /// Writes that wait for a line.
+    waiting: VecDeque<u32>,
+    /// Units that reads leave and that wait for one.
+    fills: VecDeque<Fill>,
+    rule: AnyRule,
+    /// Whether a flush could not begin because of the map cache since the flusher last tried.
+    stalled: bool,
+    /// Whether one could not before that.
+    tries_again: bool,
+    /// Program units under way that no request has asked for.
+    flushes: u64,
+    /// Requests that had come when the device became idle, and when that was.
+    quiet: (u64, Time),
+    /// Whether a look at that is due.
+    looks: bool,
+    /// Scratch lists of the device: flushes that begin together, and map commands that they wait
+    /// for; empty between uses.
+    pub(crate) scratch: (Vec<u32>, Vec<(u32, Wait)>),
+}
+
+impl Buffer {
+    /// The buffer that the settings ask for; `by_pages` is whether a host policy flushes it.
+    pub(crate) fn new(settings: &Settings, by_pages: bool) -> Option<Box<Self>> {
+        let (keys, geometry) = (settings.keys.buffer, &settings.geometry);
+        let units = settings.buffer_units;
+        if units == 0 {
+            return None;
+        }
+        let (streams, allocation) = (settings.frontiers.streams, settings.keys.ftl.allocation);
+        let limit = PLANE_LIMIT * geometry.program_units();
+        let (groups, limit) = match allocation {
+            Allocation::Static => (geometry.all_planes() * u32::from(streams), limit),
+            Allocation::Dynamic => (u32::from(streams), limit * geometry.all_planes()),
+        };
+        let limit = if keys.flush_width == 0 { limit } else { u32::MAX };
+        let ready = if keys.eviction == Eviction::AtOnce { 1 } else { geometry.program_units() };
+        let banks = u32::try_from(keys.banks).expect("the key's range fits 32 bits");
+        let frees = keys.after_flush == AfterFlush::Free;
+        let unit_ns = (u64::from(geometry.unit_bytes()) * keys.ps_per_byte).div_ceil(1_000);
+        let lines = Lines::new(units, groups, ready, limit);
+        let mut lines = lines.ruled(keys.replacement, banks, frees);
+        lines.notes_changes = by_pages;
+        Some(Box::new(Self {
+            keys,
+            by_pages,
+            ordered: settings.keys.queue.data_order == DataOrder::Lpn,
+            partial: settings.keys.ftl.partial_write != PartialWrite::Ignore,
+            allocation,
+            streams,
+            sectors: 0..u16::try_from(geometry.unit_sectors()).expect("a unit is at most 1 MiB"),
+            lines,
+            ports: Ports::new(keys.ports == PortKind::Shared, banks),
+            spans: [keys.read_ns, keys.write_ns].map(|ns| Span::from_ns(unit_ns + ns)),
+            waiting: VecDeque::new(),
+            fills: VecDeque::new(),
+            rule: AnyRule::new(&keys, units, by_pages),
+            stalled: false,
+            tries_again: false,
+            flushes: 0,
+            quiet: (u64::MAX, Time::ZERO),
+            looks: false,
+            scratch: (Vec::new(), Vec::new()),
+        }))
+    }
+
+    /// The lines.
+    #[inline]
+    pub(crate) const fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// The ports.
+    #[inline]
+    pub(crate) const fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// Every line that it holds, the dirty ones first.
+    pub(crate) fn all_lines(&self) -> impl Iterator<Item = &Line> {
+        self.lines.dirty_lines().chain(self.lines.clean_lines())
+    }
+
+    /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier.
+    pub(crate) const fn group_of(&self, plane: PlaneId, stream: u8) -> u32 {
+        let plane = match self.allocation {
+            Allocation::Static => plane.get(),
+            Allocation::Dynamic => 0,
+        };
+        plane * self.streams as u32 + (stream % self.streams) as u32
+    }
+
+    /// The sectors of a whole unit.
+    pub(crate) fn unit_range(&self) -> Range<u16> {
+        self.sectors.clone()
+    }
+
+    /// Whether it holds all sectors of a unit.
+    pub(crate) fn holds_whole(&self, lpn: Lpn) -> bool {
+        self.lines.find(lpn).is_some_and(|line| {
+            let line = self.lines.line(line);
+            (line.from..line.until) == self.sectors
+        })
+    }
+
+    /// Whether a line holds these sectors of its unit.
+    pub(crate) fn covers(&self, line: u32, wanted: &Range<u64>) -> bool {
+        let line = self.lines.line(line);
+        u64::from(line.from) <= wanted.start && wanted.end <= u64::from(line.until)
+    }
+
+    /// What the buffer has, or is about to get, of these sectors of a unit.
+    pub(crate) fn find(&self, lpn: Lpn, wanted: &Range<u64>, sets: &Sets) -> Found {
+        let held = self.lines.find(lpn);
+        if held.is_none() || self.ordered {
+            let earlier = writes::write_or_change(sets, lpn, u64::MAX);
+            if let Some(change) = earlier {
+                if is_unput(sets, change) && !sets[change].superseded {
+                    return Found::Write(change);
+                }
+                // What was written behind a trim that is not over is there already.
+                let number = sets.graph.node(change).number;
+                let newer = |line| self.lines.line(line).version > number;
+                if sets[change].trims && !held.is_some_and(newer) {
+                    return Found::Nothing;
+                }
+            }
+        }
+        held.map_or(Found::Nothing, |line| Found::Line(line, self.covers(line, wanted)))
+    }
+
+    /// A read gets a line.
+    pub(crate) fn read(&mut self, line: u32) -> &Line {
+        if self.keys.recency == Recency::ReadsAndWrites {
+            self.lines.touch(line);
+        }
+        self.lines.line(line)
+    }
+
+    /// Whether the write that a line has its contents from is not over.
+    pub(crate) fn is_being_put(&self, line: u32, sets: &Sets) -> bool {
+        let line = self.lines.line(line);
+        let writer = writes::write_or_change(sets, line.lpn, line.version + 1);
+        writer.is_some_and(|set| sets.graph.node(set).number == line.version && is_unput(sets, set))
+    }
+
+    /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
+    /// its number where its line has gone; `host` is whether a request asks for it. Returns when
+    /// it has them, and for how long.
+    pub(crate) fn reserve(
+        &mut self,
+        direction: Direction,
+        lpn: Lpn,
+        line: Option<u32>,
+        host: bool,
+        now: Time,
+    ) -> (Reservation, Span) {
+        let bank = match line {
+            Some(line) => self.lines.line(line).bank(),
+            None => lpn.get() % self.lines.banks(),
+        };
+        let span = self.spans[direction as usize];
+        let line = line.unwrap_or(NIL);
+        (self.ports.reserve(direction, bank, span, line, host, now), span)
+    }
+
+    /// Time of a unit on its port, got and put.
+    pub(crate) const fn spans(&self) -> [Span; 2] {
+        self.spans
+    }
+
+    /// Whether a write, or a unit that a read leaves, waits for a line.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.fills.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// The write whose turn it is to get a line.
+    pub(crate) fn first_waiting(&self) -> Option<u32> {
+        self.waiting.front().copied()
+    }
+
+    /// A write waits for a line.
+    pub(crate) fn wait(&mut self, set: u32) {
+        self.waiting.push_back(set);
+    }
+
+    /// The write whose turn it was has got a line.
+    pub(crate) fn end_wait(&mut self) {
+        self.waiting.pop_front();
+    }
+
+    /// Units that came and went since this was last asked, and whether they came.
+    pub(crate) fn take_changes(&mut self) -> Vec<(Lpn, bool)> {
+        std::mem::take(&mut self.lines.changes)
+    }
+
+    /// Gives the memory of these changes back.
+    pub(crate) fn return_changes(&mut self, mut changes: Vec<(Lpn, bool)>) {
+        changes.clear();
+        self.lines.changes = changes;
+    }
+}

@@ -42,7 +42,7 @@ impl Device {
 
     /// The same where there is a buffer.
     fn admit_with_buffer(&mut self) {
-        if self.stalled_before() {
+        if self.write_buffer_mut().stalled_before() {
             self.drain_buffer();
         }
         self.grant_lines();
@@ -56,7 +56,7 @@ impl Device {
         while self.drain_buffer() && !self.host.policy.in_order() {
             self.admit_requests();
         }
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.is_stalled()) {
             self.give_slots(true);
         }
     }

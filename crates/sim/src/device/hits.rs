@@ -27,7 +27,7 @@ impl Device {
     /// Takes over what has come into the buffer and left it, and who came into the queue.
     pub(super) fn settle_hits(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
-        let mut changes = std::mem::take(&mut buffer.lines.changes);
+        let changes = buffer.take_changes();
         for &(lpn, held) in &changes {
             for place in 0..self.host.hits.searched {
                 let handle = self.host.waiting[place];
@@ -36,8 +36,7 @@ impl Device {
                 }
             }
         }
-        changes.clear();
-        self.buffer.as_mut().expect("there is a buffer").lines.changes = changes;
+        self.write_buffer_mut().return_changes(changes);
         while self.host.hits.searched < self.host.waiting.len().min(LARGEST_WINDOW) {
             self.search_hits(self.host.waiting[self.host.hits.searched]);
             self.host.hits.searched += 1;
@@ -49,7 +48,8 @@ impl Device {
         let request = &self.host.pending[handle as usize];
         for lpn in (request.first.get()..).take(request.pages as usize).map(Lpn::new) {
             let access = self.waiting_read(handle, lpn);
-            if let Some(access) = access.filter(|_| self.staging().lines.find(lpn).is_some()) {
+            if let Some(access) = access.filter(|_| self.write_buffer().lines().find(lpn).is_some())
+            {
                 self.host.hits.list.push(access);
             }
         }

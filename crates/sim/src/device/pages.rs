@@ -61,7 +61,7 @@ impl Device {
         let request = &self.host.pending[handle as usize];
         let Some(page) = self.unstarted_page(handle, 0) else { return false };
         let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
-        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         writes
             && request.stalled_since.is_none()
             && lines.is_some_and(|lines| {
@@ -96,7 +96,7 @@ impl Device {
             HostAnswer::Start(place) => (place, None),
             HostAnswer::StartPage { place, page } => (place, Some(page)),
             HostAnswer::Flush(line) => {
-                let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+                let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
                 let dirty = lines.is_some_and(|lines| lines.is_dirty(line));
                 assert!(dirty, "the host policy flushes line {line}, which is not dirty");
                 return self.check_by_pages();
