@@ -120,7 +120,7 @@ impl Device {
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
         if self.host.policy.by_pages() {
-            self.settle_hits();
+            self.update_buffered_reads();
         }
         let answer = self.host.policy.pick(&View(self));
         self.check_answer(answer);
@@ -148,7 +148,7 @@ impl Device {
             return Picked::Nothing;
         }
         self.host.waiting.remove(start);
-        self.hits_started(handle, start);
+        self.buffered_reads_started(handle, start);
         self.start_request(handle)
     }
 

@@ -30,11 +30,11 @@ impl Device {
         self.sets.unslotted.push_back(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
-        self.hit_started(handle, page);
+        self.buffered_read_started(handle, page);
         let request = &self.host.pending[handle as usize];
         if request.translated == request.pages {
             self.host.waiting.remove(place);
-            self.hits_started(handle, place);
+            self.buffered_reads_started(handle, place);
         }
         true
     }

@@ -227,7 +227,7 @@ impl HostView for View<'_> {
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
-        let (number, page) = self.0.host.hits.nth(nth)?;
+        let (number, page) = self.0.host.buffered_reads.nth(nth)?;
         Some((self.0.place_of_number(number), page))
     }
 
