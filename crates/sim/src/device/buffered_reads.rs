@@ -34,9 +34,9 @@ impl Device {
                 let handle = self.host.waiting[place];
                 if let Some(access) = self.waiting_read(handle, lpn) {
                     if held {
-                        self.host.buffered_reads.add(access)
+                        self.host.buffered_reads.add(access);
                     } else {
-                        self.host.buffered_reads.remove(access)
+                        self.host.buffered_reads.remove(access);
                     }
                 }
             }
