@@ -58,8 +58,8 @@ impl Lines {
     }
 
     /// Room for `units` units of one bank, the least recently used ones going first. Dirty ones are
-    /// in `groups` groups; one that has `program_units` of them and fewer than `limit` under way is ready
-    /// to be flushed.
+    /// in `groups` groups; one that has `program_units` of them and fewer than `limit` under way is
+    /// ready to be flushed.
     pub fn new(units: u32, groups: u32, program_units: u32, limit: u32) -> Self {
         let groups = groups as usize;
         Self {
