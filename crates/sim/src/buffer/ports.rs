@@ -35,7 +35,7 @@ pub struct Access {
 
 /// When an access has its port and its bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Granted {
+pub struct Reservation {
     /// From when on.
     pub from: Time,
     /// Until when.
@@ -82,7 +82,7 @@ impl Ports {
         line: u32,
         host: bool,
         now: Time,
-    ) -> Granted {
+    ) -> Reservation {
         let port = if self.shared { 0 } else { direction as usize };
         let from = self.free[port].max(self.banks[bank as usize]).max(now);
         let until = from + span;
@@ -102,7 +102,7 @@ impl Ports {
             self.note_end(direction, line, until);
         }
         let hidden = if self.shared { Span::ZERO } else { self.overlap(direction, from, until) };
-        Granted { from, until, hidden }
+        Reservation { from, until, hidden }
     }
 
     /// An access of a line, if it has one, is over then, and later than those before.

@@ -1,6 +1,8 @@
 //! The lines against a plain list of units.
 
 use super::*;
+use crate::config::Replacement;
+use flashyard_core::units::Lpn;
 
 /// A unit of the model: what goes first comes first in the list that holds it.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +186,7 @@ fn insert(lines: &mut Lines, model: &mut Model, (lpn, group): (u32, u32), clean:
         model.units.remove(model.find(evicted.get()).unwrap());
     }
     if !clean {
-        lines.soil(line, group);
+        lines.mark_dirty(line, group);
     }
     model.units.push(Unit { lpn, group, dirty: !clean, used: false, flights: Vec::new() });
 }
@@ -208,7 +210,7 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
         assert_eq!(lines.find(Lpn::new(lpn)).is_some(), found.is_some());
         match (below(7), lines.find(Lpn::new(lpn))) {
             (0 | 1, Some(line)) => {
-                lines.soil(line, group);
+                lines.mark_dirty(line, group);
                 model.used(found.unwrap(), Some(group));
             }
             (action @ (0 | 1 | 6), None) if lines.has_room() => {
@@ -220,7 +222,7 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
                 model.used(found.unwrap(), None);
             }
             (3, Some(line)) if lines.line(line).is_dirty() => {
-                lines.take_off(line, lines.line(line).group());
+                lines.begin_flush(line, lines.line(line).group());
                 let unit = &mut model.units[found.unwrap()];
                 unit.dirty = false;
                 unit.flights.push(unit.group);
@@ -235,7 +237,7 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
             }
             (5, _) if !flying.is_empty() => {
                 let (line, group, lpn) = flying.remove(below(flying.len()));
-                let freed = lines.land(line, group);
+                let freed = lines.end_flush(line, group);
                 model.land(line, group, lpn);
                 let gone = lpn.filter(|lpn| model.find(*lpn).is_none());
                 assert_eq!(freed.map(Lpn::get), gone);

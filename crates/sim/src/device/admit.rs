@@ -42,7 +42,7 @@ impl Device {
 
     /// The same where there is a buffer.
     fn admit_with_buffer(&mut self) {
-        if self.stalled_before() {
+        if self.write_buffer_mut().stalled_before() {
             self.drain_buffer();
         }
         self.grant_lines();
@@ -56,7 +56,7 @@ impl Device {
         while self.drain_buffer() && !self.host.policy.in_order() {
             self.admit_requests();
         }
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.stalled) {
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.is_stalled()) {
             self.give_slots(true);
         }
     }
@@ -120,7 +120,7 @@ impl Device {
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
         if self.host.policy.by_pages() {
-            self.settle_hits();
+            self.update_buffered_reads();
         }
         let answer = self.host.policy.pick(&View(self));
         self.check_answer(answer);
@@ -148,7 +148,7 @@ impl Device {
             return Picked::Nothing;
         }
         self.host.waiting.remove(start);
-        self.hits_started(handle, start);
+        self.buffered_reads_started(handle, start);
         self.start_request(handle)
     }
 
@@ -174,7 +174,7 @@ impl Device {
         self.sets.graph.new_count();
         self.host.started.unanswered += 1;
         if !self.host.policy.in_order() {
-            self.host.started.handles.push(handle);
+            self.host.started.overlaps.add(handle, &self.host.pending[handle as usize]);
         }
     }
 
@@ -205,8 +205,7 @@ impl Device {
     pub(super) fn is_under_way(&self, handle: u32) -> bool {
         let request = &self.host.pending[handle as usize];
         let by_pages = self.host.policy.by_pages();
-        let mut started = self.host.started.handles.iter();
-        started.any(|&other| {
+        self.host.started.overlaps.near(request).any(|other| {
             let state = &self.host.pending[other as usize];
             other != handle
                 && state.conflicts(request)

@@ -46,7 +46,7 @@ impl Device {
         state.page_units = u32::from(heads_page);
         if self.sets.stage(set) == Stage::Read && self.sets.latest_change != NIL {
             let lpn = self.sets[set].lpn;
-            if self.sets.live_change_of(lpn, self.sets.graph.node(set).number).is_some() {
+            if self.sets.is_changed_before(lpn, self.sets.graph.node(set).number) {
                 self.account.data_hazard_ignored();
             }
         }

@@ -1,28 +1,21 @@
-//! The life of the write buffer: puts and gets, waits for a line, flushes.
+//! Puts and gets: page accesses that the write buffer serves.
 //!
 //! A page access of the host begins with [`Stage::Buffer`] where the buffer serves it. A write puts
 //! its unit there as soon as a line is free, in the order of slots; answered from the buffer it is
-//! over then, else its own program follows. A flush is a set of the device's own: it carries the
-//! contents of a line as of its start and, in the order of changes, the number of the write that
-//! they came from, so every rule for changes holds for it. Flushes of a group of lines begin
-//! together, so that their programs fill a program unit.
+//! over then, else its own program follows.
 
 use super::Device;
-use super::buffered_map::Found;
 use super::translate::Plan;
 use crate::account::PortUse;
-use crate::buffer::ports::{Direction, Granted};
-use crate::buffer::staging::{Begun, Staging};
-use crate::config::{Acknowledge, Allocation, PartialWrite, Recency};
+use crate::buffer::ports::{Direction, Reservation};
+use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
+use crate::config::{Acknowledge, PartialWrite};
 use crate::host::timers::Timer;
-use crate::metrics::parts::Parts;
 use crate::observe::BufferAccess;
-use crate::sets::Track;
 use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId, Span};
-use std::ops::Range;
+use flashyard_core::units::{Lpn, Span};
 
 impl Device {
     /// The commands of a read or write of a page where there is a buffer.
@@ -31,7 +24,7 @@ impl Device {
             return self.plan_buffered_read(plan, handle, lpn);
         }
         if self.ftl.has_cache()
-            && let Some(write) = self.latest_unput(lpn)
+            && let Some(write) = latest_unput(&self.sets, lpn)
         {
             // It may have map commands to do first.
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
@@ -65,7 +58,7 @@ impl Device {
         if state.trims || !self.keeps_writes() {
             return Some(self.sets.graph.node(change).stages - 1);
         }
-        self.is_unput(change).then(|| self.sets.stage_index(change, Stage::Buffer))
+        is_unput(&self.sets, change).then(|| self.sets.stage_index(change, Stage::Buffer))
     }
 
     /// Whether a live change must be over, or put, before a write with a preflush begins.
@@ -98,11 +91,8 @@ impl Device {
             }
             Found::Line(line, enough) => (line, enough),
         };
-        let found = self.staging().lines.line(line);
+        let found = self.write_buffer_mut().read(line);
         let (version, of_flash) = (found.version, found.is_of_flash());
-        if self.staging().keys.recency == Recency::ReadsAndWrites {
-            self.staging_mut().lines.touch(line);
-        }
         // What was never written needs no array.
         let whole = enough || self.ftl.locate(lpn).is_none();
         if of_flash {
@@ -118,13 +108,6 @@ impl Device {
         }
     }
 
-    /// Whether a set is a write that is not in the buffer yet, or only just.
-    pub(super) fn is_unput(&self, set: u32) -> bool {
-        let (state, node) = (&self.sets[set], self.sets.graph.node(set));
-        let left = &state.stages[node.stage as usize..node.stages as usize];
-        state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
-    }
-
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
     pub(super) fn use_buffer(&mut self, set: u32) {
@@ -136,7 +119,7 @@ impl Device {
         if changes && request != NIL && !self.put(set, false) {
             self.enter(set, Mode::Lineless);
             self.account.buffer_stalled();
-            self.staging_mut().waiting.push_back(set);
+            self.write_buffer_mut().wait(set);
             return;
         }
         self.access_buffer(set);
@@ -157,12 +140,12 @@ impl Device {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set];
         let host = request != NIL;
         let direction = if host && changes { Direction::Put } else { Direction::Get };
-        let line = if host { self.staging().lines.find(lpn) } else { Some(buffered) };
+        let line = if host { self.write_buffer().lines().find(lpn) } else { Some(buffered) };
         let granted = self.take_port(direction, lpn, line, host);
         if self.account.is_observed() {
             self.tell_access(set, direction, line, &granted);
         }
-        let over = granted.until + Span::from_ns(self.staging().keys.access_ns);
+        let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
         if over > self.now {
             self.host.timers.set(over, Timer::Buffer(set));
         } else {
@@ -170,25 +153,17 @@ impl Device {
         }
     }
 
-    /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
-    /// its number where its line has gone; `host` is whether a request asks for it. Returns when
-    /// it has them.
+    /// A unit is put or got as soon as its port and the bank of its line are free; `host` is
+    /// whether a request asks for it. Returns when it has them.
     pub(super) fn take_port(
         &mut self,
         direction: Direction,
         lpn: Lpn,
         line: Option<u32>,
         host: bool,
-    ) -> Granted {
+    ) -> Reservation {
         let now = self.now;
-        let buffer = self.buffer.as_mut().expect("there is a buffer");
-        let bank = match line {
-            Some(line) => buffer.lines.line(line).bank(),
-            None => lpn.get() % buffer.lines.banks(),
-        };
-        let span = buffer.spans[direction as usize];
-        let line = line.unwrap_or(NIL);
-        let granted = buffer.ports.reserve(direction, bank, span, line, host, now);
+        let (granted, span) = self.write_buffer_mut().reserve(direction, lpn, line, host, now);
         let usage = match (direction, host) {
             (Direction::Get, true) => PortUse::Get,
             (Direction::Get, false) => PortUse::FlushGet,
@@ -204,14 +179,14 @@ impl Device {
         set: u32,
         direction: Direction,
         line: Option<u32>,
-        granted: &Granted,
+        granted: &Reservation,
     ) {
         let Set { request, page, lpn, .. } = self.sets[set];
         let event = BufferAccess {
             request: (request != NIL).then(|| self.host.pending[request as usize].order),
             page,
             lpn: lpn.get(),
-            bank: line.map(|line| self.staging().lines.line(line).bank()),
+            bank: line.map(|line| self.write_buffer().lines().line(line).bank()),
             put: direction == Direction::Put,
             start: granted.from,
             end: granted.until,
@@ -243,39 +218,22 @@ impl Device {
             // A later trim has forgotten the unit already.
             return true;
         }
-        let number = self.sets.graph.node(set).number;
-        let covered = self.kept_range(request, lpn);
+        let node = self.sets.graph.node(set);
+        let (number, through) = (node.number, node.stages > 1);
+        let pending = &self.host.pending[request as usize];
+        let writer = (request, pending.order);
+        let covered = self.covered(&pending.request, lpn);
         let group = self.group_of(lpn, stream);
-        let writer = (request, self.host.pending[request as usize].order);
-        let through = self.sets.graph.node(set).stages > 1;
-        let held = self.staging().lines.find(lpn);
-        let first = granted || self.staging().waiting.is_empty();
-        // What waits is put in order; a write that finds its unit may pass writes of others.
-        let overtakes = || self.write_or_change(lpn, number).is_some_and(|set| self.is_unput(set));
-        let room = match held {
-            Some(_) => first || !overtakes(),
-            None => first && self.staging().lines.has_room(),
-        };
-        if !room {
-            return false;
+        let put = Put { lpn, number, writer, stream, covered, group, through, granted };
+        let buffer = self.buffer.as_mut().expect("there is a buffer");
+        let Some(outcome) = buffer.put(&put, &self.sets) else { return false };
+        self.account.buffer_written(outcome.held, outcome.clean);
+        if outcome.fill_dropped {
+            self.account.fill_dropped(lpn);
         }
-        self.drop_fill(lpn);
-        let buffer = self.staging_mut();
-        let (line, evicted) = held.map_or_else(|| buffer.lines.insert(lpn), |line| (line, None));
-        let state = buffer.lines.line_mut(line);
-        (state.version, state.writer, state.stream) = (number, writer, stream);
-        (state.from, state.until) = match held {
-            Some(_) => merged(state.from..state.until, &covered),
-            None => (covered.start, covered.end),
-        };
-        let clean = !state.is_dirty();
-        if !through {
-            buffer.lines.soil(line, group);
-        }
-        self.account.buffer_written(held.is_some(), clean);
-        self.account.buffered(writer.1, lpn, number, evicted);
+        self.account.buffered(writer.1, lpn, number, outcome.evicted);
         if through {
-            self.write_through(set, line, group);
+            self.write_through(set, outcome.line, group);
         }
         true
     }
@@ -287,220 +245,9 @@ impl Device {
         self.flush_lines(None, group, Some((set, plane)), true);
     }
 
-    /// A set begins to carry the contents of a line to flash.
-    fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
-        let sectors = self.unit_range();
-        self.sets[set].buffered = line;
-        self.account.unit_flushed(self.phase());
-        let buffer = self.staging_mut();
-        let state = buffer.lines.line_mut(line);
-        // What it lacks is read for the program.
-        (state.from, state.until) = (sectors.start, sectors.end);
-        buffer.lines.take_off(line, group);
-    }
-
-    /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
-    /// before all others; or behind the write `first` and on its plane. Those whose map entries
-    /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
-    pub(super) fn flush_lines(
-        &mut self,
-        head: Option<u32>,
-        group: u32,
-        first: Option<(u32, PlaneId)>,
-        asked: bool,
-    ) -> Begun {
-        let mut together = std::mem::take(&mut self.staging_mut().together);
-        let mut plane = first.map(|(_, plane)| plane);
-        together.extend(first.map(|(set, _)| set));
-        let mut begun = Begun::default();
-        let (mut next, mut passed) = (head, None);
-        for _ in together.len()..self.settings.geometry.program_units() as usize {
-            let is_head = next.is_some();
-            // The group's first line, but for those that were passed over.
-            let line = next.take().or_else(|| match passed {
-                Some(passed) => self.staging().lines.next_of_group(passed),
-                None => self.staging_mut().lines.oldest_of(group),
-            });
-            let fit = if asked || is_head { line } else { self.fit_line(line, head.is_some()) };
-            let Some(line) = fit else { break };
-            if self.flush_stalls(self.staging().lines.line(line).lpn) {
-                begun.stalled = true;
-                passed = if is_head { passed } else { Some(line) };
-                continue;
-            }
-            (begun.any, begun.head) = (true, begun.head || is_head);
-            let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
-            self.ftl.write_begins(plane);
-            together.push(self.new_flush(line, group, plane));
-        }
-        if !asked && let Some(&leader) = together.first() {
-            self.sets[leader].leads_flush = true;
-            self.staging_mut().flushes += 1;
-        }
-        for &set in &together {
-            self.sets[set].asked = asked;
-        }
-        self.start_together(&together);
-        if self.ftl.has_cache()
-            && let Some((set, _)) = first
-        {
-            self.hand_on_ranks(&[set], None);
-        }
-        let flushes = &together[usize::from(first.is_some())..];
-        for &set in flushes {
-            self.activate(set);
-        }
-        together.clear();
-        self.staging_mut().together = together;
-        begun
-    }
-
-    /// The programs of sets begin when all of them can: each waits for the command before the
-    /// program of every other one, and for map commands that such a program waits for. Nothing
-    /// before a program waits for one of the group, so there is no circle.
-    fn start_together(&mut self, sets: &[u32]) {
-        if sets.len() < 2 {
-            return;
-        }
-        let mut waits = std::mem::take(&mut self.staging_mut().map_waits);
-        for &set in sets {
-            let (node, stages) = (self.sets.graph.node(set), &self.sets[set].stages);
-            let program = node.stages - 1;
-            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
-                waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
-            }
-            self.sets.graph.waits_of(set, program, |wait| {
-                if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
-                    waits.push((set, wait));
-                }
-            });
-        }
-        for (set, wait) in waits.drain(..) {
-            for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
-            }
-        }
-        self.staging_mut().map_waits = waits;
-        // They are got one after the other, in this order.
-        if let Some((&last, others)) = sets.split_last()
-            && self.sets.stage(last) == Stage::Buffer
-            && self.sets[last].request == NIL
-        {
-            let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
-            for &other in others {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
-            }
-        }
-    }
-
-    /// Makes the set that programs the contents of a line.
-    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
-        let state = *self.staging().lines.line(line);
-        let (handle, order) = state.writer;
-        let known = handle != NIL && self.host.pending[handle as usize].order == order;
-        let charge = if known { handle } else { NIL };
-        if known {
-            self.host.pending[handle as usize].charges += 1;
-        }
-        let set = Set {
-            charge,
-            lpn: state.lpn,
-            changes: true,
-            stream: state.stream,
-            mode: Mode::Slotless,
-            track: Track::starting(self.now, Parts::default()),
-            ..Set::VACANT
-        };
-        let mut plan = Plan::new();
-        if self.settings.keys.buffer.flush_reads {
-            plan.push(Stage::Buffer, plane);
-        }
-        let found = self.plan_map(&mut plan, state.lpn);
-        assert!(found, "the cache has been asked before");
-        if let Some(old) = self.plane_of_rest(line) {
-            plan.push(Stage::OldRead, old);
-        }
-        plan.push(Stage::Program, plane);
-        let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
-        self.enlist(set, &plan);
-        self.begin_flush(set, line, group);
-        set
-    }
-
-    /// Where the sectors of a unit are that its line lacks; none where it lacks none.
-    fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
-        let state = *self.staging().lines.line(line);
-        let place = self.ftl.locate(state.lpn)?;
-        let (held, all) = (state.from..state.until, self.unit_range());
-        let lacks = held != all
-            && match self.settings.keys.ftl.partial_write {
-                PartialWrite::Ignore => false,
-                PartialWrite::ReadModifyWrite => true,
-                PartialWrite::Bitmap => {
-                    self.ftl.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
-                }
-            };
-        if lacks {
-            self.account.partial_write_read();
-        }
-        lacks.then(|| self.settings.geometry.plane_of(place))
-    }
-
-    /// The plane that a group of lines is flushed to.
-    fn plane_of_flush(&mut self, line: u32) -> PlaneId {
-        let lpn = self.staging().lines.line(line).lpn;
-        self.ftl.plane_for_write(lpn)
-    }
-
     /// The lines that a unit is programmed with: of its plane and frontier.
     pub(super) fn group_of(&self, lpn: Lpn, stream: u8) -> u32 {
-        let streams = self.settings.frontiers.streams;
-        let plane = match self.settings.keys.ftl.allocation {
-            Allocation::Static => self.ftl.plane_of_lpn(lpn).get(),
-            Allocation::Dynamic => 0,
-        };
-        plane * u32::from(streams) + u32::from(stream % streams)
-    }
-
-    /// The sectors of a whole unit.
-    pub(super) fn unit_range(&self) -> Range<u16> {
-        0..u16::try_from(self.settings.geometry.unit_sectors()).expect("a unit is at most 1 MiB")
-    }
-
-    /// Whether the buffer holds all sectors of a unit.
-    pub(super) fn holds_whole(&self, lpn: Lpn) -> bool {
-        let Some(buffer) = &self.buffer else { return false };
-        buffer.lines.find(lpn).is_some_and(|line| {
-            let line = buffer.lines.line(line);
-            (line.from..line.until) == self.unit_range()
-        })
-    }
-
-    /// The sectors that the buffer keeps of a write: where nobody asks, the whole unit.
-    fn kept_range(&self, handle: u32, lpn: Lpn) -> Range<u16> {
-        if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
-            return self.unit_range();
-        }
-        let covered = self.covered(&self.host.pending[handle as usize].request, lpn);
-        let narrow = |sector: u64| u16::try_from(sector).expect("a unit is at most 1 MiB");
-        narrow(covered.start)..narrow(covered.end)
-    }
-
-    /// A set that carried a unit to flash is complete.
-    pub(super) fn flush_over(&mut self, set: u32) {
-        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
-        let group = self.group_of(lpn, stream);
-        let buffer = self.staging_mut();
-        buffer.flushes -= u64::from(leads_flush);
-        if let Some(freed) = buffer.lines.land(buffered, group) {
-            self.account.unbuffered(freed);
-        }
-        self.sets[set].leads_flush = false;
-        self.sets[set].buffered = NIL;
-        if request == NIL {
-            self.sets.unlist_change(set);
-            self.sets.unlist_by_lpn(set);
-        }
+        self.write_buffer().group_of(self.ftl.plane_of_lpn(lpn), stream)
     }
 
     /// A unit was trimmed by the change `number`.
@@ -509,39 +256,22 @@ impl Device {
             return;
         }
         self.drop_fill(lpn);
-        let Some(buffer) = &mut self.buffer else { return };
-        let Some(line) = buffer.lines.find(lpn) else { return };
-        if buffer.lines.line(line).version > number {
-            return;
-        }
-        if buffer.lines.line(line).is_dirty() {
-            self.account.dirty_unit_trimmed();
-        }
-        buffer.lines.remove(line);
-        self.account.unbuffered(lpn);
-    }
-
-    /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
-    pub(super) fn flush_all(&mut self) -> bool {
-        while let Some(buffer) = &mut self.buffer
-            && let Some(line) = buffer.lines.oldest()
-        {
-            let group = buffer.lines.line(line).group();
-            if !self.flush_lines(None, group, None, true).any {
-                return false;
+        if let Some(dirty) = self.write_buffer_mut().trim(lpn, number) {
+            if dirty {
+                self.account.dirty_unit_trimmed();
             }
+            self.account.unbuffered(lpn);
         }
-        true
     }
 
     /// Writes that wait for a line get what is free. Returns whether one did.
     pub(super) fn grant_lines(&mut self) -> bool {
         let mut granted = false;
         while let Some(buffer) = &self.buffer
-            && let Some(&set) = buffer.waiting.front()
+            && let Some(set) = buffer.first_waiting()
             && self.put(set, true)
         {
-            self.staging_mut().waiting.pop_front();
+            self.write_buffer_mut().end_wait();
             self.enter(set, Mode::Buffered);
             self.access_buffer(set);
             self.wake_due();
@@ -550,20 +280,21 @@ impl Device {
         granted
     }
 
-    pub(super) fn staging(&self) -> &Staging {
+    /// Whether the buffer holds all sectors of a unit.
+    pub(super) fn line_holds_whole(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.holds_whole(lpn))
+    }
+
+    /// A line of the buffer.
+    pub(super) fn line(&self, line: u32) -> &Line {
+        self.write_buffer().lines().line(line)
+    }
+
+    pub(super) fn write_buffer(&self) -> &Buffer {
         self.buffer.as_ref().expect("there is a buffer")
     }
 
-    pub(super) fn staging_mut(&mut self) -> &mut Staging {
+    pub(super) fn write_buffer_mut(&mut self) -> &mut Buffer {
         self.buffer.as_mut().expect("there is a buffer")
     }
-}
-
-/// The sectors that a line holds after a write: one range, the longer one of two that do not touch.
-fn merged(held: Range<u16>, new: &Range<u16>) -> (u16, u16) {
-    if held.start <= new.end && new.start <= held.end {
-        return (held.start.min(new.start), held.end.max(new.end));
-    }
-    let longer = if new.len() > held.len() { new.clone() } else { held };
-    (longer.start, longer.end)
 }

@@ -15,22 +15,12 @@
 //! translated that might take its line.
 
 use super::Device;
-use crate::config::DataOrder;
+use crate::buffer::Found;
 use crate::ftl::line_cache::Lookup;
 use crate::sets::Mode;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
-
-/// Where a read finds what the buffer has of its unit.
-pub(super) enum Found {
-    /// A write is about to put it.
-    Write(u32),
-    /// A line, which may hold all that is wanted.
-    Line(u32, bool),
-    /// It has nothing of it.
-    Nothing,
-}
 
 impl Device {
     /// Whether a page access needs its map entry before it can be translated: not where the buffer
@@ -54,37 +44,8 @@ impl Device {
 
     /// What the buffer has for a read, or is about to get.
     pub(super) fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
-        let held = self.staging().lines.find(lpn);
-        let ordered = self.settings.keys.queue.data_order == DataOrder::Lpn;
-        let earlier = self.write_or_change(lpn, u64::MAX);
-        if let Some(change) = earlier.filter(|_| held.is_none() || ordered) {
-            if self.is_unput(change) && !self.sets[change].superseded {
-                return Found::Write(change);
-            }
-            // What was written behind a trim that is not over is there already.
-            let number = self.sets.graph.node(change).number;
-            let newer = |line| self.staging().lines.line(line).version > number;
-            if self.sets[change].trims && !held.is_some_and(newer) {
-                return Found::Nothing;
-            }
-        }
-        let Some(line) = held else { return Found::Nothing };
-        Found::Line(line, self.line_covers(handle, line, lpn))
-    }
-
-    /// The latest write of a unit that is not in the buffer yet, or only just.
-    pub(super) fn latest_unput(&self, lpn: Lpn) -> Option<u32> {
-        let mut change = self.write_or_change(lpn, u64::MAX);
-        while let Some(set) = change.filter(|&set| !self.is_unput(set)) {
-            change = self.write_or_change(lpn, self.sets.graph.node(set).number);
-        }
-        change
-    }
-
-    /// The latest live change of a unit below a number; of a write that is being put and the flush
-    /// of what it puts, the write.
-    pub(super) fn write_or_change(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        self.sets.latest_change(lpn, number, |set| self.is_unput(set))
+        let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
+        self.write_buffer().find(lpn, &wanted, &self.sets)
     }
 
     /// Whether the flush of a unit cannot begin now: no line of the map cache can be given, or it
@@ -93,10 +54,8 @@ impl Device {
         let Some(stalled) = self.ftl.map_stalls(lpn, |set| self.waits_for_slot(set)) else {
             return false;
         };
-        let buffer = self.staging_mut();
-        let known = std::mem::replace(&mut buffer.stalled, true) || buffer.tries_again;
-        // However often it is tried again.
-        if stalled == Lookup::Stall && !known {
+        let new = self.write_buffer_mut().stall();
+        if stalled == Lookup::Stall && new {
             self.account.map_stalled();
         }
         true

@@ -104,16 +104,11 @@ impl Device {
 
     /// A read of a unit that waits for a die.
     fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<u32> {
-        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at];
-            let waits = state.lpn == lpn && state.mode == Mode::Queued;
-            if waits && self.sets.stage(at) == Stage::Read && self.current_die(at) == die {
-                return Some(at);
-            }
-            at = state.next_of_lpn;
-        }
-        None
+        self.sets.reads_of(lpn).find(|&set| {
+            self.sets[set].mode == Mode::Queued
+                && self.sets.stage(set) == Stage::Read
+                && self.current_die(set) == die
+        })
     }
 
     /// Waiting copies of other units of the page.

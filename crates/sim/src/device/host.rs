@@ -116,7 +116,7 @@ impl Device {
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),
                 Timer::Dispatched => self.host.started.dispatching = false,
-                Timer::Quiet => self.quiet_over(),
+                Timer::Quiet => self.write_buffer_mut().quiet_over(),
                 // Whoever looks at ports looks again.
                 Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),

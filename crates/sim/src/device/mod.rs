@@ -14,7 +14,9 @@ mod admit;
 mod allocate;
 mod array;
 mod buffer;
+mod buffer_contents;
 mod buffered_map;
+mod buffered_reads;
 mod bulk_copy;
 mod collect;
 mod delays;
@@ -22,9 +24,9 @@ mod drain;
 mod error;
 mod explain;
 mod finish;
+mod flush;
 pub mod footprint;
 mod gather;
-mod hits;
 mod host;
 mod issue;
 mod link;
@@ -42,7 +44,7 @@ mod view;
 
 use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
-use crate::buffer::staging::Staging;
+use crate::buffer::Buffer;
 use crate::check::Checker;
 use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings};
 use crate::flash::Flash;
@@ -73,7 +75,7 @@ pub struct Device {
     queues: Queues,
     flash: Flash,
     ftl: Ftl,
-    buffer: Option<Box<Staging>>,
+    buffer: Option<Box<Buffer>>,
     host: Host,
     account: Account,
     /// Whether one operation may serve several commands.
@@ -134,7 +136,7 @@ impl Device {
     /// A device that nothing was ever written to.
     fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
-        let buffer = Staging::new(settings, host_policy.by_pages());
+        let buffer = Buffer::new(settings, host_policy.by_pages());
         let host = Host::new(settings.keys.interface, host_policy);
         Self {
             settings: *settings,

@@ -30,11 +30,11 @@ impl Device {
         self.sets.unslotted.push_back(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
-        self.hit_started(handle, page);
+        self.buffered_read_started(handle, page);
         let request = &self.host.pending[handle as usize];
         if request.translated == request.pages {
             self.host.waiting.remove(place);
-            self.hits_started(handle, place);
+            self.buffered_reads_started(handle, place);
         }
         true
     }
@@ -61,7 +61,7 @@ impl Device {
         let request = &self.host.pending[handle as usize];
         let Some(page) = self.unstarted_page(handle, 0) else { return false };
         let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
-        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         writes
             && request.stalled_since.is_none()
             && lines.is_some_and(|lines| {
@@ -96,7 +96,7 @@ impl Device {
             HostAnswer::Start(place) => (place, None),
             HostAnswer::StartPage { place, page } => (place, Some(page)),
             HostAnswer::Flush(line) => {
-                let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+                let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
                 let dirty = lines.is_some_and(|lines| lines.is_dirty(line));
                 assert!(dirty, "the host policy flushes line {line}, which is not dirty");
                 return self.check_by_pages();
@@ -167,16 +167,12 @@ impl Device {
     pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
         let lpn = self.page_lpn(handle, page);
         let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
-        let mut at = self.sets.lpn_index[self.sets.bucket_of(lpn)];
-        while at != NIL {
-            let state = &self.sets[at];
-            let other = state.request != NIL && state.request != handle;
-            if other && state.lpn == lpn && (state.changes || changes) {
-                return true;
-            }
-            at = state.next_of_lpn;
-        }
-        false
+        let is_other = |set: u32| {
+            let request = self.sets[set].request;
+            request != NIL && request != handle
+        };
+        self.sets.changes_of(lpn).any(is_other)
+            || (changes && self.sets.reads_of(lpn).any(is_other))
     }
 
     /// The first page access of a request, from number `from` on, that has not been started.

@@ -3,7 +3,6 @@
 
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
 use crate::account::{PhaseReport, Usage};
-use crate::buffer::staging::Staging;
 use crate::ftl::layer::MergeCounts;
 use crate::report::Report;
 use crate::stream::{Feed, Pacing, Stream, StreamKeys};
@@ -274,8 +273,8 @@ impl Device {
             self.drain()?;
         }
         assert_eq!(self.sets.graph.live(), 0, "sets are left over");
-        let waits = |buffer: &Staging| !buffer.fills.is_empty() || !buffer.waiting.is_empty();
-        assert!(!self.buffer.as_deref().is_some_and(waits), "a unit still waits for a line");
+        let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
+        assert!(!waits, "a unit still waits for a line");
         assert!(
             !self.ftl.planes().any(|plane| self.ftl.is_busy(plane)),
             "a block is left half collected"

@@ -32,7 +32,7 @@ impl Device {
 
     fn end_state(&self) -> EndState {
         let (settings, page_map) = (&self.settings, !self.ftl.is_planned());
-        let lines = self.buffer.as_ref().map(|buffer| &buffer.lines);
+        let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         EndState {
             ftl: ftl_figures(&self.ftl),
             wear: self.wear(),

@@ -7,7 +7,7 @@
 
 use super::Device;
 use super::results::ftl_figures;
-use crate::buffer::Line;
+use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -92,45 +92,19 @@ impl Device {
             [0u64; 6].save(to);
             return [0u32; 2].save(to);
         };
-        let lines = &buffer.lines;
-        let counts = [lines.dirty_lines().count(), lines.clean_lines().count()];
-        [counts[0] as u64, counts[1] as u64].save(to);
-        [u64::from(buffer.draining), u64::from(lines.turn)].save(to);
-        [u64::from(lines.units()), u64::from(lines.banks())].save(to);
-        let free = lines.free_list();
-        [lines.touched(), u32::try_from(free.len() / 2).expect("a part of the lines")].save(to);
-        for number in free {
-            number.save(to);
-        }
-        for number in lines.numbers() {
-            number.save(to);
-            lines.line(number).save(to);
-        }
+        buffer.save(to);
     }
 
     /// The buffer may have another size, if all dirty lines fit; of the clean ones those that go
     /// last stay. With the same size and as many banks each unit gets its old line.
     fn load_buffer(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let (mut counts, mut physical) = ([0u64; 6], [0u32; 2]);
-        counts.load(from)?;
-        physical.load(from)?;
-        let [touched, free_count] = physical;
-        if free_count > touched {
-            return Err(RestoreError::Corrupt);
-        }
-        let mut free = vec![0u32; 2 * free_count as usize];
-        free.iter_mut().try_for_each(|number| number.load(from))?;
-        let [dirty, clean, draining, turn, saved_units, saved_banks] = counts;
+        let saved = Saving::load(from)?;
+        let (dirty, clean, touched) = (saved.dirty, saved.clean, saved.touched);
         let units = u64::from(self.settings.buffer_units);
-        let same = self.buffer.as_ref().is_some_and(|buffer| {
-            let lines = &buffer.lines;
-            saved_units == u64::from(lines.units()) && saved_banks == u64::from(lines.banks())
-        });
-        if let Some(buffer) = self.buffer.as_mut().filter(|_| same)
-            && (u64::from(touched) > units || !buffer.lines.lay_out(touched, &free))
-        {
-            return Err(RestoreError::Corrupt);
-        }
+        let same = match &mut self.buffer {
+            Some(buffer) => buffer.lay_out(&saved)?,
+            None => false,
+        };
         if dirty > units {
             return Err(RestoreError::Settings {
                 saved: format!("{dirty} dirty units in its write buffer"),
@@ -149,14 +123,11 @@ impl Device {
                 return Err(RestoreError::Corrupt);
             }
             let kept = at < dirty || at >= dirty + dropped;
-            let group = self.group_of(line.lpn, line.stream);
+            let plane = self.ftl.plane_of_lpn(line.lpn);
             if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
-                buffer.lines.restore(&line, group, same.then_some(number));
+                let group = buffer.group_of(plane, line.stream);
+                buffer.restore(&line, group, same.then_some(number));
             }
-        }
-        if let Some(buffer) = &mut self.buffer {
-            buffer.draining = draining == 1;
-            buffer.lines.turn = u32::try_from(turn).map_err(|_| RestoreError::Corrupt)?;
         }
         Ok(())
     }

@@ -290,7 +290,7 @@ impl Device {
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
             let place = self.ftl.locate(lpn);
-            let old = (place.is_some() || earlier.is_some()) && !self.holds_whole(lpn);
+            let old = (place.is_some() || earlier.is_some()) && !self.line_holds_whole(lpn);
             let needed = match partial {
                 PartialWrite::Bitmap => self.ftl.cover(lpn, self.covered(&request, lpn)),
                 _ => self.is_partial(&request, lpn),

@@ -22,8 +22,8 @@ impl View<'_> {
 
     fn line(&self, line: u32) -> Option<LineView> {
         let buffer = self.0.buffer.as_ref()?;
-        let state = buffer.lines.line(line);
-        let uses = |direction| buffer.ports.uses(direction, line, self.0.now);
+        let state = buffer.lines().line(line);
+        let uses = |direction| buffer.ports().uses(direction, line, self.0.now);
         let writing = uses(Direction::Put);
         Some(LineView {
             line,
@@ -38,7 +38,7 @@ impl View<'_> {
 
     fn port(&self, direction: Direction) -> Option<PortView> {
         let now = self.0.now;
-        let access = self.0.buffer.as_ref()?.ports.carries(direction, now)?;
+        let access = self.0.buffer.as_ref()?.ports().carries(direction, now)?;
         let (line, bank, host) = (access.line, access.bank, access.host);
         Some(PortView { line, bank, left: access.until.since(now), host })
     }
@@ -59,14 +59,13 @@ impl View<'_> {
 impl Device {
     /// Whether a line holds all that a request reads of its unit.
     pub(super) fn line_covers(&self, handle: u32, line: u32, lpn: Lpn) -> bool {
-        let line = self.staging().lines.line(line);
         let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
-        u64::from(line.from) <= wanted.start && wanted.end <= u64::from(line.until)
+        self.write_buffer().covers(line, &wanted)
     }
 
     /// Whether a line alone serves the read of a unit: what was never written needs no array.
     fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
-        let line = self.buffer.as_ref().and_then(|buffer| buffer.lines.find(lpn));
+        let line = self.buffer.as_ref().and_then(|buffer| buffer.lines().find(lpn));
         line.is_some_and(|line| {
             self.line_covers(handle, line, lpn) || self.ftl.locate(lpn).is_none()
         })
@@ -198,37 +197,37 @@ impl HostView for View<'_> {
         if request.is_read() {
             return self.0.line_serves(handle, lpn);
         }
-        self.0.buffer.as_ref().is_some_and(|buffer| buffer.lines.find(lpn).is_some())
+        self.0.buffer.as_ref().is_some_and(|buffer| buffer.lines().find(lpn).is_some())
     }
 
     fn line_of(&self, lpn: Lpn) -> Option<LineView> {
-        let line = self.0.buffer.as_ref()?.lines.find(lpn)?;
+        let line = self.0.buffer.as_ref()?.lines().find(lpn)?;
         self.line(line)
     }
 
     fn room(&self) -> Option<u32> {
-        self.0.buffer.as_ref()?.lines.room()
+        self.0.buffer.as_ref()?.lines().room()
     }
 
     fn free_lines(&self) -> u32 {
-        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.free_lines())
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines().free_lines())
     }
 
     fn flushes(&self) -> u32 {
-        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines.freeing())
+        self.0.buffer.as_ref().map_or(0, |buffer| buffer.lines().freeing())
     }
 
     fn oldest_line(&self) -> Option<LineView> {
-        let buffer = self.0.buffer.as_ref().filter(|_| self.0.may_flush());
-        self.line(buffer?.lines.first_dirty()?)
+        let buffer = self.0.buffer.as_ref().filter(|buffer| buffer.may_flush());
+        self.line(buffer?.lines().first_dirty()?)
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {
-        self.line(self.0.buffer.as_ref()?.lines.next_dirty(line)?)
+        self.line(self.0.buffer.as_ref()?.lines().next_dirty(line)?)
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
-        let (number, page) = self.0.host.hits.nth(nth)?;
+        let (number, page) = self.0.host.buffered_reads.nth(nth)?;
         Some((self.0.place_of_number(number), page))
     }
 
@@ -242,6 +241,6 @@ impl HostView for View<'_> {
 
     fn get_span(&self) -> Span {
         let buffer = self.0.buffer.as_ref();
-        buffer.map_or(Span::ZERO, |buffer| buffer.spans[Direction::Get as usize])
+        buffer.map_or(Span::ZERO, |buffer| buffer.spans()[Direction::Get as usize])
     }
 }

@@ -5,7 +5,8 @@
 //! and enters the host queue. Its answer crosses the link too, with the data of a read. Each
 //! direction of the link carries one request's data at a time, in the order of need.
 
-pub(crate) mod hits;
+pub(crate) mod buffered_reads;
+pub(crate) mod overlaps;
 pub(crate) mod request;
 pub(crate) mod started;
 pub(crate) mod timers;
@@ -13,10 +14,10 @@ pub(crate) mod timers;
 use crate::config::{Arbitration, Duplex, InterfaceKeys, Transfer};
 use crate::policy::HostRule;
 use crate::stream::{Feed, Pacing, StreamKeys};
+use buffered_reads::BufferedReads;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::SECTOR_BYTES;
 use flashyard_core::units::{Span, Time};
-use hits::Hits;
 pub(crate) use request::Pending;
 use started::Started;
 use std::cmp::Reverse;
@@ -105,7 +106,7 @@ pub(crate) struct Host {
     /// The request that is being translated.
     pub(crate) translating: Option<u32>,
     pub(crate) started: Started,
-    pub(crate) hits: Hits,
+    pub(crate) buffered_reads: BufferedReads,
     /// Requests that have arrived and are not answered, and how many have arrived.
     pub(crate) outstanding: u64,
     pub(crate) arrived: u64,
@@ -162,7 +163,7 @@ impl Host {
             waiting: VecDeque::new(),
             translating: None,
             started: Started::NONE,
-            hits: Hits::default(),
+            buffered_reads: BufferedReads::default(),
             outstanding: 0,
             arrived: 0,
             exhausted: false,

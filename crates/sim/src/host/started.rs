@@ -1,5 +1,6 @@
 //! Page accesses that a host policy starts one by one.
 
+use super::overlaps::Overlaps;
 use flashyard_core::graph::NIL;
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ pub(crate) struct Started {
     /// Requests that are not answered.
     pub(crate) unanswered: u64,
     /// Which ones, where the host policy may leave the order.
-    pub(crate) handles: Vec<u32>,
+    pub(crate) overlaps: Overlaps,
     /// Pages that were started before an earlier page of their request, by handle and number, in
     /// that order.
     pub(crate) ahead: Vec<(u32, u32)>,
@@ -26,7 +27,7 @@ impl Started {
     pub(crate) const NONE: Self = Self {
         dispatching: false,
         unanswered: 0,
-        handles: Vec::new(),
+        overlaps: Overlaps::NONE,
         ahead: Vec::new(),
         accesses: 0,
         held_back: NIL,
@@ -49,8 +50,6 @@ impl Started {
     #[inline]
     pub(crate) fn answered(&mut self, handle: u32) {
         self.unanswered -= 1;
-        if let Some(place) = self.handles.iter().position(|other| *other == handle) {
-            self.handles.swap_remove(place);
-        }
+        self.overlaps.remove(handle);
     }
 }

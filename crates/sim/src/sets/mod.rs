@@ -3,13 +3,14 @@
 //! The slab of sets and the graph share their handles. Beside them stand the order of changes, an
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
+mod changes;
 pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod track;
 
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node, Wait};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
+use flashyard_core::units::{DieId, PlaneId, Span};
 pub(crate) use set::{Mode, Set};
 pub(crate) use stage::{STAGE_KINDS, Stage};
 use std::collections::VecDeque;
@@ -30,8 +31,10 @@ pub(crate) struct Ready {
 pub(crate) struct Sets {
     pub(crate) list: Vec<Set>,
     pub(crate) graph: Graph<Vec<Node>, Vec<Edge>>,
-    /// The first live set of each bucket of the index by LPN.
-    pub(crate) lpn_index: Vec<u32>,
+    /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
+    /// live change: its latest one.
+    pub(crate) read_index: Vec<u32>,
+    pub(crate) change_index: Vec<u32>,
     /// The first and last of the live sets that change contents, in the order of translation.
     pub(crate) oldest_change: u32,
     pub(crate) latest_change: u32,
@@ -73,7 +76,8 @@ impl Sets {
         Self {
             list: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
-            lpn_index: vec![NIL; 1],
+            read_index: vec![NIL; 1],
+            change_index: vec![NIL; 1],
             oldest_change: NIL,
             latest_change: NIL,
             next_number: 0,
@@ -194,13 +198,7 @@ impl Sets {
         }
         self.unslotted.reserve(count);
         self.new_sets.reserve(count);
-        self.lpn_index.clear();
-        self.lpn_index.resize(count.next_power_of_two(), NIL);
-        for set in 0..count / 2 {
-            if self.list[set].listed {
-                self.list_by_lpn(u32::try_from(set).expect("handles have 32 bits"));
-            }
-        }
+        self.grow_index(count);
     }
 
     /// Lets `target` start `stage` only after `wait` is over.
@@ -211,109 +209,6 @@ impl Sets {
             edges.resize(count, Edge::VACANT);
         }
         self.graph.connect(wait, target, stage);
-    }
-}
-
-/// The index by LPN and the order of changes.
-impl Sets {
-    /// The bucket of the index of live sets by LPN; there are as many as sets.
-    pub(crate) fn bucket_of(&self, lpn: Lpn) -> usize {
-        lpn.scattered() as usize & (self.lpn_index.len() - 1)
-    }
-
-    /// Live sets of a logical page, and of others that share its bucket.
-    pub(crate) fn of_bucket(&self, lpn: Lpn) -> impl Iterator<Item = (u32, &Set)> {
-        let first = self.lpn_index[self.bucket_of(lpn)];
-        let known = |set: u32| (set != NIL).then(|| (set, &self[set]));
-        std::iter::successors(known(first), move |(_, state)| known(state.next_of_lpn))
-    }
-
-    /// Enters a set into the index by LPN.
-    pub(crate) fn list_by_lpn(&mut self, set: u32) {
-        let bucket = self.bucket_of(self[set].lpn);
-        let next = std::mem::replace(&mut self.lpn_index[bucket], set);
-        self[set].next_of_lpn = next;
-        self[set].prev_of_lpn = NIL;
-        self[set].listed = true;
-        if next != NIL {
-            self[next].prev_of_lpn = set;
-        }
-    }
-
-    /// Takes a set out of the index by LPN.
-    pub(crate) fn unlist_by_lpn(&mut self, set: u32) {
-        let Set { lpn, prev_of_lpn: prev, next_of_lpn: next, .. } = self[set];
-        self[set].listed = false;
-        match prev {
-            NIL => {
-                let bucket = self.bucket_of(lpn);
-                self.lpn_index[bucket] = next;
-            }
-            prev => self[prev].next_of_lpn = next,
-        }
-        if next != NIL {
-            self[next].prev_of_lpn = prev;
-        }
-    }
-
-    /// Adds a set to the live changes, the latest at the end.
-    pub(crate) fn list_change(&mut self, set: u32) {
-        let earlier = std::mem::replace(&mut self.latest_change, set);
-        self[set].earlier_change = earlier;
-        self[set].later_change = NIL;
-        match earlier {
-            NIL => self.oldest_change = set,
-            earlier => self[earlier].later_change = set,
-        }
-    }
-
-    /// Takes a set out of the live changes.
-    pub(crate) fn unlist_change(&mut self, set: u32) {
-        let Set { earlier_change: earlier, later_change: later, .. } = self[set];
-        match earlier {
-            NIL => self.oldest_change = later,
-            earlier => self[earlier].later_change = later,
-        }
-        match later {
-            NIL => self.latest_change = earlier,
-            later => self[later].earlier_change = earlier,
-        }
-    }
-
-    /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
-    /// that is being put and the flush of what it puts, the flush.
-    pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        self.latest_change(lpn, number, |set| self[set].request == NIL)
-    }
-
-    /// The same, where several have one number one that is `preferred`.
-    pub(crate) fn latest_change(
-        &self,
-        lpn: Lpn,
-        number: u64,
-        preferred: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
-        let mut best: Option<(u64, bool, u32)> = None;
-        for (at, state) in self.of_bucket(lpn) {
-            let order = self.graph.node(at).number;
-            if state.lpn == lpn && state.changes && order < number {
-                best = best.max(Some((order, preferred(at), at)));
-            }
-        }
-        best.map(|(.., set)| set)
-    }
-
-    /// Live changes of the same LPN that were translated before `set` no longer count.
-    pub(crate) fn supersede_earlier(&mut self, set: u32) {
-        let number = self.graph.node(set).number;
-        let lpn = self[set].lpn;
-        let mut at = self.lpn_index[self.bucket_of(lpn)];
-        while at != NIL {
-            let earlier = self.graph.node(at).number < number;
-            let state = &mut self[at];
-            state.superseded |= earlier && state.changes && state.lpn == lpn;
-            at = state.next_of_lpn;
-        }
     }
 }
 

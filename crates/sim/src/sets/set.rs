@@ -75,10 +75,15 @@ pub(crate) struct Set {
     /// Whether it copies a map page, and whether its job levels wear.
     pub(crate) copies_map: bool,
     pub(crate) levels: bool,
-    /// Whether it is in the index by LPN, and its neighbours in the bucket.
+    /// Whether it is in the index by LPN, and the neighbours of a read, or of the latest change of
+    /// an LPN, in the bucket.
     pub(crate) listed: bool,
-    pub(crate) prev_of_lpn: u32,
-    pub(crate) next_of_lpn: u32,
+    pub(crate) prev_of_bucket: u32,
+    pub(crate) next_of_bucket: u32,
+    /// Of a change the next later and the next earlier one of its LPN by number. The latest one
+    /// names the earliest one as the later one; the earliest one has no earlier one.
+    pub(crate) later_of_lpn: u32,
+    pub(crate) earlier_of_lpn: u32,
     /// Its neighbours among the live changes.
     pub(crate) earlier_change: u32,
     pub(crate) later_change: u32,
@@ -139,8 +144,10 @@ impl Set {
         copies_map: false,
         levels: false,
         listed: false,
-        prev_of_lpn: NIL,
-        next_of_lpn: NIL,
+        prev_of_bucket: NIL,
+        next_of_bucket: NIL,
+        later_of_lpn: NIL,
+        earlier_of_lpn: NIL,
         earlier_change: NIL,
         later_change: NIL,
         queue: 0,

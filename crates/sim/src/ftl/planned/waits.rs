@@ -25,15 +25,12 @@ fn uncommitted(
     numbers: Range<u64>,
     wanted: impl Fn(&Set) -> bool,
 ) -> Option<u32> {
-    let counts = |(at, state): &(u32, &Set)| {
-        let node = sets.graph.node(*at);
-        state.lpn == lpn
-            && state.changes
-            && wanted(state)
+    sets.changes_of(lpn).find(|&set| {
+        let node = sets.graph.node(set);
+        wanted(&sets[set])
             && numbers.contains(&node.number)
-            && node.stage <= commit_stage(sets, *at)
-    };
-    sets.of_bucket(lpn).find(counts).map(|(at, _)| at)
+            && node.stage <= commit_stage(sets, set)
+    })
 }
 
 impl Planned {

@@ -1,5 +1,6 @@
-//! Page accesses of waiting reads that the buffer holds, for host policies that look for one of
-//! them: kept up to date with lines and queue, so that nobody has to search all pages of the queue.
+//! The index of buffered reads: page accesses of waiting reads whose unit has a line, for host
+//! policies that look for one of them. It follows the lines and the queue, so that nobody has to
+//! search all pages of the queue.
 //!
 //! Only those of the first [`LARGEST_WINDOW`] requests are known, so that a line that comes or goes
 //! costs the same however long the queue is.
@@ -11,46 +12,50 @@ use flashyard_core::units::Lpn;
 
 impl Device {
     /// A page access was started.
-    pub(super) fn hit_started(&mut self, handle: u32, page: u32) {
-        self.host.hits.remove((self.queue_number(handle), page));
+    pub(super) fn buffered_read_started(&mut self, handle: u32, page: u32) {
+        self.host.buffered_reads.remove((self.queue_number(handle), page));
     }
 
     /// All page accesses of the request that was at `place` were started.
-    pub(super) fn hits_started(&mut self, handle: u32, place: usize) {
-        self.host.hits.searched -= usize::from(place < self.host.hits.searched);
-        if !self.host.hits.list.is_empty() {
+    pub(super) fn buffered_reads_started(&mut self, handle: u32, place: usize) {
+        self.host.buffered_reads.searched -= usize::from(place < self.host.buffered_reads.searched);
+        if !self.host.buffered_reads.list.is_empty() {
             let number = self.queue_number(handle);
-            self.host.hits.list.retain(|access| access.0 != number);
+            self.host.buffered_reads.list.retain(|access| access.0 != number);
         }
     }
 
     /// Takes over what has come into the buffer and left it, and who came into the queue.
-    pub(super) fn settle_hits(&mut self) {
+    pub(super) fn update_buffered_reads(&mut self) {
         let Some(buffer) = &mut self.buffer else { return };
-        let mut changes = std::mem::take(&mut buffer.lines.changes);
+        let changes = buffer.take_changes();
         for &(lpn, held) in &changes {
-            for place in 0..self.host.hits.searched {
+            for place in 0..self.host.buffered_reads.searched {
                 let handle = self.host.waiting[place];
                 if let Some(access) = self.waiting_read(handle, lpn) {
-                    if held { self.host.hits.add(access) } else { self.host.hits.remove(access) }
+                    if held {
+                        self.host.buffered_reads.add(access);
+                    } else {
+                        self.host.buffered_reads.remove(access);
+                    }
                 }
             }
         }
-        changes.clear();
-        self.buffer.as_mut().expect("there is a buffer").lines.changes = changes;
-        while self.host.hits.searched < self.host.waiting.len().min(LARGEST_WINDOW) {
-            self.search_hits(self.host.waiting[self.host.hits.searched]);
-            self.host.hits.searched += 1;
+        self.write_buffer_mut().return_changes(changes);
+        while self.host.buffered_reads.searched < self.host.waiting.len().min(LARGEST_WINDOW) {
+            self.search_buffered_reads(self.host.waiting[self.host.buffered_reads.searched]);
+            self.host.buffered_reads.searched += 1;
         }
     }
 
     /// Adds the page accesses of a request behind all that are known.
-    fn search_hits(&mut self, handle: u32) {
+    fn search_buffered_reads(&mut self, handle: u32) {
         let request = &self.host.pending[handle as usize];
         for lpn in (request.first.get()..).take(request.pages as usize).map(Lpn::new) {
             let access = self.waiting_read(handle, lpn);
-            if let Some(access) = access.filter(|_| self.staging().lines.find(lpn).is_some()) {
-                self.host.hits.list.push(access);
+            if let Some(access) = access.filter(|_| self.write_buffer().lines().find(lpn).is_some())
+            {
+                self.host.buffered_reads.list.push(access);
             }
         }
     }

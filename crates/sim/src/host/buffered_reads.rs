@@ -1,18 +1,19 @@
-//! Page accesses of waiting reads that the buffer holds, for host policies that look for one of
-//! them: kept up to date with lines and queue, so that nobody has to search all pages of the queue.
+//! The index of buffered reads: page accesses of waiting reads whose unit has a line, for host
+//! policies that look for one of them. It follows the lines and the queue, so that nobody has to
+//! search all pages of the queue.
 //!
 //! Only those of the first [`LARGEST_WINDOW`] requests are known, so that a line that comes or goes
 //! costs the same however long the queue is.
 
 /// The accesses, by the number that their request got in the queue, and their page.
 #[derive(Debug, Default)]
-pub(crate) struct Hits {
+pub(crate) struct BufferedReads {
     pub(crate) list: Vec<(u64, u32)>,
     /// How many requests of the queue have been searched, from the oldest on.
     pub(crate) searched: usize,
 }
 
-impl Hits {
+impl BufferedReads {
     pub(crate) fn nth(&self, nth: usize) -> Option<(u64, u32)> {
         self.list.get(nth).copied()
     }

@@ -1,0 +1,216 @@
+//! Which lines are flushed next, and what flushes change.
+
+use super::fills::LOOK;
+use super::rules::BufferView;
+use super::{Buffer, Direction};
+use crate::config::Eviction;
+use crate::sets::Sets;
+use flashyard_core::units::{Lpn, Span, Time};
+
+/// What has come of flushes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlushOutcome {
+    /// Whether any began.
+    pub(crate) any: bool,
+    /// Whether that of the line asked for did.
+    pub(crate) head: bool,
+    /// Whether the map cache held one back.
+    pub(crate) stalled: bool,
+}
+
+/// Whether nothing was asked of the device for as long as the buffer waits before it is flushed.
+pub(crate) enum Quiet {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+    /// Not before then, when a look is due.
+    From(Time),
+}
+
+impl Buffer {
+    /// Whether the buffer flushes by itself, not as a host policy says.
+    pub(crate) const fn flushes_itself(&self) -> bool {
+        !self.by_pages
+    }
+
+    /// Whether a flush could not begin because of the map cache since this was last asked.
+    pub(crate) fn stalled_before(&mut self) -> bool {
+        self.tries_again = std::mem::take(&mut self.stalled);
+        self.tries_again
+    }
+
+    /// Whether a flush could not begin because of the map cache.
+    pub(crate) const fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
+    /// A flush cannot begin because of the map cache. Returns whether that is new, however often it
+    /// is tried again.
+    pub(crate) fn stall(&mut self) -> bool {
+        let known = std::mem::replace(&mut self.stalled, true) || self.tries_again;
+        !known
+    }
+
+    /// Whether another program unit may be under way.
+    pub(crate) const fn may_flush(&self) -> bool {
+        self.keys.flush_width == 0 || self.flushes < self.keys.flush_width
+    }
+
+    /// Whether a host policy flushes, and no write that it has started waits for a line.
+    pub(crate) fn leaves_flushing(&self) -> bool {
+        self.by_pages && self.waiting.is_empty()
+    }
+
+    /// Whether a dirty unit shall be flushed now: the buffer is idle, or its rule says so, which
+    /// may look at the units that writes in the host queue are going to put.
+    pub(crate) fn wants_flush(
+        &mut self,
+        idle: bool,
+        coming: &mut dyn Iterator<Item = Lpn>,
+    ) -> bool {
+        if self.lines.dirty() == 0 {
+            self.rule.set_draining(false);
+            return false;
+        }
+        let waiting = u32::try_from(self.waiting.len()).expect("handles have 32 bits");
+        self.rule.wants(&mut BufferView { lines: &self.lines, waiting, coming }) || idle
+    }
+
+    /// How many requests of the host queue a rule may look at.
+    pub(crate) fn look_ahead(&self) -> usize {
+        usize::try_from(self.keys.ahead_requests).unwrap_or(usize::MAX)
+    }
+
+    /// Whether nothing is outstanding for as long as the buffer waits before it is flushed, where
+    /// so many requests have `arrived`.
+    pub(crate) fn quiet(&mut self, arrived: u64, outstanding: u64, now: Time) -> Quiet {
+        if !self.keys.flush_when_idle || outstanding > 0 {
+            return Quiet::No;
+        }
+        let wait = Span::from_ns(self.keys.idle_ms);
+        if wait == Span::ZERO {
+            return Quiet::Yes;
+        }
+        if self.quiet.0 != arrived {
+            self.quiet = (arrived, now);
+        }
+        let due = self.quiet.1.saturating_add(wait);
+        if due <= now {
+            return Quiet::Yes;
+        }
+        if self.lines.dirty() == 0 || std::mem::replace(&mut self.looks, true) {
+            return Quiet::No;
+        }
+        Quiet::From(due)
+    }
+
+    /// It is time to look whether the device is idle.
+    pub(crate) const fn quiet_over(&mut self) {
+        self.looks = false;
+    }
+
+    /// A phase begins: the buffer is quiet since then at the earliest.
+    pub(crate) const fn rest(&mut self) {
+        self.quiet.0 = u64::MAX;
+    }
+
+    /// The group of the dirty line that goes first.
+    pub(crate) fn oldest_group(&mut self) -> Option<u32> {
+        let oldest = self.lines.oldest()?;
+        Some(self.lines.line(oldest).group())
+    }
+
+    /// The group whose turn it is to be flushed, if it fills a program.
+    pub(crate) fn ready_group(&mut self) -> Option<u32> {
+        self.lines.pick()
+    }
+
+    /// The group of the line that goes first, if a write waits that no flush under way serves.
+    pub(crate) fn awaited_group(&mut self) -> Option<u32> {
+        let waits = !self.waiting.is_empty() && self.lines.freeing() == 0;
+        if waits { self.oldest_group() } else { None }
+    }
+
+    /// Whether the turn of a group is kept: its first line is flushed when it has been put.
+    pub(crate) fn keeps_turn(&mut self, group: u32, sets: &Sets) -> bool {
+        let oldest = self.lines.oldest_of(group);
+        self.flushes_itself() && oldest.is_some_and(|line| !self.may_flush_itself(line, sets))
+    }
+
+    /// The next dirty line of a group, of those behind `passed` where some were passed over.
+    pub(crate) fn next_flush(&mut self, group: u32, passed: Option<u32>) -> Option<u32> {
+        match passed {
+            Some(passed) => self.lines.next_of_group(passed),
+            None => self.lines.oldest_of(group),
+        }
+    }
+
+    /// The first dirty line of a group from `line` on that may be flushed without being asked for,
+    /// beside a line that a host policy flushes if `with_head`; `is_queued` tells units that the
+    /// oldest queued requests access.
+    pub(crate) fn fit_line(
+        &self,
+        mut line: Option<u32>,
+        with_head: bool,
+        (sets, now): (&Sets, Time),
+        is_queued: impl Fn(Lpn) -> bool,
+    ) -> Option<u32> {
+        for _ in 0..LOOK {
+            let found = line?;
+            let fit = if self.flushes_itself() {
+                self.may_flush_itself(found, sets)
+            } else {
+                let needed = || self.is_in_use(found, now) || is_queued(self.lines.line(found).lpn);
+                !(self.is_being_put(found, sets) || (with_head && needed()))
+            };
+            if fit {
+                return line;
+            }
+            line = self.lines.next_of_group(found);
+        }
+        None
+    }
+
+    /// Whether the buffer may flush a dirty line by itself: not while it is put.
+    fn may_flush_itself(&self, line: u32, sets: &Sets) -> bool {
+        self.keys.eviction == Eviction::Watermark || !self.is_being_put(line, sets)
+    }
+
+    /// Whether a port uses a line, or puts into its bank.
+    fn is_in_use(&self, line: u32, now: Time) -> bool {
+        let bank = self.lines.line(line).bank();
+        self.ports.uses(Direction::Get, line, now)
+            || self.ports.uses(Direction::Put, line, now)
+            || self.ports.carries(Direction::Put, now).is_some_and(|put| put.bank == bank)
+    }
+
+    /// The line of a unit that has just been put, if the rule is to flush it at once.
+    pub(crate) fn flush_at_once(&self, lpn: Lpn) -> Option<u32> {
+        if self.keys.eviction != Eviction::AtOnce || !self.flushes_itself() || !self.may_flush() {
+            return None;
+        }
+        let line = self.lines.find(lpn)?;
+        let state = self.lines.line(line);
+        (state.is_dirty() && self.lines.may_begin(state.group())).then_some(line)
+    }
+
+    /// A set begins to carry the contents of a line to flash; what the line lacks is read for it.
+    pub(crate) fn begin_flush(&mut self, line: u32, group: u32) {
+        let state = self.lines.line_mut(line);
+        (state.from, state.until) = (self.sectors.start, self.sectors.end);
+        self.lines.begin_flush(line, group);
+    }
+
+    /// A program unit is under way that no request has asked for.
+    pub(crate) const fn add_flush(&mut self) {
+        self.flushes += 1;
+    }
+
+    /// The program of a line of a group is over; `leads` is whether it stands for its program unit.
+    /// Returns the unit that is no longer in the buffer, if that frees its line.
+    pub(crate) fn end_flush(&mut self, line: u32, group: u32, leads: bool) -> Option<Lpn> {
+        self.flushes -= u64::from(leads);
+        self.lines.end_flush(line, group)
+    }
+}

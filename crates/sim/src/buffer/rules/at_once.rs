@@ -1,0 +1,12 @@
+//! Flushes whatever is dirty.
+
+use super::{BufferView, FlushRule};
+
+#[derive(Debug)]
+pub(crate) struct AtOnce;
+
+impl FlushRule for AtOnce {
+    fn wants(&mut self, _: &mut BufferView<'_>) -> bool {
+        true
+    }
+}

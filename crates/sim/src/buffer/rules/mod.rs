@@ -1,0 +1,74 @@
+//! When the buffer is flushed although no request asks for it: one rule a file.
+
+mod ahead;
+mod at_once;
+mod full;
+mod watermark;
+
+use super::Lines;
+use crate::config::{BufferKeys, Eviction};
+use ahead::Ahead;
+use at_once::AtOnce;
+use flashyard_core::units::Lpn;
+use full::Full;
+use watermark::Watermark;
+
+/// What a rule looks at.
+pub(super) struct BufferView<'a> {
+    /// The lines; at least one of them is dirty.
+    pub(super) lines: &'a Lines,
+    /// Writes that wait for a line.
+    pub(super) waiting: u32,
+    /// Units that writes in the host queue are going to put, the oldest first.
+    pub(super) coming: &'a mut dyn Iterator<Item = Lpn>,
+}
+
+/// A rule of when to flush.
+pub(super) trait FlushRule {
+    /// Whether a dirty unit shall be flushed now.
+    fn wants(&mut self, view: &mut BufferView<'_>) -> bool;
+}
+
+/// The rule of a buffer.
+#[derive(Debug)]
+pub(super) enum AnyRule {
+    Watermark(Watermark),
+    Full(Full),
+    Ahead(Ahead),
+    AtOnce(AtOnce),
+}
+
+impl AnyRule {
+    /// The rule for a buffer of so many units. A host policy by pages flushes itself; then only
+    /// what it has started may need a line.
+    pub(super) fn new(keys: &BufferKeys, units: u32, by_pages: bool) -> Self {
+        match keys.eviction {
+            _ if by_pages => Self::Full(Full),
+            Eviction::Watermark => Self::Watermark(Watermark::new(keys, units)),
+            Eviction::Full => Self::Full(Full),
+            Eviction::Ahead => Self::Ahead(Ahead::new(units)),
+            Eviction::AtOnce => Self::AtOnce(AtOnce),
+        }
+    }
+
+    pub(super) fn wants(&mut self, view: &mut BufferView<'_>) -> bool {
+        match self {
+            Self::Watermark(rule) => rule.wants(view),
+            Self::Full(rule) => rule.wants(view),
+            Self::Ahead(rule) => rule.wants(view),
+            Self::AtOnce(rule) => rule.wants(view),
+        }
+    }
+
+    /// Whether the rule flushes down to its lower watermark.
+    pub(super) const fn is_draining(&self) -> bool {
+        matches!(self, Self::Watermark(rule) if rule.is_draining)
+    }
+
+    /// Sets whether it does, if it has watermarks.
+    pub(super) const fn set_draining(&mut self, draining: bool) {
+        if let Self::Watermark(rule) = self {
+            rule.is_draining = draining;
+        }
+    }
+}

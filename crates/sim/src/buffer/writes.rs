@@ -1,0 +1,23 @@
+//! Writes of a unit that are not in the buffer yet.
+
+use crate::sets::{Sets, Stage};
+use flashyard_core::graph::NIL;
+use flashyard_core::units::Lpn;
+
+/// Whether a set is a write that is not in the buffer yet, or only just.
+pub(crate) fn is_unput(sets: &Sets, set: u32) -> bool {
+    let (state, node) = (&sets[set], sets.graph.node(set));
+    let left = &state.stages[node.stage as usize..node.stages as usize];
+    state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
+}
+
+/// The latest live change of a unit below a number; of a write that is being put and the flush of
+/// what it puts, the write.
+pub(super) fn write_or_change(sets: &Sets, lpn: Lpn, number: u64) -> Option<u32> {
+    sets.latest_change(lpn, number, |set| is_unput(sets, set))
+}
+
+/// The latest write of a unit that is not in the buffer yet, or only just.
+pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<u32> {
+    sets.changes_of(lpn).find(|&set| is_unput(sets, set))
+}

@@ -1,0 +1,205 @@
+//! Flushes: sets that carry the contents of lines to flash, and begin together.
+//!
+//! A flush is a set of the device's own: it carries the contents of a line as of its start and, in
+//! the order of changes, the number of the write that they came from, so every rule for changes
+//! holds for it. Flushes of a group of lines begin together, so that their programs fill a program
+//! unit.
+
+use super::Device;
+use super::translate::Plan;
+use crate::buffer::FlushOutcome;
+use crate::config::PartialWrite;
+use crate::metrics::parts::Parts;
+use crate::sets::{Mode, Set, Stage, Track};
+use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use flashyard_core::units::PlaneId;
+
+impl Device {
+    /// Begins to flush every dirty unit. Returns whether it could; the rest is dirty still.
+    pub(super) fn flush_all(&mut self) -> bool {
+        while let Some(buffer) = &mut self.buffer
+            && let Some(group) = buffer.oldest_group()
+        {
+            if !self.flush_lines(None, group, None, true).any {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A set begins to carry the contents of a line to flash.
+    pub(super) fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
+        self.sets[set].buffered = line;
+        self.account.unit_flushed(self.phase());
+        self.write_buffer_mut().begin_flush(line, group);
+    }
+
+    /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
+    /// before all others; or behind the write `first` and on its plane. Those whose map entries
+    /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
+    pub(super) fn flush_lines(
+        &mut self,
+        head: Option<u32>,
+        group: u32,
+        first: Option<(u32, PlaneId)>,
+        asked: bool,
+    ) -> FlushOutcome {
+        let mut together = std::mem::take(&mut self.write_buffer_mut().scratch.0);
+        let mut plane = first.map(|(_, plane)| plane);
+        together.extend(first.map(|(set, _)| set));
+        let mut outcome = FlushOutcome::default();
+        let (mut next, mut passed) = (head, None);
+        for _ in together.len()..self.settings.geometry.program_units() as usize {
+            let is_head = next.is_some();
+            // The group's first line, but for those that were passed over.
+            let line = match next.take() {
+                Some(line) => Some(line),
+                None => self.write_buffer_mut().next_flush(group, passed),
+            };
+            let fit = if asked || is_head { line } else { self.fit_line(line, head.is_some()) };
+            let Some(line) = fit else { break };
+            if self.flush_stalls(self.line(line).lpn) {
+                outcome.stalled = true;
+                passed = if is_head { passed } else { Some(line) };
+                continue;
+            }
+            (outcome.any, outcome.head) = (true, outcome.head || is_head);
+            let plane = *plane.get_or_insert_with(|| self.plane_of_flush(line));
+            self.ftl.write_begins(plane);
+            together.push(self.new_flush(line, group, plane));
+        }
+        if !asked && let Some(&leader) = together.first() {
+            self.sets[leader].leads_flush = true;
+            self.write_buffer_mut().add_flush();
+        }
+        for &set in &together {
+            self.sets[set].asked = asked;
+        }
+        self.start_together(&together);
+        if self.ftl.has_cache()
+            && let Some((set, _)) = first
+        {
+            self.hand_on_ranks(&[set], None);
+        }
+        let flushes = &together[usize::from(first.is_some())..];
+        for &set in flushes {
+            self.activate(set);
+        }
+        together.clear();
+        self.write_buffer_mut().scratch.0 = together;
+        outcome
+    }
+
+    /// The programs of sets begin when all of them can: each waits for the command before the
+    /// program of every other one, and for map commands that such a program waits for. Nothing
+    /// before a program waits for one of the group, so there is no circle.
+    fn start_together(&mut self, sets: &[u32]) {
+        if sets.len() < 2 {
+            return;
+        }
+        let mut waits = std::mem::take(&mut self.write_buffer_mut().scratch.1);
+        for &set in sets {
+            let (node, stages) = (self.sets.graph.node(set), &self.sets[set].stages);
+            let program = node.stages - 1;
+            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
+                waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
+            }
+            self.sets.graph.waits_of(set, program, |wait| {
+                if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
+                    waits.push((set, wait));
+                }
+            });
+        }
+        for (set, wait) in waits.drain(..) {
+            for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
+                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+            }
+        }
+        self.write_buffer_mut().scratch.1 = waits;
+        // They are got one after the other, in this order.
+        if let Some((&last, others)) = sets.split_last()
+            && self.sets.stage(last) == Stage::Buffer
+            && self.sets[last].request == NIL
+        {
+            let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
+            for &other in others {
+                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+            }
+        }
+    }
+
+    /// Makes the set that programs the contents of a line.
+    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
+        let state = *self.line(line);
+        let (handle, order) = state.writer;
+        let known = handle != NIL && self.host.pending[handle as usize].order == order;
+        let charge = if known { handle } else { NIL };
+        if known {
+            self.host.pending[handle as usize].charges += 1;
+        }
+        let set = Set {
+            charge,
+            lpn: state.lpn,
+            changes: true,
+            stream: state.stream,
+            mode: Mode::Slotless,
+            track: Track::starting(self.now, Parts::default()),
+            ..Set::VACANT
+        };
+        let mut plan = Plan::new();
+        if self.settings.keys.buffer.flush_reads {
+            plan.push(Stage::Buffer, plane);
+        }
+        let found = self.plan_map(&mut plan, state.lpn);
+        assert!(found, "the cache has been asked before");
+        if let Some(old) = self.plane_of_rest(line) {
+            plan.push(Stage::OldRead, old);
+        }
+        plan.push(Stage::Program, plane);
+        let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
+        self.enlist(set, &plan);
+        self.begin_flush(set, line, group);
+        set
+    }
+
+    /// Where the sectors of a unit are that its line lacks; none where it lacks none.
+    fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
+        let state = *self.line(line);
+        let place = self.ftl.locate(state.lpn)?;
+        let (held, all) = (state.from..state.until, self.write_buffer().unit_range());
+        let lacks = held != all
+            && match self.settings.keys.ftl.partial_write {
+                PartialWrite::Ignore => false,
+                PartialWrite::ReadModifyWrite => true,
+                PartialWrite::Bitmap => {
+                    self.ftl.cover(state.lpn, u64::from(held.start)..u64::from(held.end))
+                }
+            };
+        if lacks {
+            self.account.partial_write_read();
+        }
+        lacks.then(|| self.settings.geometry.plane_of(place))
+    }
+
+    /// The plane that a group of lines is flushed to.
+    fn plane_of_flush(&mut self, line: u32) -> PlaneId {
+        let lpn = self.line(line).lpn;
+        self.ftl.plane_for_write(lpn)
+    }
+
+    /// A set that carried a unit to flash is complete.
+    pub(super) fn flush_over(&mut self, set: u32) {
+        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
+        let group = self.group_of(lpn, stream);
+        let freed = self.write_buffer_mut().end_flush(buffered, group, leads_flush);
+        if let Some(freed) = freed {
+            self.account.unbuffered(freed);
+        }
+        self.sets[set].leads_flush = false;
+        self.sets[set].buffered = NIL;
+        if request == NIL {
+            self.sets.unlist_change(set);
+            self.sets.unlist_by_lpn(set);
+        }
+    }
+}
