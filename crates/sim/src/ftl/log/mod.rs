@@ -199,7 +199,9 @@ macro_rules! registry {
             pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
                 match self {
                     Self::Page(_) => None,
-                    $(Self::$variant(keys) => Some(AnyLayer::$variant(Scheme::layer(keys, shape))),)+
+                    $(Self::$variant(keys) => {
+                        Some(AnyLayer::$variant(Scheme::layer(keys, shape)))
+                    })+
                 }
             }
         }
