@@ -8,7 +8,7 @@
 //! buffers (`golden_hosts`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; and
-//! the reference of keys.
+//! the reference of keys; and the picture of the README.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -26,12 +26,13 @@ use std::rc::Rc;
 const TABLES: [&str; 2] = ["policies", "ftls"];
 const FOLDER: &str = "crates/cli/tests/golden";
 
-/// The test that compares docs/KEYS.md with what the command lists.
-const REFERENCE: [&str; 3] = ["--test", "cli", "the_reference_of_keys"];
+/// The tests that compare docs/KEYS.md and docs/read-latency.svg with what the command prints.
+const DOCUMENTS: [&str; 5] =
+    ["--test", "cli", "--", "the_reference_of_keys", "the_picture_of_the_readme"];
 
-/// Has the tests that compare the tables and the reference of keys write them anew.
+/// Has the tests that compare the tables and these documents write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
-    for tests in [&["--test", "golden"][..], &REFERENCE] {
+    for tests in [&["--test", "golden"][..], &DOCUMENTS] {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["test", "--package", "flashyard"]).args(tests);
         let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
@@ -39,7 +40,8 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    Ok(format!("{files} and docs/KEYS.md are written; review every line that differs"))
+    let documents = "docs/KEYS.md and docs/read-latency.svg";
+    Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 
 /// Runs every case of every file; an error names the first difference.

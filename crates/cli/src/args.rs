@@ -5,15 +5,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
 use std::path::PathBuf;
 
-/// Simulates flash storage devices: what every request waits for, what every operation costs.
+/// Simulates flash storage devices: what requests wait for, and what operations cost.
 ///
-/// DEVICE is a preset's name (flashyard list devices) or a TOML file. WORKLOAD is a trace file
-/// (format detected; gzip and zstd are read; - is standard input), the name of a built-in workload
-/// (flashyard list workloads) or a workload file (TOML). One argument alone is recognised by what
-/// it is.
+/// DEVICE is the name of a preset (flashyard list devices) or a TOML file. WORKLOAD is a trace
+/// file, the name of a built-in workload (flashyard list workloads) or a workload file (TOML). The
+/// format of a trace is detected; gzip and zstd are read, and - is standard input. If you give only
+/// one of the two, Flashyard recognises which one it is.
 ///
-/// Exit status: 0 done, 1 the simulation failed or a result could not be written, 2 wrong input, of
-/// which nothing is written.
+/// Exit status: 0 success; 1 the simulation failed or a result could not be written; 2 wrong input,
+/// and no result is written.
 #[derive(Debug, Parser)]
 #[command(name = "flashyard", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -23,25 +23,25 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// One simulation: a table, or --json.
+    /// Runs one simulation and prints its results as a table or as JSON.
     Run(RunArgs),
-    /// The same work on each value of one key or more; ratios to the first.
+    /// Runs the same workload with several values of a key, and prints ratios to the first value.
     Compare(CompareArgs),
-    /// A published system: our results beside the published ones.
+    /// Repeats a published study, and prints the results beside the published ones.
     Reproduce(ReproduceArgs),
-    /// What a trace holds.
+    /// Prints statistics of traces, converts traces, or fits a workload file to a trace.
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// What can be named, one line each.
+    /// Lists devices, policies, workloads, trace formats, translation layers or keys.
     List(ListArgs),
 }
 
 /// What to simulate.
 #[derive(Debug, Args, Clone)]
 pub(crate) struct InputArgs {
-    /// A preset's name or a device file; default: drs.
+    /// The name of a preset, or a device file; default: drs.
     pub(crate) device: Option<String>,
-    /// A trace, a built-in workload's name or a workload file; default: facebook.
+    /// A trace, the name of a built-in workload, or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
     /// Sets a key of the device or of the workload (flashyard list keys); repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -49,15 +49,15 @@ pub(crate) struct InputArgs {
     /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Starts from a device that `run --save` has saved; its geometry, map and spare space must be
-    /// this device's.
+    /// Starts from a device that `run --save` has saved. Both devices must have the same geometry,
+    /// map and spare space.
     #[arg(long, value_name = "FILE")]
     pub(crate) restore: Option<PathBuf>,
-    /// How much memory a device may take, in MiB; default: what is free. One that needs more is
-    /// refused.
+    /// The memory that a device may take, in MiB; default: the free memory. A device that needs
+    /// more is refused.
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
-    /// Checks every rule while the run goes on: data integrity, NAND order, exact sums. Slower.
+    /// Checks every rule during the run: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,
 }
@@ -69,14 +69,15 @@ pub(crate) struct RunArgs {
     /// Prints one JSON object (docs/JSON.md) instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Writes summary.json, requests.parquet (a row a request) and, where `metrics.bin_ms` asks for
-    /// a time series, series.csv (a row a bin) into DIR.
+    /// Writes summary.json and requests.parquet (a row for each request) into DIR; with
+    /// `metrics.bin_ms` also series.csv (a row for each bin of the time series).
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Saves the device, as it is at the end, for --restore.
+    /// Saves the state of the device at the end of the run, for --restore.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// Writes a CSV row a command: request, page, stage, purpose, die, queue, key, times, re-keys.
+    /// Writes a CSV row for each command: request, page, stage, purpose, die, queue, key, times,
+    /// re-keys.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
 }
@@ -85,10 +86,10 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// A key and its values; repeatable, every combination is run.
+    /// A key and the values to compare. Repeatable; every combination is run.
     #[arg(long, value_name = "KEY=A,B,C", required = true)]
     pub(crate) vary: Vec<String>,
-    /// Prints a JSON array, an object a run, instead of the table.
+    /// Prints a JSON array with an object for each run instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -115,35 +116,35 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Which one: drs (flash command scheduling aware of map-cache commands, Lee et al., 2021),
-    /// energy (flash translation layers, Park et al., 2011), ros (reads of a PRAM buffer while it
-    /// is written), cache-aware (host requests by what buffer and dies have ready, Bang et al.,
-    /// 2013), crossings (buffers x map caches x command policies), or an experiment file
-    /// (docs/STUDIES.md).
+    /// The study: drs (command scheduling that knows the map cache, Lee et al., 2021), energy
+    /// (flash translation layers, Park et al., 2011), ros (a PRAM buffer that is read while it is
+    /// written), cache-aware (host scheduling that knows the buffer and idle dies, Bang et al.,
+    /// 2013), crossings (combinations of buffers, map caches and command policies), or an
+    /// experiment file (docs/STUDIES.md).
     #[arg(value_parser = study)]
     pub(crate) study: String,
-    /// A directory with recorded traces. Without it generated workloads stand in for those of drs
-    /// and crossings; the others run generated ones anyway, and these traces besides.
+    /// A directory with recorded traces. Without it, drs and crossings run generated workloads
+    /// instead. The other studies always run generated workloads, and these traces in addition.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
-    /// A preset's name or a device file to run it on; default: the study's own device.
+    /// The name of a preset, or a device file, for all runs; default: the device of the study.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The first N requests of each workload at most.
+    /// Runs at most the first N requests of each workload.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) requests: Option<usize>,
-    /// How many replicas measure the noise of the runs that statements need; 0: none, and no
-    /// difference is judged. Default: the study's own number.
+    /// Number of replicas that measure the noise of the runs behind a statement. 0: no replicas,
+    /// and no difference is judged. Default: the number in the study.
     #[arg(long, value_name = "N")]
     pub(crate) replicas: Option<usize>,
-    /// Fits each workload of the first grid, and shows how N twins of it (seeds 1 to N; default: 3)
-    /// rank the subjects.
+    /// Fits a workload file to each workload of the first grid, and shows how N twins of it
+    /// (generated with seeds 1 to N; default: 3) rank the subjects.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3")]
     pub(crate) twins: Option<u64>,
-    /// Checks every rule while the runs go on. Slower.
+    /// Checks every rule during the runs. Slower.
     #[arg(long)]
     pub(crate) check: bool,
     /// Prints one JSON object instead of the tables.
@@ -153,31 +154,31 @@ pub(crate) struct ReproduceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Sizes, mix, rate over time, burstiness, footprint, sequentiality, re-use, working set,
-    /// overlap.
+    /// Prints statistics of a trace: sizes, mix, rate over time, burstiness, footprint,
+    /// sequentiality, re-use, working set, overlap.
     Info(TraceInfoArgs),
-    /// Writes any workload as a trace: converts, merges, generates.
+    /// Writes any workload as a trace: converts, merges or generates traces.
     ///
-    /// Several workloads are merged by time, each as a stream of its own, numbered in the order in
-    /// which they are named. What the format cannot hold is said.
+    /// Several workloads are merged by time. Each becomes a stream, numbered in the order of the
+    /// names. The command reports what the format cannot hold.
     #[command(visible_alias = "generate")]
     Convert(TraceConvertArgs),
-    /// Writes a workload file whose requests have the statistics of a trace, and not its addresses
-    /// or times; shows how well they agree.
+    /// Writes a workload file that has the statistics of a trace, but not its addresses or times,
+    /// and shows how well the two agree.
     Fit(TraceFitArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceFitArgs {
-    /// A trace, a built-in workload's name or a workload file; - is standard input.
+    /// A trace, the name of a built-in workload, or a workload file; - is standard input.
     pub(crate) workload: String,
     /// The workload file to write; its name ends in .toml.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Sets a key that says which requests there are, such as `trace.time_order`; repeatable.
+    /// Sets a key that changes the requests, such as `trace.time_order`; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of the twin that is shown, and of a generated workload; default: 1.
+    /// Seed of the twin that is compared, and of a generated workload; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Prints one JSON object instead of the table.
@@ -188,41 +189,39 @@ pub(crate) struct TraceFitArgs {
 #[derive(Debug, Args)]
 #[command(override_usage = "flashyard trace convert [OPTIONS] <WORKLOAD>... <OUT>")]
 pub(crate) struct TraceConvertArgs {
-    /// WORKLOAD: a trace, a built-in workload's name or a workload file, one or more; - is standard
-    /// input. OUT: the trace to write, compressed where the name ends in .gz or .zst; - is standard
-    /// output.
+    /// WORKLOAD: one or more traces, names of built-in workloads or workload files; - is standard
+    /// input. OUT: the trace to write; - is standard output. A name that ends in .gz or .zst is
+    /// compressed.
     // One list: options may stand anywhere between the names.
     #[arg(required = true, value_name = "WORKLOAD... OUT")]
     pub(crate) names: Vec<String>,
-    /// The format (flashyard list formats), or a descriptor of columns; default: the format that
-    /// OUT's name ends in, .fyt for flashyard.
+    /// The format (flashyard list formats) or a descriptor of columns; default: the format that the
+    /// name of OUT ends in, .fyt for flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]` or `[profile]` of every
-    /// workload;
-    /// repeatable.
+    /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]` or `[profile]` for every
+    /// workload; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// The preset or device file whose capacity generated addresses, and trace.fold, keep to.
+    /// The preset or device file whose capacity limits generated addresses and trace.fold.
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Leaves out what the format cannot hold, and says how much.
+    /// Leaves out what the format cannot hold, and reports how much that is.
     #[arg(long)]
     pub(crate) lossy: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceInfoArgs {
-    /// A trace, a built-in workload's name or a workload file; - is standard input.
+    /// A trace, the name of a built-in workload, or a workload file; - is standard input.
     pub(crate) workload: String,
-    /// Another workload, to be put beside the first one.
+    /// Another workload, whose statistics are printed beside the first.
     #[arg(long, value_name = "OTHER")]
     pub(crate) compare: Option<String>,
-    /// Sets a key that says which requests there are, of both workloads where both have it;
-    /// repeatable.
+    /// Sets a key that changes the requests, for each workload that has the key; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.
@@ -241,7 +240,7 @@ pub(crate) enum Listing {
     Workloads,
     /// Trace formats.
     Formats,
-    /// Translation layers on a device: what their tables take, and whether it can run them.
+    /// Translation layers: how large their tables are on a device, and whether it can run them.
     Ftls,
     /// Every key with its unit, range, default and source.
     Keys,
@@ -249,11 +248,11 @@ pub(crate) enum Listing {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What to list; everything but ftls and keys where nothing is named.
+    /// What to list; default: everything but ftls and keys.
     pub(crate) what: Option<Listing>,
-    /// ftls: a preset's name or a device file; default: drs.
+    /// For ftls: the name of a preset, or a device file; default: drs.
     pub(crate) device: Option<String>,
-    /// ftls: sets a key of the device; repeatable.
+    /// For ftls: sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

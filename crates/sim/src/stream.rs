@@ -36,14 +36,14 @@ keys! {
             source: "traces are replayed at their recorded times",
             flip: "closed", with: &[],
         },
-        /// Requests that are outstanding at once; `closed` and `think`.
+        /// With `closed` and `think`: number of requests that are outstanding at once.
         depth: u64 = 32 => {
             kind: Kind::count("requests", 1, 65_536),
             source: "assumed; SATA NCQ has 32 tags",
             flip: "1", with: &["stream.pacing=closed"],
         },
-        /// The share of the stream where `interface.arbitration` is weighted: requests fetched in a
-        /// row before the next stream has its turn.
+        /// With weighted `interface.arbitration`: requests of the stream that are fetched in a row
+        /// before it is the next stream's turn.
         weight: u64 = 1 => {
             kind: Kind::count("requests", 1, 255),
             source: "NVM Express base specification: arbitration weights are 8 bits wide",

@@ -17,6 +17,7 @@ mod logs;
 mod memory;
 #[cfg(target_os = "linux")]
 mod mutated;
+mod picture;
 mod presets;
 mod right_input;
 mod saved;

@@ -42,7 +42,7 @@ crate::choice! {
 crate::keys! {
     /// Keys of `[host.cache-read-aware]`.
     pub struct CacheReadAwareKeys {
-        /// How many of the oldest requests are looked at.
+        /// How many of the oldest requests the policy looks at.
         window: u64 = 32 => {
             kind: Kind::count("requests", 1, LARGEST_WINDOW as u64),
             source: "Bang et al.: a request queue of 32 entries",
@@ -59,7 +59,7 @@ crate::keys! {
                 "interface.fetch_depth=32",
             ],
         },
-        /// Whether requests that the buffer holds go before those that it does not hold.
+        /// Whether requests whose pages are all in the buffer go before the others.
         hit_first: bool = true => {
             kind: Kind::Bool,
             source: "Bang et al.",
@@ -76,7 +76,8 @@ crate::keys! {
             flip: "false",
             with: &["host.policy=cache-read-aware", "host.dispatch_width=4", "queue.depth=2"],
         },
-        /// Requests queued for so long go before all others, the oldest first; 0 for never.
+        /// Requests that have been queued for this long go before all others, the oldest first. 0:
+        /// never.
         age_us: u64 = 0 => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Bang et al. have no aging",

@@ -13,30 +13,30 @@ use crate::key::Kind;
 crate::keys! {
     /// Keys of `[host.idle]`.
     pub struct IdleKeys {
-        /// How many of the oldest requests are looked at.
+        /// How many of the oldest requests the policy looks at.
         window: u64 = 32 => {
             kind: Kind::count("requests", 1, 65_536),
             source: "Bang et al.: a request queue of 32 entries",
             flip: "1",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
-        /// Whether all requests wait where none finds its dies idle, while pages are accessed.
+        /// Whether all requests wait while pages are accessed and no request finds its dies idle.
         strict: bool = false => {
             kind: Kind::Bool,
             source: "assumed: it starts what it can",
             flip: "true",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2"],
         },
-        /// Whether requests are passed over that overlap an earlier one, queued or under way, where
-        /// one of the two is not a read. Otherwise the device starts the earlier one instead, or,
-        /// with `host.hold_conflicts`, nothing while that is under way.
+        /// Whether the policy passes over a request that overlaps an earlier one, queued or under
+        /// way, unless both are reads. Otherwise the device starts the earlier one instead or, with
+        /// `host.hold_conflicts`, starts nothing while that one is under way.
         skip_conflicts: bool = false => {
             kind: Kind::Bool,
             source: "assumed: Bang et al. have a rule of dependencies for their own scheduler alone",
             flip: "true",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
-        /// Whether the dies of pages count that the buffer serves.
+        /// Whether a page that the buffer serves needs an idle die, too.
         ignores_buffer: bool = false => {
             kind: Kind::Bool,
             source: "assumed: what the buffer serves needs no die",

@@ -210,14 +210,15 @@ macro_rules! registry {
 registry! {
     /// The oldest request.
     Fifo(fifo::FifoKeys) = "fifo",
-    /// The oldest request whose dies are all idle; where there is none, the oldest.
+    /// The oldest request whose dies are all idle; if there is none, the oldest request.
     Idle(idle::IdleKeys) = "idle",
     /// One page access or flush at a time, in order.
     Is(is::IsKeys) = "is",
-    /// In order; a page is got from one bank of the buffer while another is put into one.
+    /// In order; the buffer gets a page from one bank while it puts another page into another bank.
     Ris(ris::RisKeys) = "ris",
-    /// As `ris`, and gets of later reads and of early flushes hide behind puts.
+    /// As `ris`, but gets of later reads and of early flushes run beside puts.
     Ros(ros::RosKeys) = "ros",
-    /// Reads before writes, what the buffer serves first, then reads whose dies are idle.
+    /// Reads before writes; among them first those that the buffer serves, then reads whose dies
+    /// are idle.
     CacheReadAware(cache_read_aware::CacheReadAwareKeys) = "cache-read-aware",
 }

@@ -39,9 +39,9 @@ crate::keys! {
                 "host.policy=ris", "interface.fetch_depth=32",
             ],
         },
-        /// Whether the order goes on while a flush is under way. The oldest write that needs the
-        /// line waits for it in any case, so that this changes something only where others begin
-        /// flushes, as reads do with `buffer.read_allocate` "displace".
+        /// Whether later requests start while a flush is under way. The oldest write waits for the
+        /// flush of its line in any case, so this matters only where others begin flushes, as reads
+        /// do with `buffer.read_allocate` "displace".
         overlap_programs: bool = false => {
             kind: Kind::Bool,
             source: "assumed: the study of ROS is silent; nothing of flash overlaps under RIS",

@@ -56,14 +56,14 @@ const WITH: &[&str] = &[
 crate::keys! {
     /// Keys of `[host.ros]`.
     pub struct RosKeys {
-        /// How many of the oldest requests are looked at.
+        /// How many of the oldest requests the policy looks at.
         window: u64 = 32 => {
             kind: Kind::count("requests", 1, LARGEST_WINDOW as u64),
             source: "the study of ROS: native command queuing of 32 requests",
             flip: "1",
             with: WITH,
         },
-        /// Whether gets of queued reads hide behind puts.
+        /// Whether gets of queued reads run beside puts.
         hoist: bool = true => {
             kind: Kind::Bool, source: "the study of ROS", flip: "false", with: WITH,
         },
@@ -71,7 +71,7 @@ crate::keys! {
         early_flush: bool = true => {
             kind: Kind::Bool, source: "the study of ROS", flip: "false", with: WITH,
         },
-        /// Which of the reads that fit behind a put is got first.
+        /// Which of the reads that fit beside a put is got first.
         hoist_order: HoistOrder = HoistOrder::Oldest => {
             kind: Kind::Choice(HoistOrder::WORDS),
             source: "assumed: the study of ROS can be read either way",
@@ -90,8 +90,8 @@ crate::keys! {
             kind: Kind::Bool, source: "assumed: the study of ROS is silent", flip: "false",
             with: WITH,
         },
-        /// Whether the order goes on while a flush is under way: puts and gets beside the program
-        /// of an early flush, reads of flash on other dies.
+        /// Whether later requests start while a flush is under way: puts and gets beside the
+        /// program of an early flush, and reads of flash on other dies.
         overlap_programs: bool = true => {
             kind: Kind::Bool,
             source: "assumed: the study of ROS is silent; without it an early flush holds others up",
@@ -103,8 +103,7 @@ crate::keys! {
             kind: Kind::Bool, source: "assumed: the study of ROS is silent", flip: "true",
             with: WITH,
         },
-        /// Early flushes keep this many lines free or being flushed; 0 for as many as queued writes
-        /// need.
+        /// Early flushes keep this many lines free or in flight. 0: as many as queued writes need.
         watermark_lines: u64 = 0 => {
             kind: Kind::count("lines", 0, 1 << 32),
             source: "assumed: the study of ROS flushes before a line is requested",

@@ -20,29 +20,29 @@ use crate::units::Time;
 crate::keys! {
     /// Keys of `[policy.deadline]`.
     pub struct DeadlineKeys {
-        /// Age at which a command of a read goes first; 0 for no limit.
+        /// Age at which a command of a read goes first. 0: no limit.
         read_deadline_us: u64 = 2_000_000 => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Linux's Kyber scheduler: a target of 2 ms for reads",
             flip: "100000",
             with: &["policy.command=deadline"],
         },
-        /// Age at which a command of a write, a trim or a flush goes first; 0 for no limit.
+        /// Age at which a command of a write, a trim or a flush goes first. 0: no limit.
         write_deadline_us: u64 = 10_000_000 => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Linux's Kyber scheduler: a target of 10 ms for writes",
             flip: "100000",
             with: &["policy.command=deadline"],
         },
-        /// Commands of reads that may pass a waiting command of a write; 0 for the order of
-        /// insertion.
+        /// Largest number of commands of reads that pass a waiting command of a write. 0: the order
+        /// of insertion.
         reads_before_write: u64 = 32 => {
             kind: Kind::count("commands", 0, 1_000_000_000),
             source: "Linux's mq-deadline scheduler: writes_starved 2 x fifo_batch 16",
             flip: "0",
             with: &["policy.command=deadline"],
         },
-        /// The instant that the age counts from.
+        /// Instant from which the age counts.
         deadline_from: DeadlineFrom = DeadlineFrom::Arrival => {
             kind: Kind::Choice(DeadlineFrom::WORDS),
             source: "Linux's mq-deadline scheduler: a request's time in the scheduler",

@@ -146,7 +146,7 @@ crate::keys! {
             flip: "false",
             with: &["policy.command=fot", "map.entries_per_line=1"],
         },
-        /// How commands of several dies add up.
+        /// How the times of commands on several dies add up.
         span: FotSpan = FotSpan::Sum => {
             kind: crate::key::Kind::Choice(FotSpan::WORDS),
             source: "the published device has one die, where both agree",
@@ -274,12 +274,13 @@ registry! {
     Size(size::SizeKeys) = "size",
     /// Commands of reads before commands of writes (RRF: read request first).
     Rrf(rrf::RrfKeys) = "rrf",
-    /// As rrf, requests with a short flash operation time first.
+    /// As rrf, but requests with a short flash operation time go first.
     Fot(fot::FotPolicyKeys) = "fot",
-    /// As fot, a command by the most pressing request that needs it (DRS: delay relations).
+    /// As fot, but a command has the best rank of all requests that need it (DRS: delay relations).
     Drs(drs::DrsKeys) = "drs",
     /// The map before urgent garbage collection before reads before programs before the rest.
     Priority(priority::PriorityKeys) = "priority",
-    /// Reads before writes up to a number of them, and whatever has waited too long before both.
+    /// Reads before writes, up to a number of reads; commands that have waited too long go before
+    /// both.
     Deadline(deadline::DeadlineKeys) = "deadline",
 }

@@ -100,53 +100,54 @@ choice! {
 keys! {
     /// Keys of `[buffer]`.
     pub struct BufferKeys {
-        /// Size of the write buffer; a line holds a mapping unit. 0: none.
+        /// Size of the write buffer. Each line holds one mapping unit. 0: no buffer.
         bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1 << 44),
             source: "Lee et al., IEEE Access 2021: none",
             flip: "65536", with: &["map.store=resident"],
         },
-        /// When a write is answered.
+        /// When a write is answered: when it is in the buffer, or when its program is over.
         acknowledge: Acknowledge = Acknowledge::Buffer => {
             kind: Kind::Choice(Acknowledge::WORDS),
             source: "assumed: what a write-back buffer is for",
             flip: "program", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Whether a loss of power loses what the buffer holds. A flush, a preflush and FUA then
-        /// wait for flash; otherwise they are answered when what came before, or the write itself,
-        /// has been put, as in PRAM or in DRAM with a battery.
+        /// Whether a loss of power loses the contents of the buffer. If so, a flush, a preflush and
+        /// FUA wait for flash. If not (PRAM, or DRAM with a battery), they wait only until the
+        /// earlier writes, or the FUA write itself, are in the buffer.
         volatile: bool = true => {
             kind: Kind::Bool,
             source: "assumed: DRAM; the ROS study's PRAM keeps what it holds",
             flip: "false", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time to put or get a unit, besides its bytes; accesses overlap in it.
+        /// Time to put or get a unit, without its bytes. Accesses may overlap during this time.
         access_ns: u64 = 41 => {
             kind: Kind::count("ns", 0, 1_000_000_000),
             source: "JEDEC DDR3-1600 11-11-11: tRP + tRCD + tCL of 13.75 ns each",
             flip: "1000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time of a byte of a unit on its port of the buffer; rounded up to a nanosecond once a
-        /// unit.
+        /// Time that a byte of a unit takes on its port. The time of a unit is rounded up to a
+        /// nanosecond.
         ps_per_byte: u64 = 78 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "JEDEC DDR3-1600: 12.8 GB/s on 64 bits",
             flip: "1000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time that the get of a unit keeps its port and its bank, besides its bytes.
+        /// Time that the get of a unit takes its port and its bank, in addition to its bytes.
         read_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000),
             source: "assumed: DRAM, whose time is in its bytes; PRAM: docs/DEVICES.md",
             flip: "15400", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Time that the put of a unit keeps its port and its bank, besides its bytes.
+        /// Time that the put of a unit takes its port and its bank, in addition to its bytes.
         write_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000),
             source: "assumed: DRAM, whose time is in its bytes; PRAM: docs/DEVICES.md",
             flip: "102400", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// The ports of the buffer: one that carries a unit at a time, as of DRAM, or one for gets
-        /// and one for puts, which work at once in different banks, as of PRAM.
+        /// Ports of the buffer. With "shared" one port carries one unit at a time (DRAM). With
+        /// "read_and_write" one port is for gets and one for puts, and both work at once in
+        /// different banks (PRAM).
         ports: PortKind = PortKind::Shared => {
             kind: Kind::Choice(PortKind::WORDS),
             source: "assumed: DRAM; the ROS study has a PRAM that is read while it is written",
@@ -155,7 +156,7 @@ keys! {
                 "buffer.write_ns=102400",
             ],
         },
-        /// Banks, over which the lines are spread by their numbers.
+        /// Banks of the buffer. The number of a line modulo this is its bank.
         banks: u64 = 1 => {
             kind: Kind::count("banks", 1, 65_536),
             source: "assumed; figure 1 of the ROS study needs three",
@@ -164,22 +165,22 @@ keys! {
                 "buffer.write_ns=102400",
             ],
         },
-        /// When dirty units are flushed that no request asks for. Host policies that start pages
-        /// say that themselves; where one has started a write without a line, `watermark` and
-        /// `full` are the same, and the others are refused.
+        /// Which rule flushes dirty units that no request asks for. With host policies that start
+        /// pages (`is`, `ris`, `ros`) the policy flushes: then "watermark" acts like "full", and
+        /// "ahead" and "at_once" are refused.
         eviction: Eviction = Eviction::Watermark => {
             kind: Kind::Choice(Eviction::WORDS),
             source: "assumed: before lines are needed; the ROS study and Bang et al.: full",
             flip: "full", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// The most program units under way at once, besides those that a request asks for. 0: two
-        /// a plane, and as many as a host policy begins.
+        /// Largest number of program units that are flushed at once, without those that a request
+        /// asks for. 0: two for each plane; no limit with host policies that start pages.
         flush_width: u64 = 0 => {
             kind: Kind::count("program units", 0, 1 << 20),
             source: "assumed: one in the array and one that waits for it; the ROS study: 1",
             flip: "1", with: &["map.store=resident", "buffer.bytes=65536", "geometry.ways=4"],
         },
-        /// With `eviction` "ahead": how many queued requests, the oldest ones, are looked at.
+        /// With `eviction` "ahead": how many of the oldest queued requests the rule looks at.
         ahead_requests: u64 = 32 => {
             kind: Kind::count("requests", 1, 1 << 32),
             source: "native command queuing: 32 requests",
@@ -188,28 +189,29 @@ keys! {
                 "queue.depth=4", "geometry.ways=4",
             ],
         },
-        /// Whether a flush gets its unit out of the buffer before it programs it.
+        /// Whether a flush gets its unit from the buffer, through a port, before it programs the
+        /// unit.
         flush_reads: bool = false => {
             kind: Kind::Bool,
             source: "assumed: DRAM, far faster than the program; the ROS study: true",
             flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// What becomes of a line whose contents are on flash.
+        /// What a line becomes when its contents are on flash: clean or free.
         after_flush: AfterFlush = AfterFlush::Clean => {
             kind: Kind::Choice(AfterFlush::WORDS),
             source: "assumed: it may be read again; the ROS study and Bang et al.: free",
             flip: "free", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Whether a unit that was read whole from flash stays in the buffer, clean, and which line
-        /// it takes: a free or clean one, or also a dirty one, which is flushed first as for a
-        /// write. Nobody waits for that; where writes wait for lines, or no flush may begin, it is
-        /// not kept. Nothing is kept of what was never written: see `state.initial`.
+        /// Which line a unit takes that was read whole from flash: none, a free or clean one, or
+        /// also a dirty one, which is flushed first. No request waits for this. The unit is not
+        /// kept while writes wait for lines, or when no flush may begin. Never-written units are
+        /// not kept (see `state.initial`).
         read_allocate: ReadAllocate = ReadAllocate::Never => {
             kind: Kind::Choice(ReadAllocate::WORDS),
             source: "assumed: a buffer of writes",
             flip: "clean", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Which lines are flushed, and which clean ones give way, first.
+        /// Which lines are flushed first, and which clean lines are replaced first.
         replacement: Replacement = Replacement::Lru => {
             kind: Kind::Choice(Replacement::WORDS),
             source: "Bang et al.: LRU",
@@ -221,28 +223,28 @@ keys! {
             source: "assumed: a device that is in use as its flash is",
             flip: "dirty", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// With `eviction` "watermark", unless the host policy starts pages: flushing begins when
-        /// this share of the lines is dirty.
+        /// With `eviction` "watermark": flushing begins when this share of the lines is dirty. It
+        /// has no effect with host policies that start pages.
         high_percent: u64 = 800_000 => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed",
             flip: "90", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// With `eviction` "watermark", unless the host policy starts pages: it ends when at most
-        /// this share of the lines is dirty.
+        /// With `eviction` "watermark": flushing ends when at most this share of the lines is
+        /// dirty. It has no effect with host policies that start pages.
         low_percent: u64 = 600_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed",
             flip: "20", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Whether dirty units are flushed, whole program units at a time, while no request is
-        /// outstanding. Refused with host policies that start pages.
+        /// Whether dirty units are flushed, in whole program units, while no request is
+        /// outstanding. Host policies that start pages refuse it.
         flush_when_idle: bool = false => {
             kind: Kind::Bool,
             source: "assumed: units that may be overwritten soon stay",
             flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// With `flush_when_idle`: after how long without an outstanding request.
+        /// With `flush_when_idle`: time without an outstanding request before flushing begins.
         idle_ms: u64 = 0 => {
             kind: Kind::millis(0, 1 << 62),
             source: "assumed: at once",
@@ -250,8 +252,8 @@ keys! {
                 "map.store=resident", "buffer.bytes=262144", "buffer.flush_when_idle=true",
             ],
         },
-        /// What makes a unit the most recently used one; the others are flushed, and clean ones
-        /// give way, first.
+        /// Which accesses make a unit the most recently used one. Less recently used units are
+        /// flushed and replaced first.
         recency: Recency = Recency::ReadsAndWrites => {
             kind: Kind::Choice(Recency::WORDS),
             source: "assumed: LRU over all accesses; figure 1 of the ROS study needs writes",

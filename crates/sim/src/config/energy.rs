@@ -103,8 +103,7 @@ keys! {
     /// Keys of `[energy]`. Energy is busy time x power, or operations x energy, in integer
     /// picojoules.
     pub struct EnergyKeys {
-        /// The flash part by name: it gives each of `read_pj`, `program_pj` and `erase_pj` that
-        /// is 0.
+        /// Named flash part. It sets `read_pj`, `program_pj` and `erase_pj` where they are 0.
         part: EnergyPart = EnergyPart::None => {
             kind: Kind::Choice(EnergyPart::WORDS),
             source: "assumed: power x time; parts: docs/DEVICES.md",
@@ -128,19 +127,20 @@ keys! {
             source: "Park et al. 2011, Table 1: 527.68 uJ / 1.5 ms, rounded",
             flip: "353", with: &["@full"],
         },
-        /// Energy of a page that is read, whatever it takes. 0: as `part`, or power x time.
+        /// Energy of reading a page, however long the read takes. 0: as `part`, or power x time.
         read_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000_000),
             source: "assumed: power x time",
             flip: "4720000", with: &[],
         },
-        /// Energy of a page that is programmed, whatever it takes. 0: as `part`, or power x time.
+        /// Energy of programming a page, however long the program takes. 0: as `part`, or power x
+        /// time.
         program_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000_000),
             source: "assumed: power x time",
             flip: "38040000", with: &[],
         },
-        /// Energy of a block that is erased, whatever it takes. 0: as `part`, or power x time.
+        /// Energy of erasing a block, however long the erase takes. 0: as `part`, or power x time.
         erase_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000_000),
             source: "assumed: power x time",
@@ -152,7 +152,7 @@ keys! {
             source: "assumed",
             flip: "21", with: &["channel.ps_per_byte=2500"],
         },
-        /// Power of each die at all times, on top of what its operations take.
+        /// Power of each die at all times, in addition to the power of its operations.
         standby_mw: u64 = 0 => {
             kind: Kind::count("mW", 0, 1_000_000),
             source: "assumed: a die draws microwatts between operations",
@@ -171,8 +171,8 @@ keys! {
             source: "assumed: none; Park et al. 2011 give no number",
             flip: "50", with: &[],
         },
-        /// The kind of DRAM beside the controller: it gives `dram_chip_mw` and `dram_access_pj`
-        /// where they are 0.
+        /// Kind of DRAM beside the controller. It sets `dram_chip_mw` and `dram_access_pj` where
+        /// they are 0.
         dram: DramKind = DramKind::None => {
             kind: Kind::Choice(DramKind::WORDS),
             source: "assumed: NAND alone, as Lee et al., IEEE Access 2021",
@@ -196,59 +196,60 @@ keys! {
             source: "Park et al. 2011: 300 mW a chip of SDRAM, 100 mW low power, of ranges",
             flip: "200", with: &[],
         },
-        /// What the power of DRAM grows with.
+        /// Whether the power of DRAM grows by whole chips or by bytes.
         dram_scaling: DramScaling = DramScaling::Chips => {
             kind: Kind::Choice(DramScaling::WORDS),
             source: "Park et al. 2011: whole chips",
             flip: "bytes", with: &["energy.dram=sdram"],
         },
-        /// Energy of an access to a table or the map cache: an entry that is looked up or changed.
-        /// 0: as `dram`.
+        /// Energy of an access to a table or to the map cache. An access looks up or changes one
+        /// entry. 0: as `dram`.
         dram_access_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000),
             source: "Park et al. 2011: some 30 mW; for 50 ns, assumed",
             flip: "1000", with: &[],
         },
-        /// The memory of the write buffer: it gives the energies of its bytes where they are 0.
+        /// Kind of memory of the write buffer. It sets the energies and the standby power of the
+        /// buffer where they are 0.
         buffer_memory: BufferMemory = BufferMemory::None => {
             kind: Kind::Choice(BufferMemory::WORDS),
             source: "assumed: free",
             flip: "pram", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Energy of a byte got from the write buffer, by a read or a flush; rounded up to a
-        /// picojoule a unit. 0: as `buffer_memory`.
+        /// Energy of a byte that a read or a flush gets from the write buffer. The energy of a unit
+        /// is rounded up to a picojoule. 0: as `buffer_memory`.
         buffer_read_fj_per_byte: u64 = 0 => {
             kind: Kind::count("fJ", 0, 1_000_000_000),
             source: "Lee et al., ISCA 2009: array and row buffer",
             flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Energy of a byte put into the write buffer; rounded up to a picojoule a unit. 0: as
-        /// `buffer_memory`.
+        /// Energy of a byte that is put into the write buffer. The energy of a unit is rounded up
+        /// to a picojoule. 0: as `buffer_memory`.
         buffer_write_fj_per_byte: u64 = 0 => {
             kind: Kind::count("fJ", 0, 1_000_000_000),
             source: "Lee et al., ISCA 2009: array and row buffer",
             flip: "20000", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Power of a MiB of the write buffer at all times. 0: as `buffer_memory`; a buffer that
-        /// has none is part of the DRAM.
+        /// Power of a MiB of the write buffer at all times. 0: as `buffer_memory`. If that has none
+        /// either, the buffer counts as part of the DRAM.
         buffer_standby_uw_per_mib: u64 = 0 => {
             kind: Kind::count("uW/MiB", 0, 1_000_000_000),
             source: "DRAM: Micron MT47H, IDD6; PRAM: Numonyx Omneo P8P, standby current",
             flip: "98", with: &["map.store=resident", "buffer.bytes=262144"],
         },
-        /// Energy of a look at one candidate in a search for a victim.
+        /// Energy of looking at one candidate in a search for a victim.
         search_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 1_000_000_000),
             source: "assumed: none; Park et al. 2011 count searches and give no number",
             flip: "50", with: &["@full"],
         },
-        /// The most dies whose arrays are at work at once. 0: all.
+        /// Largest number of dies whose arrays work at once. 0: no limit.
         max_active_dies: u64 = 0 => {
             kind: Kind::count("dies", 0, 1 << 32),
             source: "assumed: no limit",
             flip: "1", with: &["geometry.ways=4"],
         },
-        /// The most power that the arrays of all dies take at once. 0: no limit.
+        /// Largest power that the arrays of all dies take at once. 0: no limit.
         budget_mw: u64 = 0 => {
             kind: Kind::count("mW", 0, 1_000_000_000),
             source: "assumed: no limit",

@@ -37,55 +37,58 @@ keys! {
             source: "Lee et al., IEEE Access 2021: pages are mapped",
             flip: "block", with: &["@log"],
         },
-        /// Whether a write waits for all merges that were planned before it and, where its scheme
-        /// merges behind it, for those; else only for the erase of the block that it goes to.
+        /// Whether a write waits for all merges that were planned before it, and for those that its
+        /// scheme plans behind it. Otherwise it waits only for the erase of the block that it goes
+        /// to.
         merge_first: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges into the response that triggers them",
             flip: "true", with: &["@log"],
         },
-        /// Whether every log block is merged, and every map page with dirty entries written back
-        /// once, after the last request.
+        /// Whether the device merges every log block after the last request, and writes every map
+        /// page with dirty entries back once.
         finish: bool = false => {
             kind: Kind::Bool,
             source: "assumed; Park et al. 2011 count merges after finishing workloads too",
             flip: "true", with: &["@log"],
         },
-        /// Bytes of a mapping unit, a whole share of a page; 0: a page.
+        /// Bytes of a mapping unit. A page must hold a whole number of units. 0: a page.
         mapping_unit_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1_048_576),
             source: "Lee et al., IEEE Access 2021: pages are mapped",
             flip: "2048", with: &[],
         },
-        /// Where host data goes.
+        /// Which plane host data goes to: the one that striping gives to its LPN, or the one with
+        /// the fewest unfinished host programs.
         allocation: Allocation = Allocation::Static => {
             kind: Kind::Choice(Allocation::WORDS),
             source: "assumed: static striping, as Bang et al. use it",
             flip: "dynamic", with: &["geometry.channels=2", "geometry.ways=2"],
         },
-        /// In which order static striping changes channel, way, die and plane, fastest first.
+        /// Order in which static striping changes channel (c), way (w), die (d) and plane (p), the
+        /// fastest first.
         stripe_order: StripeOrder = StripeOrder::Cwdp => {
             kind: Kind::Choice(StripeOrder::WORDS),
             source: "assumed: channels first",
             flip: "wcdp",
             with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
         },
-        /// Open blocks a plane for host data; a request writes to the one of its stream modulo
-        /// this.
+        /// Open blocks of a plane for host data. A request writes to the block with the number of
+        /// its stream modulo this.
         streams: u64 = 1 => {
             kind: Kind::count("blocks", 1, 16),
             source: "assumed",
             flip: "2", with: &["@full"],
         },
-        /// Open blocks a plane for copied data, by how often it was copied; 0: copies share the
-        /// block of host data.
+        /// Open blocks of a plane for copied data, by how often the data was copied. 0: copies
+        /// share the open block of host data.
         generations: u64 = 1 => {
             kind: Kind::count("blocks", 0, 8),
             source: "assumed: copied data is colder than host data",
             flip: "2", with: &["@full"],
         },
-        /// Open blocks a plane for copied map pages; 0: they share the one of map pages that are
-        /// written back.
+        /// Open blocks of a plane for copied map pages. 0: they share the open block of map pages
+        /// that are written back.
         map_generations: u64 = 1 => {
             kind: Kind::count("blocks", 0, 1),
             source: "assumed: as for data",
@@ -131,7 +134,7 @@ keys! {
             source: "Lee et al., IEEE Access 2021: no preconditioning",
             flip: "full", with: &["nand.unmapped_read=zero"],
         },
-        /// The share of the exported capacity, from its start, that is written.
+        /// Share of the exported capacity, from its start, that is written.
         fill_percent: u64 = 1_000_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: all of it, the hardest case for garbage collection",
@@ -143,28 +146,28 @@ keys! {
             source: "assumed: enough for most of the way to steady state under uniform writes",
             flip: "50", with: &["@full", "state.initial=aged"],
         },
-        /// The share of the written capacity, from its start, that is hot in `aged` and `steady`.
+        /// Share of the written capacity, from its start, that is hot in `aged` and `steady`.
         hot_units_percent: u64 = 200_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a fifth of the units",
             flip: "10", with: &["@full", "state.initial=aged", "state.hot_writes_percent=90"],
         },
-        /// The share of the writes of `aged` and `steady` that goes to hot units; equal to
-        /// `hot_units_percent`, writes are uniform.
+        /// Share of the writes of `aged` and `steady` that goes to hot units. Writes are uniform if
+        /// this equals `hot_units_percent`.
         hot_writes_percent: u64 = 200_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: uniform writes",
             flip: "80", with: &["@full", "state.initial=aged"],
         },
-        /// Whether `aged` and `steady` leave as many blocks free as collection wins in idle time
-        /// (`gc.soft_free_blocks`); else as few as are left under a load that gives it none
-        /// (`gc.hard_free_blocks`). With `gc.pacing` both are the same.
+        /// Whether `aged` and `steady` leave as many free blocks as garbage collection makes in
+        /// idle time (`gc.soft_free_blocks`). Otherwise they leave as many as a load without idle
+        /// time does (`gc.hard_free_blocks`). It has no effect with `gc.pacing`.
         rested: bool = false => {
             kind: Kind::Bool,
             source: "assumed: a load without idle time, whose results depend on the state the most",
             flip: "true", with: &["@full", "state.initial=aged"],
         },
-        /// Where random numbers of `random`, `aged` and `steady` start.
+        /// Seed of the random numbers of `random`, `aged` and `steady`.
         seed: u64 = 1 => {
             kind: Kind::count("seed", 0, 1 << 32),
             source: "assumed",

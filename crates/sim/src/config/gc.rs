@@ -57,26 +57,28 @@ choice! {
 keys! {
     /// Keys of `[gc]`: garbage collection, plane by plane.
     pub struct GcKeys {
-        /// Which full block is cleaned next.
+        /// Which full block is the next victim.
         policy: VictimName = VictimName::Greedy => {
             kind: Kind::Choice(VictimName::WORDS),
             source: "assumed: the fewest copies",
             flip: "fifo", with: &["@full"],
         },
-        /// When it works.
+        /// When garbage collection works: on demand, or also in the background while no request is
+        /// outstanding.
         timing: GcTiming = GcTiming::OnDemand => {
             kind: Kind::Choice(GcTiming::WORDS),
             source: "assumed",
             flip: "background", with: &["@full"],
         },
-        /// What starts it on a plane.
+        /// When garbage collection starts on a plane: at `soft_free_blocks`, or when a program
+        /// needs a free block.
         start: GcStart = GcStart::Early => {
             kind: Kind::Choice(GcStart::WORDS),
             source: "assumed",
             flip: "needed", with: &["@full"],
         },
-        /// Whether the block with the fewest valid units of all is cleaned while at most half of
-        /// `reserve_blocks` are free, whatever `policy` says.
+        /// Whether the victim is the block with the fewest valid units, whatever `policy` says,
+        /// while at most half of `reserve_blocks` are free.
         emergency: bool = false => {
             kind: Kind::Bool,
             source: "assumed",
@@ -84,128 +86,132 @@ keys! {
             with: &["@full", "gc.policy=fifo", "gc.soft_free_blocks=2", "gc.hard_free_blocks=1",
                 "gc.reserve_blocks=2"],
         },
-        /// Whether it goes on after the run until every plane has as many free blocks as when the
-        /// run began, or no more can be won.
+        /// Whether garbage collection goes on after the run until every plane has as many free
+        /// blocks as at the start of the run, or no more can be gained.
         restore: bool = false => {
             kind: Kind::Bool,
             source: "Park et al. 2011 count what follows the workload; what that is is assumed",
             flip: "true", with: &["@full", "gc.soft_free_blocks=2", "gc.hard_free_blocks=2",
                 "gc.reserve_blocks=2"],
         },
-        /// Time that a look at one candidate for a victim takes. A job begins as much later as its
-        /// search looks at candidates.
+        /// Time that a search for a victim takes for each candidate that it looks at. The job
+        /// begins when the search is over.
         search_us: u64 = 0 => {
             kind: Kind::micros(0, 1_000_000_000),
             source: "assumed: the table of blocks is in memory",
             flip: "1", with: &["@full"],
         },
-        /// Whether a victim is erased only after the map pages with entries of what was moved have
-        /// been written. A reserve that is too small for these ends the run with an error.
+        /// Whether a victim is erased only after the map pages with entries of its moved data have
+        /// been written. If the reserve is too small for these, the run ends with an error.
         erase_after_map: bool = false => {
             kind: Kind::Bool,
             source: "assumed: entries of moved data are kept in memory until then",
             flip: "true", with: &["@full"],
         },
-        /// What `reserve_blocks` means to map pages.
+        /// How much of `reserve_blocks` map pages leave free. With "half" they leave half of it;
+        /// with "as_data" pages that are written back leave all of it, and pages that garbage
+        /// collection rewrites leave none.
         map_reserve: MapReserve = MapReserve::Half => {
             kind: Kind::Choice(MapReserve::WORDS),
             source: "assumed",
             flip: "as_data", with: &["@full", "gc.hard_free_blocks=1", "gc.reserve_blocks=8"],
         },
-        /// How it shares a die with programs while a plane is short of spare space.
+        /// How garbage collection shares a die with programs while a plane is short of spare space.
         pacing: GcPacing = GcPacing::None => {
             kind: Kind::Choice(GcPacing::WORDS),
             source: "assumed: the published systems collect at once",
             flip: "spare", with: &["@full"],
         },
-        /// With `pacing = "tokens"`: units that are copied for each unit that a program writes.
+        /// With `pacing` "tokens": units that garbage collection copies for each unit that a
+        /// program writes.
         copies_per_program: u64 = 4 => {
             kind: Kind::count("units", 1, 1 << 20),
             source: "assumed: enough for a write amplification of 5",
             flip: "1", with: &["@full", "gc.pacing=tokens"],
         },
-        /// With pacing: so many commands of requests go at most before a command of garbage
-        /// collection that programs wait for. 0: any number.
+        /// With pacing: largest number of commands of requests that go before a garbage collection
+        /// command for which programs wait. 0: no limit.
         reads_before_copy: u64 = 0 => {
             kind: Kind::count("commands", 0, 1 << 20),
             source: "assumed: reads are protected",
             flip: "1", with: &["@full", "gc.pacing=spare"],
         },
-        /// With `timing = "background"` it starts when no request has been outstanding for
-        /// `idle_us` and a plane of a page map has at most this many free blocks. 0: as many as
+        /// With `timing` "background": garbage collection of a page map starts when no request has
+        /// been outstanding for `idle_us` and a plane has at most this many free blocks. 0: as
         /// `background_percent` says.
         background_free_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed: a share of the spare space",
             flip: "18", with: &["@full", "gc.timing=background"],
         },
-        /// With `background_free_blocks = 0`: this share of the spare blocks of a plane, which are
-        /// those beyond what its valid units fill; 32 blocks at most.
+        /// With `background_free_blocks = 0`: share of the spare blocks of a plane, at most 32
+        /// blocks. Spare blocks are those beyond the blocks that the valid units of the plane fill.
         background_percent: u64 = 250_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: twice soft_percent",
             flip: "15",
             with: &["@full", "gc.timing=background"],
         },
-        /// How long no request must have been outstanding before it works in the background.
+        /// Time without an outstanding request before background garbage collection starts.
         idle_us: u64 = 1_000_000 => {
             kind: Kind::micros(0, 4_000_000_000_000),
             source: "assumed: longer than the pauses inside a burst",
             flip: "100000", with: &["@full", "gc.timing=background"],
         },
-        /// Whether commands of requests go between those of a job while a plane has more than
-        /// `hard_free_blocks` free; else a job goes first until its block is erased. Pacing needs
-        /// it.
+        /// Whether commands of requests run between the commands of a job while the plane has more
+        /// than `hard_free_blocks` free blocks. Otherwise a job goes first until its block is
+        /// erased. Pacing needs `true`.
         preemptible: bool = true => {
             kind: Kind::Bool,
             source: "assumed",
             flip: "false", with: &["@full"],
         },
-        /// With `start = "early"` it starts when a plane has at most this many free blocks; with
-        /// pacing so many are free on average when it starts. 0: as many as `soft_percent` says.
+        /// With `start` "early": garbage collection starts when a plane has at most this many free
+        /// blocks. With pacing, this many blocks are free on average when it starts. 0: as
+        /// `soft_percent` says.
         soft_free_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed: a share of the spare space",
             flip: "20", with: &["@full"],
         },
-        /// With `soft_free_blocks = 0`: this share of the spare blocks of a plane, which are those
-        /// beyond what its valid units fill; 16 blocks at most.
+        /// With `soft_free_blocks = 0`: share of the spare blocks of a plane, at most 16 blocks.
+        /// Spare blocks are those beyond the blocks that the valid units of the plane fill.
         soft_percent: u64 = 125_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: an eighth, so that seven eighths hold data that is not valid",
             flip: "8", with: &["@full"],
         },
-        /// Without pacing its commands go before all others while a plane has at most this many
-        /// free blocks. 0: as many as `hard_percent` says.
+        /// Without pacing: garbage collection goes before all other commands while its plane has at
+        /// most this many free blocks. 0: as `hard_percent` says.
         hard_free_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; Lee et al., IEEE Access 2021: GC commands go first while it is needed",
             flip: "16", with: &["@full"],
         },
-        /// With `hard_free_blocks = 0`: this share of the spare blocks of a plane; 8 blocks at
-        /// most.
+        /// With `hard_free_blocks = 0`: share of the spare blocks of a plane, at most 8 blocks.
         hard_percent: u64 = 62_500 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of soft_percent",
             flip: "15", with: &["@full"],
         },
-        /// Whether copies stay on the die: its page register takes what was read and programs it.
+        /// Whether copies stay on the die: it programs the page from its page register, without a
+        /// transfer.
         copyback: bool = false => {
             kind: Kind::Bool,
             source: "ONFI 4.2: optional (copyback)",
             flip: "true", with: &["@full", "channel.ps_per_byte=2500"],
         },
         /// Host data takes no new block while a plane has at most this many free blocks, and map
-        /// pages none at half of it (`map_reserve`); copies may use what is left. Shows where it is
-        /// above `hard_free_blocks`, below which garbage collection goes first anyway. 0: as many
-        /// as `reserve_percent` says.
+        /// pages take none at half of it (`map_reserve`). Copies may use the rest. It changes
+        /// results only above `hard_free_blocks`, where garbage collection goes first anyway. 0: as
+        /// `reserve_percent` says.
         reserve_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed; a copy needs one block, the rest is room for map pages",
             flip: "8", with: &["@full", "gc.hard_free_blocks=1"],
         },
-        /// With `reserve_blocks = 0`: this share of the spare blocks of a plane; 4 blocks at most,
-        /// and with a map on flash 2 at least.
+        /// With `reserve_blocks = 0`: share of the spare blocks of a plane, at most 4 blocks and,
+        /// with a map on flash, at least 2.
         reserve_percent: u64 = 31_250 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of hard_percent",
@@ -248,15 +254,15 @@ impl GcKeys {
 keys! {
     /// Keys of `[wear]`.
     pub struct WearKeys {
-        /// Whether the least erased free block of a plane is written next, not the one erased
-        /// first.
+        /// Whether the least erased free block of a plane is written next. Otherwise the block that
+        /// was erased first is next.
         dynamic: bool = false => {
             kind: Kind::Bool,
             source: "assumed: blocks take turns",
             flip: "true", with: &["@full"],
         },
-        /// When a full block of a plane has been erased less often than another block of it by more
-        /// than this, every other job cleans the least erased full block. 0: never.
+        /// While the least erased full block of a plane lags behind the most erased one by more
+        /// than this, every other job cleans it. 0: never.
         static_gap: u64 = 0 => {
             kind: Kind::count("erases", 0, 1 << 30),
             source: "assumed: cold data stays where it is",

@@ -53,14 +53,15 @@ choice! {
 keys! {
     /// Keys of `[map]`.
     pub struct MapKeys {
-        /// Where the map is.
+        /// Where the map is: on flash behind a cache of lines, on flash behind a cache of single
+        /// entries (DFTL), or in memory.
         store: MapStore = MapStore::LineCache => {
             kind: Kind::Choice(MapStore::WORDS),
             source: "Lee et al., IEEE Access 2021",
             flip: "resident", with: &[],
         },
-        /// Memory of the map cache; lines = cache_bytes / (entry_bytes x entries_per_line), of a
-        /// `cmt` entries = cache_bytes / cached_entry_bytes.
+        /// Memory of the map cache. It holds cache_bytes / (entry_bytes x entries_per_line) lines,
+        /// or with `store` "cmt" cache_bytes / cached_entry_bytes entries.
         cache_bytes: u64 = 1_024 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "Lee et al., IEEE Access 2021: 1 kB",
@@ -78,7 +79,7 @@ keys! {
             source: "Lee et al., IEEE Access 2021, is silent; 4 bytes address 16 TiB of 4 kB pages",
             flip: "8", with: &[],
         },
-        /// Entries of a map page; 0 for page_bytes / entry_bytes.
+        /// Entries of a map page. 0: page_bytes / entry_bytes.
         entries_per_page: u64 = 0 => {
             kind: Kind::count("entries", 0, 1 << 20),
             source: "formula",
@@ -90,7 +91,8 @@ keys! {
             source: "Lee et al., IEEE Access 2021",
             flip: "false", with: &[],
         },
-        /// Whether evictions of one map page, and fetches of entries being written back, wait.
+        /// Whether an eviction waits for an unfinished write of its map page, and a fetch for an
+        /// unfinished write-back of its line.
         hazards: MapHazards = MapHazards::Order => {
             kind: Kind::Choice(MapHazards::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; a real device must order them",
@@ -102,45 +104,47 @@ keys! {
             source: "Gupta et al., ASPLOS 2009: 4 and 4 bytes",
             flip: "16", with: &["map.store=cmt"],
         },
-        /// Share of the entries of a `cmt` that is kept for those that were hit; 0: plain LRU.
+        /// Share of the entries of a `cmt` that is kept for entries that were hit. 0: plain LRU.
         protected_percent: u64 = 800_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
             flip: "0", with: &["map.store=cmt"],
         },
-        /// Whether the entry of moved data is only updated where it is cached; else its map page
-        /// is rewritten all the same.
+        /// Whether garbage collection updates a cached entry of moved data in the cache alone.
+        /// Otherwise it also rewrites the map page.
         lazy_copying: bool = true => {
             kind: Kind::Bool,
             source: "Gupta et al., ASPLOS 2009",
             flip: "false", with: &["@full"],
         },
-        /// What becomes of an entry whose data garbage collection moves.
+        /// How the map entry of data that garbage collection moves reaches flash: as a dirty entry,
+        /// or with a pending write of its map page.
         moved_entries: MovedEntries = MovedEntries::Dirty => {
             kind: Kind::Choice(MovedEntries::WORDS),
             source: "assumed; Gupta et al., ASPLOS 2009, collect during an eviction: join_cached",
             flip: "join", with: &["@full"],
         },
-        /// In which order garbage collection rewrites map pages.
+        /// Order in which garbage collection rewrites map pages: by number, or by the first unit of
+        /// each that was moved.
         rewrite_order: RewriteOrder = RewriteOrder::Page => {
             kind: Kind::Choice(RewriteOrder::WORDS),
             source: "assumed",
             flip: "moved", with: &["@full", "map.entries_per_page=8"],
         },
-        /// Whether a miss of a `cmt` waits for the fetch of its map page that another one has
-        /// begun, instead of fetching it again.
+        /// Whether a miss of a `cmt` waits for an unfinished fetch of the same map page. Otherwise
+        /// it fetches the page again.
         share_fetches: bool = false => {
             kind: Kind::Bool,
             source: "assumed; MQSim (Tavakkol et al., FAST 2018): true",
             flip: "true", with: &["map.store=cmt"],
         },
-        /// Bytes of a fetched map page that leave the die; 0: the whole of it.
+        /// Bytes of a fetched map page that cross the channel. 0: the whole page.
         fetch_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1 << 20),
             source: "assumed; MQSim (Tavakkol et al., FAST 2018): a sector",
             flip: "512", with: &["channel.ps_per_byte=2500"],
         },
-        /// What reading a map page costs that was never written.
+        /// What a read of a never-written map page costs.
         unwritten_read: UnmappedRead = UnmappedRead::Array => {
             kind: Kind::Choice(UnmappedRead::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",

@@ -9,7 +9,7 @@ use flashyard_core::keys;
 keys! {
     /// Keys of `[memory]`.
     pub struct MemoryKeys {
-        /// Entries of tables take a multiple of this.
+        /// Each table entry takes a multiple of this many bytes.
         entry_align_bytes: u64 = 1 => {
             kind: Kind::count("bytes", 1, 8),
             source: "Park et al. 2011, figure 7: whole bytes, so that 18 bits take 3 bytes",
@@ -21,7 +21,7 @@ keys! {
             source: "assumed: Park et al. 2011, figure 7, prints no sizes",
             flip: "log_entry", with: &["@log"],
         },
-        /// What a map on flash keeps in memory besides its cache.
+        /// Which table a map on flash keeps in memory besides its cache.
         demand_table: DemandTable = DemandTable::Directory => {
             kind: Kind::Choice(DemandTable::WORDS),
             source: "Gupta et al., ASPLOS 2009: a directory of map pages",

@@ -6,15 +6,15 @@ use flashyard_core::keys;
 keys! {
     /// Keys of `[metrics]`.
     pub struct MetricsKeys {
-        /// Width of the bins of the time series; doubled as often as it takes to need at most 4096
-        /// of them. 0: no time series.
+        /// Width of the bins of the time series. It is doubled until the run needs at most 4096
+        /// bins. 0: no time series.
         bin_ms: u64 = 0 => {
             kind: Kind::millis(0, 1 << 50),
             source: "assumed: sums are enough unless more is asked for",
             flip: "10", with: &[],
         },
-        /// Latencies, their parts and waiting times of so many of the first requests, by order of
-        /// arrival in measured phases, do not count; everything else of them does.
+        /// Number of requests, the first to arrive in measured phases, that do not count in
+        /// latencies, latency parts and waiting times. They count in everything else.
         skip_requests: u64 = 0 => {
             kind: Kind::count("requests", 0, 1 << 50),
             source: "assumed: every request counts",

@@ -149,8 +149,8 @@ keys! {
             source: "assumed: as the first",
             flip: "900", with: &["nand.bits_per_cell=4"],
         },
-        /// The most that the time in the array may exceed the typical one; operation by operation
-        /// the excess is this share x r^4, r uniform in 0 to 1.
+        /// Largest excess of an array time over the typical one. Each operation takes typical x (1
+        /// + this share x r^4), with r drawn uniformly from 0 to 1.
         spread_percent: u64 = 0 => {
             kind: Kind::percent(0, 100_000_000),
             source: "assumed: a bounded tail above the typical time",
@@ -180,44 +180,46 @@ keys! {
             source: "assumed: none",
             flip: "4", with: &["@full", "policy.command=rcf"],
         },
-        /// From the decision to suspend until the array is free.
+        /// Time from the decision to suspend an operation until its array is free.
         suspend_us: u64 = 20_000 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed",
             flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
-        /// What resuming adds to the time that was left.
+        /// Time that resuming adds to the remaining time of a suspended operation.
         resume_us: u64 = 20_000 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed",
             flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
-        /// tBERS: erasing a block.
+        /// tBERS: time to erase a block.
         erase_us: u64 = 5_000_000 => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "assumed: the paper models no erase; 5 ms is common for MLC",
             flip: "5001", with: &["@full"],
         },
-        /// What reading a never-written page costs.
+        /// What a read of a never-written page costs.
         unmapped_read: UnmappedRead = UnmappedRead::Array => {
             kind: Kind::Choice(UnmappedRead::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; its device behaves as one written before",
             flip: "zero", with: &[],
         },
-        /// In which order the pages of a block may be programmed; schemes with log blocks
-        /// (`ftl.scheme`) leave pages out.
+        /// Order in which the pages of a block may be programmed. Schemes that leave pages out
+        /// (`ftl.scheme` "block", "bast", "fast" and "last") refuse "sequential".
         program_order: ProgramOrder = ProgramOrder::Sequential => {
             kind: Kind::Choice(ProgramOrder::WORDS),
             source: "ONFI 4.2: in order; Park et al. 2011 simulate 2 kB pages of SLC, which may be programmed in any",
             flip: "ascending", with: &["@log"],
         },
-        /// Blocks that are bad from the start, of every hundred; as many on each plane, rounded up.
+        /// Share of the blocks of each plane that are bad from the start, rounded up to whole
+        /// blocks.
         factory_bad_percent: u64 = 0 => {
             kind: Kind::percent(0, 500_000),
             source: "assumed: none; data sheets allow about 2 % over the life of a device",
             flip: "5", with: &["@full"],
         },
-        /// Erases that wear a block out, for each block a tenth more or less. 0: none.
+        /// Erases that wear a block out. The limit of each block differs from this by up to a
+        /// tenth. 0: blocks do not wear out.
         endurance_cycles: u64 = 0 => {
             kind: Kind::count("erases", 0, 1 << 30),
             source: "assumed: runs are short beside the life of a device",
@@ -239,25 +241,27 @@ choice! {
 keys! {
     /// Keys of `[channel]`.
     pub struct ChannelKeys {
-        /// The interface by name: it gives each of the other keys that is 0.
+        /// Named interface of the channel. It sets `ps_per_byte` and `command_ns` where they are 0.
         interface: OnfiInterface = OnfiInterface::None => {
             kind: Kind::Choice(OnfiInterface::WORDS),
             source: "ONFI 4.2 and 5.0, timing modes: docs/DEVICES.md; assumed: Lee et al., IEEE Access 2021, state none",
             flip: "nv-ddr2-333", with: &[],
         },
-        /// Transfer time of a byte; rounded up to a nanosecond once a page. 0: as `interface`.
+        /// Transfer time of a byte. The time of a page is rounded up to a nanosecond. 0: as
+        /// `interface`.
         ps_per_byte: u64 = 0 => {
             kind: Kind::count("ps", 0, 1_000_000_000),
             source: "assumed: Lee et al., IEEE Access 2021, state none",
             flip: "2500", with: &[],
         },
-        /// Command and address of an operation on the channel. 0: as `interface`.
+        /// Time of the command and the address of an operation on the channel. 0: as `interface`.
         command_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "assumed: Lee et al., IEEE Access 2021, state none",
             flip: "300", with: &[],
         },
-        /// Who takes a channel next. Programs bring their command and data together, as data.
+        /// Which operation takes a channel next. The command and the data of a program count as
+        /// data.
         arbitration: ChannelArbitration = ChannelArbitration::CommandsFirst => {
             kind: Kind::Choice(ChannelArbitration::WORDS),
             source: "assumed; shortest first keeps arrays busy",

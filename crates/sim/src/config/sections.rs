@@ -52,19 +52,22 @@ choice! {
 keys! {
     /// Keys of `[queue]`: the flash command queue.
     pub struct QueueKeys {
-        /// Command sets that may be under way; a slot is held from admission to completion.
+        /// Largest number of command sets that hold a slot. A set holds its slot from admission to
+        /// completion.
         depth: u64 = 256 => {
             kind: Kind::count("slots", 1, 1_000_000),
             source: "Lee et al., IEEE Access 2021: 256",
             flip: "2", with: &[],
         },
-        /// What the slots are counted over.
+        /// Whether `depth` limits the sets of the whole device or of each die.
         slots_scope: SlotsScope = SlotsScope::Device => {
             kind: Kind::Choice(SlotsScope::WORDS),
             source: "the published device has one die, where both agree",
             flip: "die", with: &["queue.depth=2", "geometry.channels=2"],
         },
-        /// How a request enters.
+        /// How a request gets its slots. With "request" it is translated as a whole and its sets
+        /// take slots one by one; with "page" each page is translated when it has a slot; with
+        /// "atomic" the request is translated when all its sets can have slots.
         admission: Admission = Admission::Request => {
             kind: Kind::Choice(Admission::WORDS),
             source: "Lee et al., IEEE Access 2021, is silent; FOT must be known when a request enters",
@@ -107,22 +110,23 @@ keys! {
             flip: "idle",
             with: &["geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
-        /// Requests that may be started and not answered. 0: no limit.
+        /// Largest number of requests that are started and not answered. 0: no limit.
         dispatch_width: u64 = 0 => {
             kind: Kind::count("requests", 0, 1_000_000),
             source: "assumed: the flash command queue is the limit",
             flip: "1", with: &["geometry.channels=2", "geometry.ways=2"],
         },
-        /// Whether a request that was picked by a policy that may leave the order, and conflicts
-        /// with one under way, waits for that one, and with it all others; else it starts, as under
-        /// `fifo`, and its commands are ordered page by page. Counted either way.
+        /// For policies that may leave the order: whether a picked request that conflicts with one
+        /// under way waits for that one, and all other requests with it. Otherwise it starts, and
+        /// its commands are ordered page by page, as under `fifo`. Both cases are counted.
         hold_conflicts: bool = true => {
             kind: Kind::Bool,
             source: "assumed: no policy may rely on what is behind it; Bang et al.: false",
             flip: "false",
             with: &["host.policy=idle", "geometry.channels=2", "geometry.ways=2", "queue.depth=2"],
         },
-        /// Time of the dispatcher for a request, which then begins; one at a time.
+        /// Time that the dispatcher takes for a request before the request begins. It handles one
+        /// request at a time.
         dispatch_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000_000),
             source: "assumed: no firmware",

@@ -380,12 +380,12 @@ impl Device {
             return;
         }
         let split = self.host.pending[handle as usize].translated > count;
-        let mut new = std::mem::take(&mut self.sets.new_sets);
+        let mut new = std::mem::take(&mut self.sets.added);
         new.extend(self.sets.unslotted.range(first..));
         self.count_fot(handle, &new);
         self.hand_on_ranks(&new, split.then_some(handle));
         new.clear();
-        self.sets.new_sets = new;
+        self.sets.added = new;
     }
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each

@@ -18,16 +18,18 @@ keys! {
         measure: bool = true => {
             kind: Kind::Bool, source: "assumed", flip: "false", with: &[],
         },
-        /// Requests of all streams together after which none is issued any more. 0: no limit.
+        /// Number of requests, of all streams together, after which no more are issued. 0: no
+        /// limit.
         requests: u64 = 0 => {
             kind: Kind::count("requests", 0, u64::MAX), source: "assumed", flip: "10", with: &[],
         },
-        /// Time from the start of the phase at which no request is issued any more. 0: no limit.
+        /// Time from the start of the phase after which no more requests are issued. 0: no limit.
         time_ms: u64 = 0 => {
             kind: Kind::millis(0, 1 << 62), source: "assumed", flip: "1", with: &[],
         },
-        /// The phase ends when the write amplification of two successive windows of one exported
-        /// capacity's worth of host writes differs by less than this share. 0: it does not.
+        /// The phase ends when the write amplification of two successive windows differs by less
+        /// than this share. In each window the host writes as much as the exported capacity. 0: it
+        /// does not.
         stable_percent: u64 = 0 => {
             kind: Kind::percent(0, 1_000_000), source: "assumed", flip: "5", with: &["@full"],
         },

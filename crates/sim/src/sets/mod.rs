@@ -49,7 +49,7 @@ pub(crate) struct Sets {
     /// Scratch lists; empty between uses.
     pub(crate) woken: Vec<u32>,
     pub(crate) changed: Vec<u32>,
-    pub(crate) new_sets: Vec<u32>,
+    pub(crate) added: Vec<u32>,
     pub(crate) chain: Vec<u32>,
     pub(crate) done: Vec<u32>,
 }
@@ -87,7 +87,7 @@ impl Sets {
             ready: Ready::default(),
             woken: Vec::new(),
             changed: Vec::new(),
-            new_sets: Vec::new(),
+            added: Vec::new(),
             chain: Vec::new(),
             done: Vec::new(),
         }
@@ -197,7 +197,7 @@ impl Sets {
             list.reserve(count);
         }
         self.unslotted.reserve(count);
-        self.new_sets.reserve(count);
+        self.added.reserve(count);
         self.grow_index(count);
     }
 

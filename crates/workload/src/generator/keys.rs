@@ -45,8 +45,8 @@ keys! {
             kind: Kind::Number { unit: "", scale: 1_000, min: 0, max: 100_000 },
             source: SHAPE, flip: "1", with: &[],
         },
-        /// Inside a burst, the chance that a request simply takes the operation of the one before;
-        /// otherwise its operation is drawn afresh, as it is after every long pause.
+        /// Inside a burst, the chance that a request takes the operation of the request before it.
+        /// Otherwise, and after every long pause, its operation is drawn afresh.
         op_keep_percent: u64 = 960_000 => {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
@@ -68,13 +68,14 @@ keys! {
             kind: thousandths("requests", 1_000_000),
             source: SHAPE, flip: "50", with: &[],
         },
-        /// Mean time between the requests of a burst (exponential), apart from the pace.
+        /// Mean time between the requests of a burst (exponential), without the pace.
         gap_us: u64 = 800_000 => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: SHAPE, flip: "10", with: &[],
         },
-        /// How much later the next request comes for each 4 KiB page of a read, on top of the gap
-        /// or the pause: who issues requests one after the other waits for each.
+        /// How much later the next request comes for each 4 KiB page of a read, in addition to the
+        /// gap or the pause. It stands for a host that waits for each request before it issues the
+        /// next one.
         read_pace_us: u64 = 50_000 => {
             kind: Kind::micros(0, 1_000_000_000), source: SHAPE, flip: "0", with: &[],
         },
@@ -82,8 +83,8 @@ keys! {
         write_pace_us: u64 = 350_000 => {
             kind: Kind::micros(0, 1_000_000_000), source: SHAPE, flip: "0", with: &[],
         },
-        /// Share of short pauses among the pauses between bursts; the others are long, and as long
-        /// as the mean rate asks for.
+        /// Share of short pauses among the pauses between bursts. The others are long; their length
+        /// follows from the mean rate.
         short_pause_percent: u64 = 400_000 => {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
@@ -130,7 +131,7 @@ keys! {
             kind: ANY_SHARE, source: SHAPE, flip: "0", with: &[],
         },
         /// Of the reads that do not continue a run, the share that start where one of the last
-        /// 4,096 reads did, a recent one with the greater chance.
+        /// 4,096 reads started. Recent reads are more likely.
         read_reuse_percent: u64 = 0 => {
             kind: ANY_SHARE, source: SHAPE, flip: "50", with: &[],
         },
@@ -146,8 +147,9 @@ keys! {
         write_footprint_mib: u64 = 120 => {
             kind: Kind::count("MiB", 1, 1 << 30), source: SHAPE, flip: "10", with: &[],
         },
-        /// How unevenly the regions are used: a new place lies in region number `regions * u^skew`
-        /// for a uniform u. 1 uses all alike, 2 puts 32 % of the new places into a tenth.
+        /// How unevenly the regions are used. A new place lies in region number `regions * u^skew`
+        /// for a uniform u. 1 uses all regions alike; 2 puts 32 % of the new places into a tenth of
+        /// them.
         region_skew: u64 = 1_500 => {
             kind: thousandths("", 100), source: SHAPE, flip: "1", with: &[],
         },

@@ -35,7 +35,7 @@ keys! {
             kind: Kind::count("requests", 1, 1_000_000_000_000),
             source: "Park et al., 2011, table 2: OLTP lasts 11.97 h", flip: "201", with: FEW,
         },
-        /// Mean time from a request to the next; exponentially distributed.
+        /// Mean time from a request to the next; times are exponentially distributed.
         interarrival_ms: u64 = 133_500_000 => {
             kind: Kind::millis(1, 1_000_000_000_000_000), source: OLTP, flip: "1", with: FEW,
         },
@@ -67,17 +67,17 @@ keys! {
         write_large_percent: u64 = 95_000 => {
             kind: SHARE, source: OLTP_SIZES, flip: "50", with: FEW,
         },
-        /// Share of the requests that start where the one before ended.
+        /// Share of the requests that start where the request before ended.
         sequential_percent: u64 = 20_000 => {
             kind: SHARE, source: OLTP, flip: "50", with: FEW,
         },
-        /// Where the others start.
+        /// Where the other requests start.
         places: MixPlaces = MixPlaces::Uniform => {
             kind: Kind::Choice(MixPlaces::WORDS),
             source: "assumed: nothing is published about it", flip: "clustered", with: FEW,
         },
-        /// `places = "clustered"` and `"scattered"`: share of these requests that go to the rest of
-        /// the units, 80 for 80 % to 20 %; of these again, and so on.
+        /// `places = "clustered"` and `"scattered"`: with 80, 80 % of these requests go to 20 % of
+        /// the units, and so on among these.
         skew_percent: u64 = 800_000 => {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_CLUSTERED,
@@ -87,7 +87,7 @@ keys! {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed: all of it", flip: "10", with: FEW,
         },
-        /// Requests that do not continue start at multiples of this.
+        /// Requests that do not continue the request before start at multiples of this.
         unit_kib: u64 = 8 => {
             kind: SIZE, source: "assumed: a page of a file system", flip: "16", with: FEW,
         },

@@ -107,8 +107,7 @@ const STAY: Kind = Kind::millis(1_000, 1_000_000_000_000_000);
 keys! {
     /// Keys of `[pattern]`.
     pub struct PatternKeys {
-        /// How many requests there are, flushes included. 0: as many as the phase takes, which then
-        /// needs a limit.
+        /// How many requests there are, flushes included. 0: no limit; the phase then needs one.
         requests: u64 = 1_000_000 => {
             kind: Kind::count("requests", 0, 1_000_000_000_000),
             source: "assumed: a second of a fast device", flip: "501", with: FEW,
@@ -119,7 +118,8 @@ keys! {
             kind: Kind::Choice(Access::WORDS), source: DEVICE_BENCHMARK,
             flip: "sequential", with: FEW,
         },
-        /// Share of reads among all requests but flushes; what neither reads nor trims is a write.
+        /// Share of reads among all requests but flushes. Requests that neither read nor trim are
+        /// writes.
         read_percent: u64 = 1_000_000 => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
         },
@@ -128,17 +128,17 @@ keys! {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "20", with: FEW_MIXED,
         },
-        /// A flush follows every so many writes; 0: there are none.
+        /// Number of writes after which a flush follows. 0: there are no flushes.
         flush_every: u64 = 0 => {
             kind: Kind::count("writes", 0, 1_000_000_000_000), source: DEVICE_BENCHMARK,
             flip: "3", with: FEW_MIXED,
         },
-        /// Share of the requests that continue at the first place behind the request before,
-        /// whatever that one did; the others follow access.
+        /// Share of the requests that start at the first place behind the request before, whatever
+        /// its operation. The others follow access.
         sequential_percent: u64 = 0 => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
         },
-        /// Size of a request, or the least size where there is a max_size_kib.
+        /// Size of a request, or the least size if max_size_kib is set.
         size_kib: u64 = 8 => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
@@ -161,7 +161,7 @@ keys! {
         mean_kib: u64 = 16_384 => {
             kind: mean_kib(512), source: DEVICE_BENCHMARK, flip: "24", with: FEW_GEOMETRIC,
         },
-        /// The least size of writes. 0: as size_kib, which then is that of reads and trims only.
+        /// Least size of writes; size_kib is then for reads and trims only. 0: as size_kib.
         write_size_kib: u64 = 0 => {
             kind: kib(0), source: DEVICE_BENCHMARK, flip: "16", with: FEW_WRITES,
         },
@@ -178,7 +178,7 @@ keys! {
         write_mean_kib: u64 = 0 => {
             kind: mean_kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_GEOMETRIC_WRITES,
         },
-        /// Requests start at multiples of this behind the start of the range, which is one too.
+        /// Requests start at multiples of this. The start of the range is one of them.
         align_kib: u64 = 8 => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
@@ -207,8 +207,8 @@ keys! {
             kind: Kind::percent(0, 1_000_000),
             source: "as hot_units_percent", flip: "90", with: FEW_HOT,
         },
-        /// `access = "self_similar"`: share of the accesses that go to the rest of the places, 80
-        /// for 80 % to 20 %.
+        /// `access = "self_similar"`: with 80, 80 % of the accesses go to 20 % of the places, and
+        /// so on among these.
         skew_percent: u64 = 800_000 => {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_SKEWED,
@@ -219,12 +219,13 @@ keys! {
             kind: Kind::Bool, source: "assumed: popularity knows nothing of addresses",
             flip: "false", with: FEW_HOT,
         },
-        /// `access = "strided"`: distance from the start of a request to that of the next. After
-        /// the end of the range the next lap starts align_kib later than the one before.
+        /// `access = "strided"`: distance from the start of a request to the start of the next.
+        /// Each lap over the range starts align_kib later than the lap before.
         stride_kib: u64 = 128 => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "256", with: FEW_STRIDED,
         },
-        /// When requests arrive: `none` is all at time 0, for streams that are not paced by time.
+        /// When requests arrive. With `none` all arrive at time 0, for streams that are not paced
+        /// by time.
         arrival: Arrival = Arrival::None => {
             kind: Kind::Choice(Arrival::WORDS), source: DEVICE_BENCHMARK,
             flip: "constant", with: &["pattern.requests=500", "stream.pacing=open"],

@@ -18,7 +18,7 @@ keys! {
             kind: Kind::Number { unit: "", scale: 1_000_000, min: 0, max: 1_000_000_000_000 },
             source: FITTED, flip: "0.5", with: &[],
         },
-        /// The range that addresses lie in. 0: as far as those of the trace.
+        /// The range in which addresses lie. 0: as far as the addresses of the trace.
         span_mib: u64 = 0 => {
             kind: Kind::count("MiB", 0, 1 << 40),
             source: FITTED, flip: "512", with: &[],

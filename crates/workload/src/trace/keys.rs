@@ -109,22 +109,22 @@ const CENTURY_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 keys! {
     /// Keys of `[trace]`. Requests pass the transforms in the order of the keys.
     pub struct TraceKeys {
-        /// Lines at the start of the file that are not looked at.
+        /// Lines at the start of the file that are skipped.
         skip_lines: u64 = 0 => {
             kind: Kind::count("lines", 0, 1_000_000_000),
             source: "0: formats know their own headers",
             flip: "1",
             with: SORTED,
         },
-        /// What to do with a row that cannot be read: `error`, or `skip`: it is left out, counted,
-        /// and the first of them is shown.
+        /// What to do with a row that cannot be read. `error` ends the command. `skip` leaves the
+        /// row out and counts it, and the first such row is shown.
         bad_rows: BadRows = BadRows::Error => {
             kind: Kind::Choice(BadRows::WORDS),
             source: "assumed: a lost row changes results, so the user asks for it",
             flip: "skip",
             with: UNFINISHED,
         },
-        /// Which event of a request is its arrival, of those that the format records.
+        /// Which event of a request is its arrival, if the format records several.
         event: Event = Event::Queue => {
             kind: Kind::Choice(Event::WORDS),
             source: "assumed: the event that no device under study has delayed",
@@ -173,34 +173,35 @@ keys! {
             flip: "64",
             with: SORTED,
         },
-        /// Requests that start at this sector or behind it are left out, except flushes; one that
-        /// starts before it and ends behind it is kept as it is. 0 keeps all.
+        /// Requests that start at or behind this sector are left out, except flushes. A request
+        /// that starts before it and ends behind it is kept whole. 0 keeps all.
         to_sector: u64 = 0 => {
             kind: Kind::count("sectors", 0, u64::MAX),
             source: "0 keeps all addresses",
             flip: "90",
             with: SORTED,
         },
-        /// What to do where time steps back from one row to the next: `error`; `sort` (stable,
-        /// within sort_window); `join_epochs` (a clock that was set: each run of the clock is moved
-        /// to follow the one that appeared before it, then the rows are sorted; reads the file
-        /// twice).
+        /// What to do when a row is earlier than the row before it. `error` ends the command.
+        /// `sort` sorts the rows within `sort_window` and keeps the order of equal times.
+        /// `join_epochs` is for a clock that was set during the recording: it moves each run of the
+        /// clock behind the run that appeared before it, and then sorts the rows. It reads the file
+        /// twice.
         time_order: TimeOrder = TimeOrder::Error => {
             kind: Kind::Choice(TimeOrder::WORDS),
             source: "assumed: a trace is in order unless its user says otherwise",
             flip: "join_epochs",
             with: SORTED,
         },
-        /// How many requests are held back to sort by time. A request that comes later than that
-        /// is an error which says which window would do.
+        /// How many requests are held back to sort them by time. A request that comes later than
+        /// that ends the command with an error that says which window would do.
         sort_window: u64 = 4_096 => {
             kind: Kind::count("requests", 1, 1 << 24),
             source: "assumed; the Nexus 5 traces need at most 169",
             flip: "1",
             with: SORTED,
         },
-        /// Distance in time that makes another run of the clock: times further than this from
-        /// every other time of a run do not belong to it.
+        /// A time that is further than this from every time of a run of the clock belongs to
+        /// another run.
         epoch_jump_s: u64 = 3_600_000_000_000 => {
             kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 1, max: CENTURY_NS },
             source: "assumed: longer than the pauses inside the traces, shorter than a clock step",
@@ -214,10 +215,10 @@ keys! {
             flip: "7",
             with: JOINED,
         },
-        /// The tick of the clock that recorded the times: the requests of one tick are spread
+        /// The tick of the clock that recorded the times. The requests of one tick are spread
         /// evenly over it, in their order, the first at its start. 0 takes the tick that the format
-        /// is known to have (`tencent`: a second) and leaves the times of others alone; 0.001, a
-        /// nanosecond, leaves all times alone.
+        /// is known to have (`tencent`: a second) and leaves the times of other formats alone.
+        /// 0.001, a nanosecond, leaves all times alone.
         tick_us: u64 = 0 => {
             kind: Kind::micros(0, 3_600_000_000_000),
             source: "assumed: evenly spread, since nothing is known of the time inside a tick; all \
@@ -225,15 +226,14 @@ keys! {
             flip: "1000000",
             with: SORTED,
         },
-        /// Requests of the first so many ms after the first request are left out.
+        /// Requests less than this much later than the first request are left out.
         start_ms: u64 = 0 => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 starts with the first request",
             flip: "1.3",
             with: SORTED,
         },
-        /// The trace ends so many ms after its first request: requests at that time or later are
-        /// left out. 0 leaves the end alone.
+        /// Requests this much or more later than the first request are left out. 0 keeps all.
         end_ms: u64 = 0 => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 goes on to the last request",
@@ -254,9 +254,8 @@ keys! {
             flip: "3",
             with: SORTED,
         },
-        /// `drop`: a read or write of a multiple of 8 sectors and one more, but not of one alone,
-        /// loses its last sector: in `biotracer` traces such a size counts the header sector of a
-        /// packed write.
+        /// `drop`: a read or write of 8n + 1 sectors, with n at least 1, loses its last sector. In
+        /// `biotracer` traces such a size counts the header sector of a packed write.
         header_sectors: HeaderSectors = HeaderSectors::Keep => {
             kind: Kind::Choice(HeaderSectors::WORDS),
             source: "keep: a changed size changes results, so the user asks for it",
@@ -281,10 +280,10 @@ keys! {
             flip: "modulo",
             with: &["trace.time_order=sort"],
         },
-        /// Several devices of a trace (its streams) on the one device: `overlap`: equal addresses
-        /// are one; `apart`: with `fold = "renumber"` chunks of other devices are other chunks;
-        /// with `modulo` device n of the trace starts at n x 0.618 of the capacity, modulo the
-        /// capacity, in whole MiB. The other folds refuse it.
+        /// How several devices of a trace (its streams) share the one device. `overlap`: equal
+        /// addresses are one address. `apart`: with `fold = "renumber"` chunks of different devices
+        /// are different chunks; with `modulo` device n of the trace starts at n x 0.618 of the
+        /// capacity, modulo the capacity, in whole MiB. The other folds refuse `apart`.
         devices: Devices = Devices::Overlap => {
             kind: Kind::Choice(Devices::WORDS),
             source: "overlap leaves the recorded addresses alone; 0.618 (golden section): no small \
@@ -300,9 +299,9 @@ keys! {
             flip: "4",
             with: RENUMBERED,
         },
-        /// Whether chunks that the device has no room for share the places of the first ones: their
-        /// number modulo the chunks of the device. Otherwise they are an error, which says how much
-        /// room they need.
+        /// Whether chunks beyond the capacity share the places of the first chunks: their number
+        /// modulo the chunks of the device. Otherwise they are an error, which says how much space
+        /// they need.
         renumber_wrap: bool = false => {
             kind: Kind::Bool,
             source: "assumed: sharing changes what is overwritten, so the user asks for it",
@@ -316,8 +315,8 @@ keys! {
             flip: "0.5",
             with: SORTED,
         },
-        /// Time from the first request to the last that the whole trace is scaled to; 0 leaves it
-        /// alone. Reads the file twice.
+        /// Scales the whole trace so that this time passes from the first request to the last. 0
+        /// leaves it alone. It reads the file twice.
         duration_ms: u64 = 0 => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 leaves the recorded times alone",
@@ -339,9 +338,9 @@ keys! {
             flip: "false",
             with: SORTED,
         },
-        /// With `rebase = false`: the time on the trace's clock that is time 0 of the run. So
-        /// several traces of one clock, such as Windows file times, keep to it. No request may be
-        /// earlier.
+        /// With `rebase = false`: the time on the clock of the trace that becomes time 0 of the
+        /// run. Several traces of one clock, such as Windows file times, then keep their distances.
+        /// No request may be earlier.
         origin_s: u64 = 0 => {
             kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 0, max: u64::MAX },
             source: "0 leaves the recorded times alone",

@@ -33,7 +33,7 @@ keys! {
             source: "Park et al. 2011: 5 % of the capacity, what is spare",
             flip: "3", with: &["@log", "ftl.scheme=fast"],
         },
-        /// What a write does that does not continue the run of the sequential log block.
+        /// What happens to a write that does not continue the run of the sequential log block.
         broken_run: BrokenRun = BrokenRun::Merge => {
             kind: Kind::Choice(BrokenRun::WORDS),
             source: "assumed: later implementations of Lee et al. 2007; reopen is nearer to its own text",

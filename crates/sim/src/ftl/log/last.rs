@@ -44,20 +44,21 @@ keys! {
             source: "assumed: 32 of 400",
             flip: "3", with: &["@log", "ftl.scheme=last"],
         },
-        /// A write that touches at least as many pages as this takes is sequential.
+        /// A write is sequential if it touches at least as many pages as these bytes fill.
         threshold_bytes: u64 = 8_192 => {
             kind: Kind::count("bytes", 1, 1 << 32),
             source: "assumed: a few kB; Lee et al. 2008 tell writes apart by size",
             flip: "65536", with: &["@log", "ftl.scheme=last"],
         },
-        /// A page is hot if it was last written no more random page writes ago than this share of
-        /// the shared log blocks has pages, of one block at least.
+        /// A page is hot if its last write was at most n random page writes ago. Here n is the
+        /// number of pages in this share of the shared log blocks, at least one block.
         hot_percent: u64 = 250_000 => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a quarter",
             flip: "100", with: &["@log", "ftl.scheme=last"],
         },
-        /// Shared log blocks that only hot pages use, the others only cold ones; 0: any mix.
+        /// Shared log blocks that only hot pages use; the others then take only cold pages. 0: each
+        /// takes both.
         hot_blocks: u64 = 0 => {
             kind: Kind::count("blocks", 0, 1 << 24),
             source: "assumed: one budget; Lee et al. 2008 move the border",

@@ -199,7 +199,9 @@ macro_rules! registry {
             pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
                 match self {
                     Self::Page(_) => None,
-                    $(Self::$variant(keys) => Some(AnyLayer::$variant(Scheme::layer(keys, shape))),)+
+                    $(Self::$variant(keys) => {
+                        Some(AnyLayer::$variant(Scheme::layer(keys, shape)))
+                    })+
                 }
             }
         }
@@ -261,12 +263,14 @@ macro_rules! registry {
 }
 
 registry! {
-    /// A map of blocks; an overwrite rewrites its block.
+    /// Block mapping; an overwrite rewrites the whole block.
     Block(block::BlockKeys) = "block",
-    /// A map of blocks; overwrites go to log blocks, each of one block (BAST).
+    /// Block mapping; overwrites go to log blocks, each of which belongs to one block (BAST).
     Bast(bast::BastKeys) = "bast",
-    /// The same with one log block for sequential writes and others that all blocks share (FAST).
+    /// Block mapping with one log block for sequential writes and others that all blocks share
+    /// (FAST).
     Fast(fast::FastKeys) = "fast",
-    /// The same with several for sequential writes and shared ones for hot and cold pages (LAST).
+    /// Block mapping with log blocks for sequential writes and shared ones for hot and cold pages
+    /// (LAST).
     Last(last::LastKeys) = "last",
 }

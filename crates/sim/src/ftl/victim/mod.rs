@@ -194,15 +194,16 @@ registry! {
     Greedy(greedy::GreedyKeys) = "greedy",
     /// The greatest age x (1 - u) / (2 u), u the share of valid units.
     CostBenefit(cost_benefit::CostBenefitKeys) = "cost_benefit",
-    /// The fewest valid units of a few drawn with replacement.
+    /// The block with the fewest valid units of a few that are drawn with replacement.
     DChoices(d_choices::DChoicesKeys) = "d_choices",
     /// Any block that gains.
     Random(random::RandomKeys) = "random",
     /// The block filled first.
     Fifo(fifo::FifoKeys) = "fifo",
-    /// The fewest valid units of a few different ones drawn at random (randomised greedy).
+    /// The block with the fewest valid units of a few different ones that are drawn (randomised
+    /// greedy).
     Rga(rga::RgaKeys) = "rga",
-    /// The fewest valid units of the next ones by number, a share of all.
+    /// The block with the fewest valid units in a window of the candidates, by block number.
     Window(window::WindowKeys) = "window",
 }
 

@@ -19,7 +19,7 @@ const ALL_PPM: u64 = 1_000_000;
 flashyard_core::keys! {
     /// Keys of `[gc.window]`.
     pub struct WindowKeys {
-        /// The share of the candidates that each search looks at, rounded up; 0: one of them, drawn
+        /// Share of the candidates that each search looks at, rounded up. 0: one candidate, drawn
         /// at random.
         share_percent: u64 = 1_000_000 => {
             kind: Kind::percent(0, 1_000_000),
