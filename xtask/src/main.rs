@@ -10,6 +10,7 @@ mod fuzz;
 mod golden;
 mod golden_ftl;
 mod golden_hosts;
+mod imports;
 mod instructions;
 mod tidy;
 

@@ -80,12 +80,12 @@ fn tree(root: &Path) -> Result<Vec<File>> {
 
 /// A file of the tree.
 #[derive(Debug)]
-struct File {
+pub(crate) struct File {
     /// From the root, with slashes.
-    path: String,
+    pub(crate) path: String,
     bytes: u64,
     /// Empty for a file that is too large, or not text.
-    text: String,
+    pub(crate) text: String,
 }
 
 impl File {
@@ -101,18 +101,18 @@ impl File {
 
 /// What is wrong, each with its place.
 #[derive(Debug, Default)]
-struct Findings {
-    errors: Vec<String>,
+pub(crate) struct Findings {
+    pub(crate) errors: Vec<String>,
     warnings: Vec<String>,
 }
 
 impl Findings {
-    fn error(&mut self, path: &str, what: &str) {
+    pub(crate) fn error(&mut self, path: &str, what: &str) {
         self.errors.push(format!("{path}: {what}"));
     }
 
     /// `index` counts lines from 0.
-    fn error_at(&mut self, path: &str, index: usize, what: &str) {
+    pub(crate) fn error_at(&mut self, path: &str, index: usize, what: &str) {
         self.errors.push(format!("{path}:{}: {what}", index + 1));
     }
 }
@@ -171,6 +171,7 @@ fn check(files: &[File]) -> Findings {
     check_architecture(files, &mut findings);
     check_version(files, &mut findings);
     check_example_lock(files, &mut findings);
+    crate::imports::check(files, &mut findings);
     findings
 }
 
@@ -448,10 +449,10 @@ fn find<'a>(files: &'a [File], path: &str) -> Option<&'a str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
+    pub(crate) fn file(path: &str, text: &str) -> File {
         File { path: path.to_owned(), bytes: text.len() as u64, text: text.to_owned() }
     }
 
