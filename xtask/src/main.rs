@@ -13,6 +13,7 @@ mod golden_hosts;
 mod imports;
 mod instructions;
 mod tidy;
+mod trip;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ Tasks:
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
+  trip            through which files of crates/sim/src one read passes, and how often the file
+                  changes (gdb)
 
 Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
 
@@ -91,10 +94,11 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
+        ["trip"] => Ok(trip::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy" | "fingerprint" | "instructions", extra, ..] => {
+        ["ci" | "tidy" | "fingerprint" | "instructions" | "trip", extra, ..] => {
             usage(format!("{}: unexpected argument {extra}", words[0]))
         }
         [task, ..] => usage(format!("there is no task {task}")),

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Arguments: what to do (random-read, sequential-read, random-write, fill), the exported capacity
-//! in GiB (64), the number of requests (4,000,000), further settings (`section.key=value`). The
-//! device has 8 channels, 64 dies, pages and mapping units of 4 KiB, NV-DDR3 at 800 MT/s with
-//! command and address phases, a resident map; one closed loop keeps 256 requests outstanding; all
-//! statistics are kept. Reads find a device that was written once in random order, writes one in
-//! steady state.
+//! in GiB (64), the number of requests (4,000,000), further settings (`section.key=value`; of
+//! streams `stream.depth` alone). The device has 8 channels, 64 dies, pages and mapping units of
+//! 4 KiB, NV-DDR3 at 800 MT/s with command and address phases, a resident map; one closed loop
+//! keeps 256 requests (`stream.depth`) outstanding; all statistics are kept. Reads find a device
+//! that was written once in random order, writes one in steady state.
 
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let work = argument(0).unwrap_or("random-read");
     let gib: u64 = argument(1).map_or(Ok(64), str::parse)?;
     let count: u64 = argument(2).map_or(Ok(4_000_000), str::parse)?;
-    let settings = settings(work, gib, arguments.get(3..).unwrap_or(&[]))?;
+    let mut more = arguments.get(3..).unwrap_or(&[]).to_vec();
+    let depth = more.iter().position(|setting| setting.starts_with("stream.depth="));
+    let depth = depth.map(|at| more.remove(at)["stream.depth=".len()..].parse()).transpose()?;
+    let settings = settings(work, gib, &more)?;
     let began = Instant::now();
     let mut device = Device::new(&settings);
     let started = began.elapsed();
@@ -56,7 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         Ok::<_, Infallible>((at <= count).then_some(request))
     };
-    let keys = StreamKeys { pacing: Pacing::Closed, depth: 256, ..StreamKeys::default() };
+    let keys =
+        StreamKeys { pacing: Pacing::Closed, depth: depth.unwrap_or(256), ..StreamKeys::default() };
     let stream = Stream { name: work.to_string(), keys, source: Box::new(source) };
     let began = Instant::now();
     device.run_phase(&PhaseKeys::default(), vec![stream]).map_err(|error| format!("{error:?}"))?;
