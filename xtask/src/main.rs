@@ -12,6 +12,7 @@ mod golden_ftl;
 mod golden_hosts;
 mod imports;
 mod instructions;
+mod release;
 mod tidy;
 mod trip;
 
@@ -37,6 +38,7 @@ Tasks:
                   the baseline file; --update writes it
   trip            through which files of crates/sim/src one read passes, and how often the file
                   changes (gdb)
+  release         build the command with a layout by profile into target/pgo (llvm-profdata)
 
 Exit status: 0 all is well, 1 a task failed, 2 the command line is wrong";
 
@@ -95,10 +97,11 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
         ["trip"] => Ok(trip::run(&root())?),
+        ["release"] => Ok(release::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy" | "fingerprint" | "instructions" | "trip", extra, ..] => {
+        ["ci" | "tidy" | "fingerprint" | "instructions" | "trip" | "release", extra, ..] => {
             usage(format!("{}: unexpected argument {extra}", words[0]))
         }
         [task, ..] => usage(format!("there is no task {task}")),
@@ -141,6 +144,7 @@ mod tests {
             ("fuzz --seconds x", "fuzz: --seconds is a whole number, x"),
             ("fuzz all", "fuzz: unexpected argument all"),
             ("tidy --fix", "tidy: unexpected argument --fix"),
+            ("release now", "release: unexpected argument now"),
         ] {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             match run(&arguments) {

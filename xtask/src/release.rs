@@ -1,0 +1,118 @@
+//! `cargo xtask release`: the command, its code laid out by a profile of itself.
+//!
+//! The command is built with counters in it, runs short workloads that together pass through the
+//! paths that long runs spend their time in, and is built again by what was counted. Results do not
+//! depend on it: the same requests give the same bytes.
+
+use anyhow::{Context as _, Result, ensure};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What runs are counted: reads, writes in steady state, a write buffer with and without a host
+/// policy of its own, and a study with every command policy, caches of the map and queue depths.
+const RUNS: [&str; 6] = [
+    "run mqsim-default random-read --set stream.depth=256 --set pattern.requests=200000",
+    "run mqsim-default sequential-read --set pattern.requests=10000",
+    "run embedded-2x2 random-write --set state.initial=steady --set map.store=resident \
+     --set pattern.requests=50000",
+    "run nvme-tlc mixed-70-30 --set pattern.requests=50000",
+    "run ros random-write --set pattern.requests=20000",
+    "reproduce drs --requests 100 --replicas 0",
+];
+
+/// Builds, counts and builds again; says where the command is.
+pub(crate) fn run(root: &Path) -> Result<String> {
+    let (sysroot, host) = toolchain(root)?;
+    let name = format!("llvm-profdata{}", std::env::consts::EXE_SUFFIX);
+    let profdata = sysroot.join("lib/rustlib").join(&host).join("bin").join(name);
+    ensure!(
+        profdata.is_file(),
+        "{} is missing; rustup component add llvm-tools installs it",
+        profdata.display()
+    );
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(|| root.join("target"), |path| root.join(path)).join("pgo");
+    let (profiles, profile) = (target.join("profiles"), target.join("flashyard.profdata"));
+    let build = Build { root, target: &target, host: &host };
+    let command = build.run("-Cprofile-generate", &profiles)?;
+    // What building left there, and earlier runs of another build.
+    if profiles.exists() {
+        fs::remove_dir_all(&profiles).with_context(|| profiles.display().to_string())?;
+    }
+    for arguments in RUNS {
+        crate::log(&format!("release: {arguments}"));
+        let mut run = Command::new(&command);
+        run.args(arguments.split_whitespace()).current_dir(root);
+        run.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("LLVM_PROFILE_FILE");
+        ensure!(run.status()?.success(), "flashyard {arguments} fails");
+    }
+    let mut merge = Command::new(&profdata);
+    merge.arg("merge").arg("-o").arg(&profile).arg(&profiles);
+    ensure!(merge.status()?.success(), "{} fails", profdata.display());
+    let command = build.run("-Cprofile-use", &profile)?;
+    let place = target.join(command.file_name().expect("a program has a name"));
+    fs::copy(&command, &place).with_context(|| place.display().to_string())?;
+    Ok(format!("release: {}", place.display()))
+}
+
+/// Where the toolchain is, and what it builds for.
+fn toolchain(root: &Path) -> Result<(PathBuf, String)> {
+    let print = |arguments: &[&str]| {
+        let output = Command::new("rustc").args(arguments).current_dir(root).output();
+        let output = output.context("rustc cannot be run")?;
+        ensure!(output.status.success(), "rustc {} fails", arguments.join(" "));
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let version = print(&["-vV"])?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc -vV names no host")?.to_owned();
+    Ok((PathBuf::from(print(&["--print", "sysroot"])?.trim_end()), host))
+}
+
+/// How the command is built.
+struct Build<'a> {
+    root: &'a Path,
+    target: &'a Path,
+    host: &'a str,
+}
+
+impl Build<'_> {
+    /// Builds the command with `flag=file`, besides the flags that are set; returns its place. With
+    /// `--target` build scripts and macros are left alone.
+    fn run(&self, flag: &str, file: &Path) -> Result<PathBuf> {
+        crate::log(&format!("release: building with {flag}"));
+        let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default().replace(' ', "\u{1f}");
+        if !flags.is_empty() {
+            flags.push('\u{1f}');
+        }
+        let mut flags = OsString::from(flags);
+        flags.push(format!("{flag}="));
+        flags.push(file);
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--release", "--package", "flashyard", "--target", self.host]);
+        build.arg("--target-dir").arg(self.target).current_dir(self.root);
+        build.env("CARGO_ENCODED_RUSTFLAGS", flags);
+        ensure!(build.status()?.success(), "the command does not build with {flag}");
+        let name = format!("flashyard{}", std::env::consts::EXE_SUFFIX);
+        Ok(self.target.join(self.host).join("release").join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A preset or a built-in workload that is gone would fail after minutes of building.
+    #[test]
+    fn the_runs_name_presets() {
+        for run in RUNS {
+            let words: Vec<&str> = run.split_whitespace().collect();
+            let folder = if words[0] == "run" { "devices" } else { "experiments" };
+            let file = crate::root().join(folder).join(format!("{}.toml", words[1]));
+            assert!(file.is_file(), "{run}: {}", file.display());
+        }
+    }
+}
