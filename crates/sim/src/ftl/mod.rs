@@ -1,8 +1,8 @@
 //! The flash translation layer: where pages are, which blocks are free, which one is cleaned next,
 //! what of the map is cached.
 //!
-//! The map of the device and its blocks belong to both kinds: the page map ([`page`]) gives a
-//! program its page when the program starts, and collects garbage; layers that plan ([`planned`])
+//! The map of the device and its blocks belong to both kinds: the page map (`page`) gives a
+//! program its page when the program starts, and collects garbage; layers that plan (`planned`)
 //! choose pages when a write is translated. The room changes its own state and returns what is to
 //! be done; the flows in `device` make the command sets.
 
