@@ -382,7 +382,7 @@ fn a_run_whose_requests_are_all_skipped_says_so() {
 fn help_names_the_exit_statuses_and_version_the_version() {
     let folder = Folder::new();
     let help = folder.run(&["--help"]).text();
-    assert!(help.contains("Exit status: 0 done, 1 the simulation failed"), "{help}");
+    assert!(help.contains("Exit status: 0 success; 1 the simulation failed"), "{help}");
     let version = folder.run(&["--version"]).text();
     assert_eq!(version, concat!("flashyard ", env!("CARGO_PKG_VERSION"), "\n"));
 }
