@@ -7,7 +7,6 @@
 //! a processor to the other.
 
 use anyhow::{Context, Result, ensure};
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -32,7 +31,7 @@ const TESTS: &str = "test --workspace --tests --benches";
 /// Runs every step in the repository at `root`.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let start = Instant::now();
-    let ci = Ci { root, cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()) };
+    let ci = Ci { root };
     step("fmt", || ci.fmt())?;
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
@@ -50,7 +49,6 @@ pub(crate) fn run(root: &Path) -> Result<String> {
 
 struct Ci<'a> {
     root: &'a Path,
-    cargo: OsString,
 }
 
 impl Ci<'_> {
@@ -82,8 +80,7 @@ impl Ci<'_> {
     /// Lints the example of a user's own parts, and runs its tests: the whole command with them. It
     /// shares the target directory, and with it the dependencies.
     fn own_parts(&self) -> Result<()> {
-        let target = std::env::var_os("CARGO_TARGET_DIR");
-        let target = target.map_or_else(|| self.root.join("target"), |path| self.root.join(path));
+        let target = crate::target(self.root);
         let target = target.to_string_lossy();
         let shared = [("CARGO_TARGET_DIR", &*target)];
         self.cargo("own parts, clippy", &format!("clippy {OWN_PARTS} -- -D warnings"), &shared)?;
@@ -93,10 +90,10 @@ impl Ci<'_> {
     /// A step that is one cargo command; its arguments are separated by blanks.
     fn cargo(&self, name: &str, arguments: &str, variables: &[(&str, &str)]) -> Result<()> {
         step(name, || {
-            let mut command = Command::new(&self.cargo);
+            let mut command = crate::cargo();
             command.args(arguments.split(' ')).envs(variables.iter().copied());
             let status = command.current_dir(self.root).status();
-            let status = status.with_context(|| format!("cannot run {}", self.cargo.display()))?;
+            let status = status.context("cannot run cargo")?;
             ensure!(status.success(), "cargo {arguments}: {status}");
             Ok(())
         })

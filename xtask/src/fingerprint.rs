@@ -37,11 +37,8 @@ const NAMED: usize = 20;
 
 /// Runs every case and compares what it finds with the table or, with `update`, writes the table.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let target = target.join("fingerprint");
-    let mut build = Command::new(cargo);
+    let target = crate::target(root).join("fingerprint");
+    let mut build = crate::cargo();
     build.args(BUILD).arg(&target).current_dir(root);
     ensure!(build.status()?.success(), "the example does not build");
     let start = Instant::now();

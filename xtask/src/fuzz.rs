@@ -42,8 +42,7 @@ const INPUT_SECONDS: u32 = 10;
 /// Runs every target in the repository at `root`, for `seconds` of processors in all.
 pub(crate) fn run(root: &Path, seconds: u64) -> Result<String> {
     check_compiler(&compiler())?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let folder = root.join(target.unwrap_or_else(|| "target".into())).join("fuzz");
+    let folder = crate::target(root).join("fuzz");
     let programs = build(root, &folder.join("build"))?;
     for (name, inputs) in TARGETS {
         write_corpus(&folder.join("corpus").join(name), &inputs(root)?)?;
@@ -98,8 +97,7 @@ fn check_compiler(compiler: &OsString) -> Result<()> {
 /// Builds all targets; returns the folder of the programs.
 fn build(root: &Path, folder: &Path) -> Result<PathBuf> {
     let host = host()?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo();
     command.args(["build", "--quiet", "--locked", "--release"]);
     command.args(["--manifest-path", "fuzz/Cargo.toml"]);
     command.args(["--target", &host]).arg("--target-dir").arg(folder);

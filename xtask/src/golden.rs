@@ -19,7 +19,6 @@ use flashyard_sim::observe::{CommandDone, CommandName, Observer, Queued, Request
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::path::Path;
-use std::process::Command;
 use std::rc::Rc;
 
 /// The tables, and where they and their tests are, below the root of the repository.
@@ -33,7 +32,7 @@ const DOCUMENTS: [&str; 5] =
 /// Has the tests that compare the tables and these documents write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
     for tests in [&["--test", "golden"][..], &DOCUMENTS] {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = crate::cargo();
         cargo.args(["test", "--package", "flashyard"]).args(tests);
         let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
         let status = status.context("cannot run cargo")?;

@@ -27,12 +27,10 @@ const TOLERANCE: f64 = 1.0;
 
 /// Counts, compares with the baseline and, with `update`, writes it.
 pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
+    let mut build = crate::cargo();
     build.args(["build", "--release", "-q", "-p", "flashyard-sim", "--example", "throughput"]);
     ensure!(build.current_dir(root).status()?.success(), "the example does not build");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let target = crate::target(root);
     let program = target.join("release/examples/throughput");
     let known = std::fs::read_to_string(root.join(BASELINE)).unwrap_or_default();
     let mut table = String::from(

@@ -17,8 +17,8 @@ mod tidy;
 mod trip;
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 Development tasks of Flashyard.
@@ -114,6 +114,17 @@ fn root() -> PathBuf {
     let mut root = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     root.pop();
     root
+}
+
+/// The cargo that runs this task.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The target directory of the repository at `root`.
+fn target(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    target.map_or_else(|| root.join("target"), |path| root.join(path))
 }
 
 /// Prints the result of a task to standard output; whoever closes that early wants no more of it.

@@ -32,8 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         "{} is missing; rustup component add llvm-tools installs it",
         profdata.display()
     );
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| root.join("target"), |path| root.join(path)).join("pgo");
+    let target = crate::target(root).join("pgo");
     let (profiles, profile) = (target.join("profiles"), target.join("flashyard.profdata"));
     let build = Build { root, target: &target, host: &host };
     let command = build.run("-Cprofile-generate", &profiles)?;
@@ -90,8 +89,7 @@ impl Build<'_> {
         let mut flags = OsString::from(flags);
         flags.push(format!("{flag}="));
         flags.push(file);
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
+        let mut build = crate::cargo();
         build.args(["build", "--release", "--package", "flashyard", "--target", self.host]);
         build.arg("--target-dir").arg(self.target).current_dir(self.root);
         build.env("CARGO_ENCODED_RUSTFLAGS", flags);

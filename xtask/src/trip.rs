@@ -37,10 +37,8 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         gdb.is_ok_and(|status| status.success()),
         "gdb cannot be run; its package is called gdb (apt-get install gdb, dnf install gdb)"
     );
-    let target = std::env::var_os("CARGO_TARGET_DIR");
-    let target = target.map_or_else(|| root.join("target"), |path| root.join(path)).join("trip");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
+    let target = crate::target(root).join("trip");
+    let mut build = crate::cargo();
     build.args(["build", "-q", "-p", "flashyard-sim", "--example", "throughput"]);
     for package in ["", "package.flashyard-sim.", "package.flashyard-core."] {
         build.arg("--config").arg(format!("profile.dev.{package}opt-level=0"));

@@ -11,9 +11,11 @@
 //! random pages through the host policy `idle`. One closed loop keeps as many requests outstanding
 //! as the queue is deep, and eight times as many are run. Further settings: `section.key=value`.
 
+mod keys;
+
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::convert::Infallible;
@@ -89,13 +91,6 @@ fn settings(work: &str, depth: u64, more: &[String]) -> Result<Settings, Box<dyn
         assignments.push("host.policy=idle".to_string());
     }
     assignments.extend_from_slice(more);
-    let mut problems = Vec::new();
-    let mut keys = DeviceKeys::default();
-    for assignment in &assignments {
-        apply_setting("argument", assignment, &mut keys, &mut problems);
-    }
-    if let Some(problem) = problems.first() {
-        return Err(problem.to_string().into());
-    }
+    let keys = keys::of(&assignments)?;
     Ok(Settings::new(keys)?)
 }

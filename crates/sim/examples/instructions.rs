@@ -12,9 +12,11 @@
 //! policy (drs) and the number of requests (20,000). The queue is 256 deep all the time; half of
 //! the requests write, all of one random page, behind a map cache of 512 lines.
 
+mod keys;
+
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
 use flashyard_sim::report::Report;
 use std::convert::Infallible;
@@ -39,14 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn run(policy: &str, count: u64) -> Result<Report, Box<dyn Error>> {
     let policy = format!("policy.command={policy}");
     let assignments = ["geometry.blocks_per_plane=4096", "map.cache_bytes=16384", &policy];
-    let mut keys = DeviceKeys::default();
-    let mut problems = Vec::new();
-    for assignment in assignments {
-        apply_setting("argument", assignment, &mut keys, &mut problems);
-    }
-    if let Some(problem) = problems.first() {
-        return Err(problem.to_string().into());
-    }
+    let keys = keys::of(&assignments)?;
     let mut random = 1u64;
     let mut requests = (0..count).map(|at| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -13,9 +13,11 @@
 //! keeps 256 requests (`stream.depth`) outstanding; all statistics are kept. Reads find a device
 //! that was written once in random order, writes one in steady state.
 
+mod keys;
+
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
+use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::convert::Infallible;
@@ -107,14 +109,7 @@ fn settings(work: &str, gib: u64, more: &[String]) -> Result<Settings, Box<dyn E
     .to_vec();
     assignments.push(format!("state.initial={initial}"));
     assignments.extend_from_slice(more);
-    let mut problems = Vec::new();
-    let mut keys = DeviceKeys::default();
-    for assignment in &assignments {
-        apply_setting("argument", assignment, &mut keys, &mut problems);
-    }
-    if let Some(problem) = problems.first() {
-        return Err(problem.to_string().into());
-    }
+    let mut keys = keys::of(&assignments)?;
     // As many blocks as the capacity and the spare space take.
     let spare = keys.ftl.over_provisioning_percent;
     let bytes_of_die = u128::from(gib << 30) / 64 * u128::from(1_000_000 + spare);

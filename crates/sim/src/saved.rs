@@ -364,7 +364,7 @@ pub(crate) fn load_list<T: Saved>(
 /// Saves a type field by field, in this order. Each field is either saved or named as one that the
 /// settings give or that a drained device does not need; one that is forgotten does not compile.
 macro_rules! saved {
-    ($type:ty { $($field:ident),* $(,)? } skip { $($skipped:ident),* $(,)? }) => {
+    ($type:ty { $($field:tt),* $(,)? } skip { $($skipped:tt),* $(,)? }) => {
         impl $crate::saved::Saved for $type {
             fn save(&self, to: &mut $crate::saved::Writer<'_>) {
                 let Self { $($field: _,)* $($skipped: _,)* } = self;
@@ -379,7 +379,7 @@ macro_rules! saved {
             }
         }
     };
-    ($type:ty { $($field:ident),* $(,)? }) => {
+    ($type:ty { $($field:tt),* $(,)? }) => {
         $crate::saved::saved!($type { $($field),* } skip {});
     };
 }

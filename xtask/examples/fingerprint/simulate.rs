@@ -1,5 +1,6 @@
 //! One case: a device, what it holds at first, and streams of requests.
 
+use crate::common;
 use crate::hash::{Events, Hash};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
@@ -60,7 +61,8 @@ impl<'a, E: fmt::Debug, F: Fn() -> Vec<Stream<'a, E>>> Plan<'a, F> {
         }
         device.run_phase(&self.phase, (self.streams)())?;
         if self.again && device.can_be_saved() {
-            device = restored(self.settings, &device);
+            let bytes = common::saved(&device);
+            device = common::restored(self.settings, &bytes).expect("it was saved just now");
             watch(&mut device);
             device.run_phase(&self.phase, (self.streams)())?;
         }
@@ -71,18 +73,4 @@ impl<'a, E: fmt::Debug, F: Fn() -> Vec<Stream<'a, E>>> Plan<'a, F> {
 fn json(device: Device) -> Result<String, SimError> {
     let report = device.finish()?;
     Ok(serde_json::to_string(&report).expect("a report is plain data"))
-}
-
-/// The device that is read back from what another one saved.
-fn restored(settings: &Settings, device: &Device) -> Device {
-    let mut bytes = Vec::new();
-    device.save(&mut |part| bytes.extend_from_slice(part));
-    let mut left = &bytes[..];
-    let again = Device::restore(settings, &mut |slice| {
-        let count = slice.len().min(left.len());
-        slice[..count].copy_from_slice(&left[..count]);
-        left = &left[count..];
-        count
-    });
-    again.expect("it was just saved")
 }

@@ -57,22 +57,15 @@ impl Device {
     fn plan_operation(&mut self, leader: u32, die: DieId, stage: Stage) {
         let op = stage.op();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
-        let mut at = leader;
-        while at != NIL {
-            let state = &self.sets[at];
+        self.for_riders(leader, |device, set| {
+            let state = &device.sets[set];
             if state.page_units > 0 {
-                array = array.max(self.flash.array_time(op, state.ppn));
-                data_ns += self.flash.channel_ns(stage, state.page_units);
+                array = array.max(device.flash.array_time(op, state.ppn));
+                data_ns += device.flash.channel_ns(stage, state.page_units);
             }
-            at = state.rider;
-        }
+        });
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
-        let mut at = leader;
-        while at != NIL {
-            let state = &mut self.sets[at];
-            state.channel_ns = channel_ns;
-            at = state.rider;
-        }
+        self.for_riders(leader, |device, set| device.sets[set].channel_ns = channel_ns);
         self.phases_began();
     }
 
@@ -127,24 +120,14 @@ impl Device {
     #[inline]
     fn released(&mut self, die: DieId) {
         self.account.released(die);
-        self.place_riders(self.flash.operation(die, Place::Output).leader, Place::Output);
+        let leader = self.flash.operation(die, Place::Output).leader;
+        self.for_riders(leader, |device, set| device.sets[set].place = Place::Output);
         if self.flash.reads_ahead() {
             self.dispatch(die);
             self.queues.stir(die);
         }
         self.flash.send_out(die, self.now);
         self.phases_began();
-    }
-
-    /// Every set that an operation serves is at this place of its die.
-    #[inline]
-    fn place_riders(&mut self, leader: u32, place: Place) {
-        let mut at = leader;
-        while at != NIL {
-            let state = &mut self.sets[at];
-            state.place = place;
-            at = state.rider;
-        }
     }
 
     /// A program or an erase makes way for a read that would be served next, if it may.
@@ -212,6 +195,7 @@ impl Device {
     }
 
     /// Calls `visit` with every set that an operation serves.
+    #[inline]
     pub(super) fn for_riders(&mut self, leader: u32, mut visit: impl FnMut(&mut Self, u32)) {
         let mut at = leader;
         while at != NIL {

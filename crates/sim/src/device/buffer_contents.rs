@@ -10,8 +10,7 @@ impl Device {
     /// Adds a unit as a write would, that came before all others and that nobody is charged for.
     fn add_dirty(&mut self, lpn: Lpn) {
         let (sectors, group) = (self.write_buffer().unit_range(), self.group_of(lpn, 0));
-        let number = self.sets.next_number;
-        self.sets.next_number += 1;
+        let number = self.sets.take_number();
         if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
             self.ftl.cover(lpn, u64::from(sectors.start)..u64::from(sectors.end));
         }

@@ -15,46 +15,36 @@ impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
         let leader = operation.leader;
-        if self.sets[leader].rider != NIL || self.account.has_series() {
-            return self.operation_of_several_over(operation, die);
+        if self.account.has_series() {
+            let mut planes = 0;
+            self.for_riders(leader, |device, set| {
+                planes += u64::from(device.sets[set].page_units > 0);
+            });
+            self.account.record_operation(die, &operation, planes);
         }
-        self.account_for(leader, die, &operation);
-        self.settle(leader, &operation);
+        self.for_riders(leader, |device, set| {
+            device.account_for(set, die, &operation);
+            device.settle(set, &operation);
+        });
         self.queues.stir(die);
         self.account.over(self.now, die, operation.op, operation.out_ns > 0);
-        self.take_effect(leader);
-        self.stage_over(leader);
+        self.for_riders(leader, Self::take_effect);
+        self.stages_over(leader);
         self.wake_passed();
     }
 
-    /// The same where the operation may serve several sets.
-    fn operation_of_several_over(&mut self, operation: Operation, die: DieId) {
+    /// The commands that an operation served are over. A set that is then complete is forgotten,
+    /// and with it the way to the next one, so several are listed first.
+    fn stages_over(&mut self, leader: u32) {
+        if self.sets[leader].rider == NIL {
+            return self.stage_over(leader);
+        }
         let mut done = std::mem::take(&mut self.sets.done);
-        let mut at = operation.leader;
-        while at != NIL {
-            done.push(at);
-            at = self.sets[at].rider;
-        }
-        if self.account.has_series() {
-            let heads = done.iter().filter(|set| self.sets[**set].page_units > 0);
-            let planes = heads.count() as u64;
-            self.account.record_operation(die, &operation, planes);
-        }
-        for &set in &done {
-            self.account_for(set, die, &operation);
-            self.settle(set, &operation);
-        }
-        self.queues.stir(die);
-        self.account.over(self.now, die, operation.op, operation.out_ns > 0);
-        for &set in &done {
-            self.take_effect(set);
-        }
-        for &set in &done {
+        self.for_riders(leader, |_, set| done.push(set));
+        for set in done.drain(..) {
             self.stage_over(set);
         }
-        done.clear();
         self.sets.done = done;
-        self.wake_passed();
     }
 
     /// Ends the account of a command and, of a program, fills its block.

@@ -193,7 +193,7 @@ impl Device {
             }
             let Some(set) = next else { return };
             let op = self.sets.stage(set).op();
-            if (!matches!(accepts, Accepts::Anything) && !self.flash.is_free_for(die, op))
+            if (matches!(accepts, Accepts::Reads) && op != Op::Read)
                 || (self.flash.limits_power() && !self.has_power(die, op))
             {
                 return;

@@ -5,10 +5,8 @@
 //! places their commands in the queues of dies and starts them; `finish` completes them, commits
 //! the map and wakes whoever waited; `collect` makes room; `explain` accounts for every nanosecond.
 //!
-//! `phase` is the run loop and `host` the way of a request to the device and back.
-//!
-//! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
-//! stream, then one round of admission, then idle dies take commands in ascending order.
+//! `step` is one instant of the event loop, `phase` the loop, and `host` the way of a request to
+//! the device and back.
 
 mod admit;
 mod allocate;

@@ -7,7 +7,7 @@ use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
-use crate::sets::{Set, Stage};
+use crate::sets::{Set, Sets, Stage};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
@@ -139,15 +139,8 @@ impl Device {
     /// where nothing was ever written.
     #[inline]
     fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
-        self.account.table_looked_up();
-        let place = self.ftl.locate(lpn);
-        let mut stages = 1;
-        if place.is_none() && self.sets.live_change_of(lpn, u64::MAX).is_none() {
-            self.account.unmapped_read();
-            stages = usize::from(self.settings.keys.nand.unmapped_read != UnmappedRead::Zero);
-        }
-        let commands = [(Stage::Read, self.ftl.plane_of_data(lpn, place))];
-        let set = self.access_set(handle, page, lpn, &commands[..stages]);
+        let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
+        let set = self.access_set(handle, page, lpn, command.as_slice());
         if self.account.is_checked() {
             self.account.translated(self.host.pending[handle as usize].order, lpn, false);
         }
@@ -270,17 +263,30 @@ impl Device {
     }
 
     pub(super) fn plan_read(&mut self, plan: &mut Plan, lpn: Lpn) {
+        let earlier = self.sets.live_change_of(lpn, u64::MAX);
+        if let Some((stage, plane)) = self.flash_read(lpn, |_| earlier.is_some()) {
+            self.plan_order(plan, earlier);
+            plan.push(stage, plane);
+        }
+    }
+
+    /// The command that reads a unit; none of one that was never written and needs no array, unless
+    /// it `changes` before.
+    #[inline]
+    fn flash_read(
+        &mut self,
+        lpn: Lpn,
+        changes: impl FnOnce(&Sets) -> bool,
+    ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        let earlier = self.sets.live_change_of(lpn, u64::MAX);
-        if place.is_none() && earlier.is_none() {
+        if place.is_none() && !changes(&self.sets) {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
-                return;
+                return None;
             }
         }
-        self.plan_order(plan, earlier);
-        plan.push(Stage::Read, self.ftl.plane_of_data(lpn, place));
+        Some((Stage::Read, self.ftl.plane_of_data(lpn, place)))
     }
 
     pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {

@@ -42,7 +42,8 @@ pub(crate) enum ArrayEnd {
 /// What a die takes now.
 #[derive(Clone, Copy)]
 pub(crate) enum Accepts {
-    /// No command: its array or its page register is in use.
+    /// No command: its array or its page register is in use, or the array is on its way from a
+    /// suspended operation.
     Nothing,
     /// Reads alone, because its page register is in use.
     Reads,
@@ -260,14 +261,6 @@ impl Flash {
 
 /// Operations.
 impl Flash {
-    /// Whether a die can take a command that does this.
-    #[inline]
-    pub(crate) fn is_free_for(&self, die: DieId, op: Op) -> bool {
-        let unit = &self.dies[die.index()];
-        let reads_on = self.cache_read && op == Op::Read;
-        !unit.array.is_some() && !unit.pausing && (!unit.output.is_some() || reads_on)
-    }
-
     /// Whether the array of a die is at work, or has not got rid of what it has sensed.
     #[inline]
     pub(crate) fn array_works(&self, die: DieId) -> bool {
@@ -279,7 +272,7 @@ impl Flash {
     pub(crate) fn accepts(&self, die: DieId) -> Accepts {
         let unit = &self.dies[die.index()];
         let outputs = unit.output.is_some();
-        if unit.array.is_some() || (outputs && !self.cache_read) {
+        if unit.array.is_some() || unit.pausing || (outputs && !self.cache_read) {
             Accepts::Nothing
         } else if unit.suspended.is_some() {
             Accepts::ReadsOfRequests
@@ -290,10 +283,9 @@ impl Flash {
         }
     }
 
-    /// Whether the suspended operation of a die can go on now.
+    /// Whether the suspended operation of a die, which accepts reads of requests, can go on now.
     pub(crate) fn can_resume(&self, die: DieId) -> bool {
-        let unit = &self.dies[die.index()];
-        !unit.pausing && !unit.output.is_some()
+        !self.dies[die.index()].output.is_some()
     }
 
     /// Whether a die does nothing.

@@ -29,12 +29,12 @@ pub(crate) struct Ready {
 /// All sets under way.
 #[derive(Debug)]
 pub(crate) struct Sets {
-    pub(crate) list: Vec<Set>,
+    list: Vec<Set>,
     pub(crate) graph: Graph<Vec<Node>, Vec<Edge>>,
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
-    pub(crate) read_index: Vec<u32>,
-    pub(crate) change_index: Vec<u32>,
+    read_index: Vec<u32>,
+    change_index: Vec<u32>,
     /// The first and last of the live sets that change contents, in the order of translation.
     pub(crate) oldest_change: u32,
     pub(crate) latest_change: u32,

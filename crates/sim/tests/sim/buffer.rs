@@ -2,12 +2,12 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
-    ONE_SHOT, Random, Recorded, flush, read, record, request, settings, try_settings, write,
+    ONE_SHOT, Random, Recorded, flush, read, record, request, restored, saved, settings,
+    try_settings, write,
 };
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::Device;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
@@ -365,22 +365,6 @@ fn reads_see_acknowledged_writes_on_one_shot_cells() {
     assert!(stalls > 1_000, "writes waited {stalls} times");
 }
 
-fn saved(device: &Device) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    device.save(&mut |part| bytes.extend_from_slice(part));
-    bytes
-}
-
-fn restored(settings: &Settings, mut bytes: &[u8]) -> Result<Device, String> {
-    let mut source = |slice: &mut [u8]| {
-        let count = slice.len().min(bytes.len());
-        slice[..count].copy_from_slice(&bytes[..count]);
-        bytes = &bytes[count..];
-        count
-    };
-    Device::restore(settings, &mut source).map_err(|error| error.to_string())
-}
-
 /// Dirty units outlive a phase and are saved; a buffer of another size takes what fits.
 #[test]
 fn dirty_units_are_saved_and_restored() {
@@ -400,7 +384,8 @@ fn dirty_units_are_saved_and_restored() {
     let larger = buffered(&["buffer.bytes=400000"]);
     let (done, ..) = go_on(Bench::of(restored(&larger, &bytes).unwrap()));
     assert!(done.contains("order: 43"), "{done}");
-    let error = restored(&buffered(&["buffer.bytes=159744"]), &bytes).unwrap_err();
+    let smaller = buffered(&["buffer.bytes=159744"]);
+    let error = restored(&smaller, &bytes).unwrap_err().to_string();
     assert!(error.contains("40 dirty units in its write buffer"), "{error}");
     assert!(error.contains("a write buffer of 39"), "{error}");
 }

@@ -2,7 +2,9 @@
 //! once, and nothing waits in a circle.
 
 use crate::common::phases::{Bench, latency, named, pacing, stream};
-use crate::common::{Random, Recorded, record, request, settings, try_record, try_settings};
+use crate::common::{
+    Random, Recorded, record, request, restored, saved, settings, try_record, try_settings,
+};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -362,16 +364,7 @@ fn saved_devices_go_on_and_maps_are_written_back() {
         if bench.try_phase(&keys, streams).is_err() {
             continue;
         }
-        let mut bytes = Vec::new();
-        bench.device.save(&mut |part| bytes.extend_from_slice(part));
-        let mut left = &bytes[..];
-        let again = Device::restore(&settings, &mut |slice| {
-            let count = slice.len().min(left.len());
-            slice[..count].copy_from_slice(&left[..count]);
-            left = &left[count..];
-            count
-        });
-        let again = Bench::of(again.unwrap());
+        let again = Bench::of(restored(&settings, &saved(&bench.device)).unwrap());
         let go_on = |mut bench: Bench| {
             let done = bench.try_phase(&keys, vec![stream(pacing(Pacing::Closed, 4), &second)]);
             let Ok((_, done)) = done else { return None };

@@ -2,7 +2,8 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{
-    ONE_SHOT, Random, buffered, flush, read, record, request, starts_pages, try_settings, write,
+    ONE_SHOT, Random, buffered, flush, read, record, request, restored, saved, starts_pages,
+    try_settings, write,
 };
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
@@ -407,20 +408,8 @@ fn banks_and_marks_are_saved_and_restored() {
     let mut bench = Bench::new(&settings);
     bench.device.preload_buffer(&[(1, Some(2), true), (2, Some(2), false)]).unwrap();
     bench.run(vec![stream(pacing(Pacing::Open, 1), &requests(300))]);
-    let saved = |device: &Device| {
-        let mut bytes = Vec::new();
-        device.save(&mut |part| bytes.extend_from_slice(part));
-        bytes
-    };
     let bytes = saved(&bench.device);
-    let mut left = &bytes[..];
-    let mut source = |slice: &mut [u8]| {
-        let count = slice.len().min(left.len());
-        slice[..count].copy_from_slice(&left[..count]);
-        left = &left[count..];
-        count
-    };
-    let again = Bench::of(Device::restore(&settings, &mut source).unwrap());
+    let again = Bench::of(restored(&settings, &bytes).unwrap());
     assert!(saved(&again.device) == bytes, "what is restored is what was saved");
     let rest = requests(300);
     let go_on = |mut bench: Bench| {

@@ -2,7 +2,7 @@
 //! not interrupted.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, one_full_die, record, request, settings, write};
+use crate::common::{Random, one_full_die, record, request, restored, saved, settings, write};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
@@ -307,27 +307,16 @@ fn saved_devices_go_on_under_any_rule() {
         let mut bench = Bench::new(&with(before));
         let requests = bursts(&with(before), 30_000);
         bench.run(vec![named("w", pacing(Pacing::Fast, 1), &requests)]);
-        let mut bytes = Vec::new();
-        bench.device.save(&mut |part| bytes.extend_from_slice(part));
+        let bytes = saved(&bench.device);
         for after in rules {
-            let mut rest = bytes.as_slice();
-            let device = Device::restore(&with(after), &mut |slice| {
-                let count = slice.len().min(rest.len());
-                slice[..count].copy_from_slice(&rest[..count]);
-                rest = &rest[count..];
-                count
-            });
-            let mut again = Bench::of(device.unwrap());
+            let mut again = Bench::of(restored(&with(after), &bytes).unwrap());
             again.run(vec![named("w", pacing(Pacing::Fast, 1), &requests)]);
-            let mut saved = Vec::new();
-            again.device.save(&mut |part| saved.extend_from_slice(part));
             if before == after {
                 let mut bench = Bench::new(&with(before));
                 bench.run(vec![named("w", pacing(Pacing::Fast, 1), &requests)]);
                 bench.run(vec![named("w", pacing(Pacing::Fast, 1), &requests)]);
-                let mut whole = Vec::new();
-                bench.device.save(&mut |part| whole.extend_from_slice(part));
-                assert!(saved == whole, "{before}: the restored device went on differently");
+                let same = saved(&again.device) == saved(&bench.device);
+                assert!(same, "{before}: the restored device went on differently");
             }
         }
     }

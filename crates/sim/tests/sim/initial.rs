@@ -1,7 +1,7 @@
 //! Devices in their initial states: sound maps, and a constructed steady state that goes on as one
 //! that was reached by writing.
 
-use crate::common::{Random, request, settings, try_settings};
+use crate::common::{Random, request, restored, saved, settings, try_settings};
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::{Request, RequestOp};
@@ -304,18 +304,10 @@ fn a_restored_device_knows_how_its_state_was_made() {
     let settings = small(&["map.store=resident", "state.initial=steady"]);
     let report = |device: Device| device.run(|| Ok::<_, Infallible>(None)).expect("nothing to do");
     let device = Device::new(&settings);
-    let mut bytes = Vec::new();
-    device.save(&mut |part| bytes.extend_from_slice(part));
-    let mut left = &bytes[..];
-    let restored = Device::restore(&settings, &mut |slice| {
-        let count = slice.len().min(left.len());
-        slice[..count].copy_from_slice(&left[..count]);
-        left = &left[count..];
-        count
-    });
+    let again = restored(&settings, &saved(&device));
     let before = report(device).verdict.initial_write_amplification;
     assert!(before.is_some_and(|factor| factor > 1.0));
-    let after = report(restored.expect("it was saved just now")).verdict;
+    let after = report(again.expect("it was saved just now")).verdict;
     assert_eq!(after.initial_write_amplification, before);
 }
 

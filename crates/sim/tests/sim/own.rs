@@ -1,7 +1,7 @@
 //! A user's own parts: every built-in part, given as an own one, must do what it does as itself;
 //! and lists that cannot be are refused.
 
-use crate::common::{Random, record, request};
+use crate::common::{Random, record, request, restored, saved};
 use flashyard_core::host::{self, HostPolicy, HostPolicyVisitor};
 use flashyard_core::key::{Keys, NoKeys};
 use flashyard_core::policy::{
@@ -230,34 +230,19 @@ fn a_device_under_a_rule_of_several_lists_goes_on_when_it_was_saved() {
         let stream = Stream { name: "all".to_string(), keys, source };
         device.run_phase(&PhaseKeys::default(), vec![stream]).unwrap();
     };
-    let save = |device: &Device| {
-        let mut bytes = Vec::new();
-        device.save(&mut |part| bytes.extend_from_slice(part));
-        bytes
-    };
-    let restored = |bytes: &[u8], rule: &str| {
-        let mut rest = bytes;
-        let restored = Device::restore(&with(rule), &mut |slice| {
-            let count = slice.len().min(rest.len());
-            slice[..count].copy_from_slice(&rest[..count]);
-            rest = &rest[count..];
-            count
-        });
-        restored.expect("it was saved")
-    };
     let mut device = Device::new(&with("mixed"));
     run(&mut device);
-    let bytes = save(&device);
-    let mut again = restored(&bytes, "mixed");
+    let bytes = saved(&device);
+    let mut again = restored(&with("mixed"), &bytes).unwrap();
     run(&mut device);
     run(&mut again);
-    assert!(save(&device) == save(&again), "the restored device goes on otherwise");
+    assert!(saved(&device) == saved(&again), "the restored device goes on otherwise");
     let erases = |device: Device| device.finish().unwrap().flash.array_ops["erases"]["gc"];
     assert!(erases(device) > 50);
     // From another rule, and to one.
-    let mut other = restored(&bytes, "fifo");
+    let mut other = restored(&with("fifo"), &bytes).unwrap();
     run(&mut other);
-    let mut back = restored(&save(&other), "mixed");
+    let mut back = restored(&with("mixed"), &saved(&other)).unwrap();
     run(&mut back);
     assert!(erases(back) > 10);
 }
@@ -272,17 +257,9 @@ fn a_saved_device_goes_on_under_an_own_rule_and_policy() {
         let more = assignments.iter().map(ToString::to_string);
         Settings::new(keys(own, &base().into_iter().chain(more).collect::<Vec<_>>())).unwrap()
     };
-    let mut bytes = Vec::new();
-    Device::new(&with(&[])).save(&mut |part| bytes.extend_from_slice(part));
+    let bytes = saved(&Device::new(&with(&[])));
     let goes_on = |settings: &Settings| {
-        let mut rest = &bytes[..];
-        let restored = Device::restore(settings, &mut |slice| {
-            let count = slice.len().min(rest.len());
-            slice[..count].copy_from_slice(&rest[..count]);
-            rest = &rest[count..];
-            count
-        });
-        let mut device = restored.expect("it was saved");
+        let mut device = restored(settings, &bytes).unwrap();
         device.check();
         let mut requests = requests(settings).into_iter();
         let report = device.run(|| Ok::<_, Infallible>(requests.next()));

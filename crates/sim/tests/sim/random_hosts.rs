@@ -4,12 +4,12 @@
 //! `SEEDS=1000..2000` runs other seeds than those that are always run.
 
 use crate::common::phases::Bench;
-use crate::common::{dirty_at_start, seeds};
+use crate::common::{dirty_at_start, restored, saved, seeds};
 use crate::generators::hosts::{Workload, case, own_parts};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_sim::config::{BufferKeys, MapReserve, Settings};
-use flashyard_sim::device::{Device, PhaseKeys, SimError};
+use flashyard_sim::device::{PhaseKeys, SimError};
 use flashyard_sim::report::Report;
 use std::panic::catch_unwind;
 
@@ -40,15 +40,7 @@ fn assert_goes_on(settings: &Settings, workload: &Workload) {
     let mut bench = Bench::new(settings);
     bench.device.preload_buffer(&workload.units).unwrap();
     bench.try_phase(&keys, streams()).unwrap();
-    let mut bytes = Vec::new();
-    bench.device.save(&mut |part| bytes.extend_from_slice(part));
-    let mut left = &bytes[..];
-    let again = Device::restore(settings, &mut |slice| {
-        let count = slice.len().min(left.len());
-        slice[..count].copy_from_slice(&left[..count]);
-        left = &left[count..];
-        count
-    });
+    let again = restored(settings, &saved(&bench.device));
     let go_on = |mut bench: Bench| {
         // A second round may be more than the reserve can bear.
         let (_, done) = bench.try_phase(&keys, streams()).ok()?;

@@ -1,7 +1,7 @@
 //! Saving and restoring: the continued run is the uninterrupted one, byte for byte.
 
 use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, request, settings, try_settings};
+use crate::common::{Random, request, restored, saved, settings, try_settings};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
@@ -10,21 +10,6 @@ use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::saved::RestoreError;
 use flashyard_sim::stream::{Pacing, Stream};
 use std::convert::Infallible;
-
-fn saved(device: &Device) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    device.save(&mut |part| bytes.extend_from_slice(part));
-    bytes
-}
-
-fn restored(settings: &Settings, mut bytes: &[u8]) -> Result<Device, RestoreError> {
-    Device::restore(settings, &mut |slice| {
-        let count = slice.len().min(bytes.len());
-        slice[..count].copy_from_slice(&bytes[..count]);
-        bytes = &bytes[count..];
-        count
-    })
-}
 
 fn mixed(settings: &Settings, random: &mut Random, count: u64) -> Vec<Request> {
     let pages = settings.capacity_sectors() / 8 - 3;

@@ -1,11 +1,11 @@
 //! Wear levelling and bad blocks.
 
 use crate::common::phases::{Bench, stream};
-use crate::common::{Random, record, request, settings, try_record, try_settings};
+use crate::common::{Random, record, request, restored, saved, settings, try_record, try_settings};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, PhaseKeys, SimError};
+use flashyard_sim::device::{PhaseKeys, SimError};
 use flashyard_sim::observe::CommandDone;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::StreamKeys;
@@ -199,18 +199,10 @@ fn bad_blocks_are_saved() {
     let requests = hot_writes(&settings, 10_300);
     let mut bench = Bench::new(&settings);
     bench.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &requests)]);
-    let mut bytes = Vec::new();
-    bench.device.save(&mut |part| bytes.extend_from_slice(part));
+    let bytes = saved(&bench.device);
     let before = bench.finish().wear;
     assert!(before.grown_bad_blocks > 0);
-    let mut rest = bytes.as_slice();
-    let device = Device::restore(&settings, &mut |slice| {
-        let count = slice.len().min(rest.len());
-        slice[..count].copy_from_slice(&rest[..count]);
-        rest = &rest[count..];
-        count
-    });
-    let mut again = Bench::of(device.unwrap());
+    let mut again = Bench::of(restored(&settings, &bytes).unwrap());
     let more = hot_writes(&settings, 100);
     again.phase(&PhaseKeys::default(), vec![stream(StreamKeys::default(), &more)]);
     let after = again.finish().wear;

@@ -104,17 +104,7 @@ impl Work {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally([[Work; Purpose::ALL.len()]; Op::ALL.len()]);
 
-impl crate::saved::Saved for Tally {
-    fn save(&self, to: &mut crate::saved::Writer<'_>) {
-        self.0.save(to);
-    }
-    fn load(
-        &mut self,
-        from: &mut crate::saved::Reader<'_>,
-    ) -> Result<(), crate::saved::RestoreError> {
-        self.0.load(from)
-    }
-}
+crate::saved::saved!(Tally { 0 });
 
 impl Tally {
     /// Counts work of one operation for one purpose.

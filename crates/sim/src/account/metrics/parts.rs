@@ -91,17 +91,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts(pub [u64; PARTS]);
 
-impl crate::saved::Saved for Parts {
-    fn save(&self, to: &mut crate::saved::Writer<'_>) {
-        self.0.save(to);
-    }
-    fn load(
-        &mut self,
-        from: &mut crate::saved::Reader<'_>,
-    ) -> Result<(), crate::saved::RestoreError> {
-        self.0.load(from)
-    }
-}
+crate::saved::saved!(Parts { 0 });
 
 impl Parts {
     /// Charges time to a part.

@@ -18,6 +18,7 @@ use flashyard_sim::config::{
 use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
 use flashyard_sim::report::Report;
+use flashyard_sim::saved::RestoreError;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::ops::Range;
@@ -75,6 +76,23 @@ pub fn keys<S: AsRef<str>>(assignments: &[S]) -> DeviceKeys {
 #[track_caller]
 pub fn settings<S: AsRef<str>>(assignments: &[S]) -> Settings {
     try_settings(assignments).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What a device saves.
+pub fn saved(device: &Device) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    device.save(&mut |part| bytes.extend_from_slice(part));
+    bytes
+}
+
+/// The device that was saved as these bytes.
+pub fn restored(settings: &Settings, mut bytes: &[u8]) -> Result<Device, RestoreError> {
+    Device::restore(settings, &mut |slice| {
+        let count = slice.len().min(bytes.len());
+        slice[..count].copy_from_slice(&bytes[..count]);
+        bytes = &bytes[count..];
+        count
+    })
 }
 
 /// Whether a built-in host policy starts single pages and flushes the buffer itself.
