@@ -1,111 +1,152 @@
 //! The next-event tree: when each of a fixed number of resources is due, and which is first.
 //!
-//! A tournament of due times over lent memory. A match holds the best times of its two sides, so a
-//! change costs one comparison a level, as far up as it changes who is first. The tree holds no
-//! numbers: whoever asks which resource is first goes down from the root, to the left among equal
-//! times. So the lowest number comes first.
+//! A tree of due times over lent memory, eight to a node. The nodes of the lowest level hold the
+//! times of the resources, every other node the earliest times of its eight children. A time that
+//! is not the earliest of its node changes that node alone, so few changes go all the way up. The
+//! tree holds no numbers: whoever asks which resource is first goes down from the root, to the
+//! lowest of equal times. So the lowest number comes first.
 
 use crate::units::Time;
 
-/// A match of the tournament: the earliest due times of its left and of its right side.
-pub type Match = [Time; 2];
+/// Times of a node.
+const WIDTH: usize = 8;
+
+/// A node of the tree: the due times of eight resources, or the earliest ones of eight children.
+pub type Node = [Time; WIDTH];
+
+/// A node to initialise lent memory with.
+pub const VACANT: Node = [Time::MAX; WIDTH];
+
+/// Nodes that so many resources take.
+pub const fn nodes_of(resources: usize) -> usize {
+    let (mut nodes, mut width) = (1, WIDTH);
+    while width < resources {
+        nodes += width;
+        width *= WIDTH;
+    }
+    nodes
+}
 
 /// Due times of numbered resources.
 #[derive(Debug)]
 pub struct EventTree<S> {
-    /// Match 1 is the final; the matches before match n are 2n and 2n + 1; behind the last of them
-    /// come the resources.
-    matches: S,
-    leaves: usize,
+    /// Node 0 is the root, the children of node n are 8n + 1 to 8n + 8.
+    nodes: S,
+    /// The first node of the lowest level.
+    lowest: usize,
+    /// The earliest time of the root.
+    earliest: Time,
 }
 
-impl<S: AsRef<[Match]> + AsMut<[Match]>> EventTree<S> {
-    /// Matches that `resources` take.
-    pub const fn matches(resources: usize) -> usize {
-        let leaves = resources.next_power_of_two();
-        if leaves < 2 { 2 } else { leaves }
-    }
-
-    /// A tree in which nothing is due, over [`Self::matches`] matches of any contents.
-    pub fn new(mut matches: S) -> Self {
-        let leaves = matches.as_ref().len();
-        assert!(leaves.is_power_of_two() && leaves > 1, "as many matches as `matches` says");
-        matches.as_mut().fill([Time::MAX; 2]);
-        Self { matches, leaves }
+impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
+    /// A tree in which nothing is due, over [`nodes_of`] nodes of any contents.
+    pub fn new(mut nodes: S) -> Self {
+        let count = nodes.as_ref().len();
+        let (mut lowest, mut width) = (0, 1);
+        while lowest + width < count {
+            lowest += width;
+            width *= WIDTH;
+        }
+        assert!(lowest + width == count, "as many nodes as `nodes_of` says");
+        nodes.as_mut().fill(VACANT);
+        Self { nodes, lowest, earliest: Time::MAX }
     }
 
     /// The earliest due time, [`Time::MAX`] for never.
     #[inline]
-    pub fn next_due(&self) -> Time {
-        let [left, right] = self.matches.as_ref()[1];
-        left.min(right)
+    pub const fn next_due(&self) -> Time {
+        self.earliest
     }
 
     /// The earliest due time, [`Time::MAX`] for never, and the lowest number of those that are due
     /// then.
     #[inline]
     pub fn first(&self) -> (Time, u32) {
-        let matches = self.matches.as_ref();
-        let mut node = 1;
-        while node < self.leaves {
-            let [left, right] = matches[node];
-            node = 2 * node + usize::from(right < left);
+        let nodes = self.nodes.as_ref();
+        let mut at = 0;
+        loop {
+            let slot = nodes[at].iter().position(|time| *time == self.earliest).unwrap_or(0);
+            if at >= self.lowest {
+                return (self.earliest, number((at - self.lowest) * WIDTH + slot));
+            }
+            at = at * WIDTH + 1 + slot;
         }
-        (self.next_due(), u32::try_from(node - self.leaves).unwrap_or(u32::MAX))
     }
 
     /// Calls `visit` with every resource that is due at `time`, the time of [`Self::next_due`], in
     /// ascending order.
     #[inline]
     pub fn due_at(&self, time: Time, mut visit: impl FnMut(u32)) {
-        let matches = self.matches.as_ref();
-        if self.next_due() != time || time == Time::MAX {
-            return;
+        if self.earliest == time && time < Time::MAX {
+            self.due_below(0, time, &mut visit);
         }
-        // A bit for each level at which the way goes left while the right side is due as well.
-        let mut right_too = 0_u64;
-        let mut node = 1;
-        loop {
-            while node < self.leaves {
-                let [left, right] = matches[node];
-                let goes_left = left == time;
-                right_too = 2 * right_too + u64::from(goes_left && right == time);
-                node = 2 * node + usize::from(!goes_left);
+    }
+
+    /// The same for the resources below a node.
+    #[inline]
+    fn due_below(&self, at: usize, time: Time, visit: &mut impl FnMut(u32)) {
+        if at >= self.lowest {
+            return self.due_of(at, time, visit);
+        }
+        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate() {
+            let child = at * WIDTH + 1 + slot;
+            if *due == time && child >= self.lowest {
+                self.due_of(child, time, visit);
+            } else if *due == time {
+                self.due_below(child, time, visit);
             }
-            visit(u32::try_from(node - self.leaves).unwrap_or(u32::MAX));
-            if right_too == 0 {
-                return;
+        }
+    }
+
+    /// The same for the resources of a node.
+    #[inline]
+    fn due_of(&self, at: usize, time: Time, visit: &mut impl FnMut(u32)) {
+        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate() {
+            if *due == time {
+                visit(number((at - self.lowest) * WIDTH + slot));
             }
-            let levels = right_too.trailing_zeros();
-            right_too = right_too >> levels & !1;
-            node = (node >> levels) + 1;
         }
     }
 
     /// When a resource is due.
     #[inline]
     pub fn due(&self, resource: u32) -> Time {
-        let leaf = self.leaves + resource as usize;
-        self.matches.as_ref()[leaf / 2][leaf % 2]
+        let resource = resource as usize;
+        self.nodes.as_ref()[self.lowest + resource / WIDTH][resource % WIDTH]
     }
 
     /// Makes a resource due at `time`; [`Time::MAX`] is never.
     #[inline]
     pub fn set(&mut self, resource: u32, time: Time) {
-        let matches = self.matches.as_mut();
-        let mut node = self.leaves + resource as usize;
-        let mut least = time;
-        while node > 1 {
-            let sides = &mut matches[node / 2];
-            if sides[node % 2] == least {
-                // The time was the same before, so nothing changes further up.
+        let nodes = self.nodes.as_mut();
+        let (mut at, mut slot) =
+            (self.lowest + resource as usize / WIDTH, resource as usize % WIDTH);
+        let mut time = time;
+        loop {
+            let before = core::mem::replace(&mut nodes[at][slot], time);
+            let above = at.checked_sub(1).map(|child| (child / WIDTH, child % WIDTH));
+            let known = above.map_or(self.earliest, |(at, slot)| nodes[at][slot]);
+            if time > known {
+                if before > known {
+                    return;
+                }
+                time = nodes[at].iter().copied().fold(Time::MAX, Time::min);
+            }
+            if time == known {
                 return;
             }
-            sides[node % 2] = least;
-            least = sides[0].min(sides[1]);
-            node /= 2;
+            let Some(place) = above else {
+                self.earliest = time;
+                return;
+            };
+            (at, slot) = place;
         }
     }
+}
+
+/// The number of a resource.
+fn number(resource: usize) -> u32 {
+    u32::try_from(resource).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -115,9 +156,9 @@ mod tests {
     /// Against a full scan, under random changes with many equal times.
     #[test]
     fn the_first_is_the_earliest_then_the_lowest() {
-        for count in [1, 2, 5, 64, 100] {
-            let mut lent = [[Time::ZERO; 2]; 128];
-            let length = EventTree::<&mut [Match]>::matches(count);
+        for count in [1, 2, 5, 8, 9, 64, 100, 512] {
+            let mut lent = [[Time::ZERO; WIDTH]; 73];
+            let length = nodes_of(count);
             let mut tree = EventTree::new(&mut lent[..length]);
             let mut times = std::vec![Time::MAX; count];
             let mut random = 1u64;

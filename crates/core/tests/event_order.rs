@@ -1,6 +1,6 @@
 //! The order of events and of waiting commands against sorted lists, over long random histories.
 
-use flashyard_core::events::{EventTree, Match};
+use flashyard_core::events::{EventTree, VACANT, nodes_of};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::Placement;
 use flashyard_core::queue::{CommandQueue, Positions};
@@ -22,8 +22,8 @@ impl Random {
 fn events_happen_in_the_order_of_a_sorted_list() {
     for resources in [1u32, 3, 64, 129] {
         let mut random = Random(resources.into());
-        let mut lent = [[Time::ZERO; 2]; 256];
-        let length = EventTree::<&mut [Match]>::matches(resources as usize);
+        let mut lent = [VACANT; 73];
+        let length = nodes_of(resources as usize);
         let mut tree = EventTree::new(&mut lent[..length]);
         let mut list: Vec<(Time, u32)> = Vec::new();
         let mut now = Time::ZERO;

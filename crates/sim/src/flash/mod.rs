@@ -19,7 +19,7 @@ use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
 use flashyard_core::command::Op;
-use flashyard_core::events::{EventTree, Match};
+use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
 pub(crate) use operation::{Operation, Place};
 pub(crate) use power::Power;
@@ -73,8 +73,8 @@ pub(crate) struct Flash {
     choosing: Vec<ChannelId>,
     /// When each die is due, its array or its page register, and each channel; dies whose due
     /// times have changed since the last look.
-    die_events: EventTree<Vec<Match>>,
-    channel_events: EventTree<Vec<Match>>,
+    die_events: EventTree<Vec<Node>>,
+    channel_events: EventTree<Vec<Node>>,
     moved: Vec<DieId>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<PowerBudget>>,
@@ -101,8 +101,7 @@ impl Flash {
         let (geometry, nand) = (&settings.geometry, &settings.keys.nand);
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
-        let tree =
-            |count| EventTree::new(vec![[Time::MAX; 2]; EventTree::<Vec<Match>>::matches(count)]);
+        let tree = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
         Self {
             timing: Timing::new(settings),
             dies: (0..geometry.dies()).map(die).collect(),
