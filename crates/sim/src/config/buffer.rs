@@ -6,10 +6,10 @@ use flashyard_core::{choice, keys};
 choice! {
     /// When a write is answered.
     pub enum Acknowledge {
-        /// When it is in the buffer; where that is volatile, a write with FUA when its program is
-        /// over.
+        /// When it is in the buffer. If the buffer is volatile, a write with FUA is answered when
+        /// its program is over.
         Buffer = "buffer",
-        /// When its program, which begins at once, is over.
+        /// When its program is over; the program begins at once.
         Program = "program",
     }
 }
@@ -17,21 +17,21 @@ choice! {
 choice! {
     /// What makes a unit the most recently used one.
     pub enum Recency {
-        /// Reads and writes that find it.
+        /// Reads and writes that find the unit.
         ReadsAndWrites = "reads_and_writes",
-        /// Writes alone.
+        /// Only writes.
         Writes = "writes",
     }
 }
 
 choice! {
-    /// Which lines are flushed, and which clean ones give way, first.
+    /// Which lines are flushed first, and which clean lines are replaced first.
     pub enum Replacement {
-        /// Those that were least recently used.
+        /// The least recently used lines.
         Lru = "lru",
-        /// Those that became dirty, or clean, first, whatever was used since.
+        /// The lines that became dirty (or clean) first, whatever was used since.
         Fifo = "fifo",
-        /// As `fifo`, but one that was used meanwhile goes to the end, once.
+        /// As `fifo`, but a line that was used meanwhile goes to the end once.
         Clock = "clock",
     }
 }
@@ -39,9 +39,9 @@ choice! {
 choice! {
     /// The ports of the buffer.
     pub enum PortKind {
-        /// One that carries a unit at a time.
+        /// One port that carries one unit at a time.
         Shared = "shared",
-        /// One for gets and one for puts, which are at work at once in different banks.
+        /// One port for gets and one for puts. Both work at once in different banks.
         ReadAndWrite = "read_and_write",
     }
 }
@@ -49,15 +49,15 @@ choice! {
 choice! {
     /// When dirty units are flushed that no request asks for.
     pub enum Eviction {
-        /// From `high_percent` of the lines dirty until `low_percent`; with a host policy that
-        /// starts pages as `full`.
+        /// Flushing begins when `high_percent` of the lines are dirty and ends at `low_percent`.
+        /// With a host policy that starts pages it acts like `full`.
         Watermark = "watermark",
-        /// When a write needs a line and none is free; a host policy that starts pages may flush
-        /// before.
+        /// When a write needs a line and none is free. A host policy that starts pages may flush
+        /// earlier.
         Full = "full",
-        /// When the writes that wait will need more lines than are free or being flushed.
+        /// When the waiting writes will need more lines than are free or being flushed.
         Ahead = "ahead",
-        /// As soon as they have been put.
+        /// As soon as a unit has been put.
         AtOnce = "at_once",
     }
 }
@@ -65,11 +65,12 @@ choice! {
 choice! {
     /// Which lines a unit takes that was read from flash.
     pub enum ReadAllocate {
-        /// None: it is not kept.
+        /// None: the unit is not kept.
         Never = "never",
-        /// A free or clean one.
+        /// A free or clean line.
         Clean = "clean",
-        /// A free one, or the one that goes first of all; a dirty one is flushed before.
+        /// A free line, or else the line that is replaced first. If that line is dirty, it is
+        /// flushed before.
         Displace = "displace",
     }
 }
@@ -77,9 +78,9 @@ choice! {
 choice! {
     /// What becomes of a line whose contents are on flash.
     pub enum AfterFlush {
-        /// It stays, clean, until its line is needed.
+        /// The unit stays, clean, until its line is needed.
         Clean = "clean",
-        /// It is free.
+        /// The line is free.
         Free = "free",
     }
 }
@@ -87,12 +88,12 @@ choice! {
 choice! {
     /// What the buffer of a new device holds.
     pub enum InitialBuffer {
-        /// What goes with `state.initial`: with `steady`, dirty units at random, as many as
-        /// `high_percent` of the lines; else nothing.
+        /// As `state.initial` says: with `steady`, the buffer holds random dirty units in
+        /// `high_percent` of the lines; otherwise it holds nothing.
         Auto = "auto",
         /// Nothing.
         Empty = "empty",
-        /// In every line a dirty unit: the last ones of the device, in ascending order.
+        /// A dirty unit in every line. These are the last units of the device, in ascending order.
         Dirty = "dirty",
     }
 }

@@ -10,7 +10,7 @@ use flashyard_core::{choice, keys};
 choice! {
     /// Flash parts with published energies: docs/DEVICES.md lists their numbers.
     pub enum EnergyPart {
-        /// None: what the other keys say.
+        /// No part: the other keys decide.
         None = "none",
         /// The part of Park et al. 2011, Table 1: 2 KiB pages, 64 pages a block.
         Park2011 = "park2011",
@@ -38,7 +38,7 @@ impl EnergyPart {
 choice! {
     /// Kinds of DRAM beside the controller.
     pub enum DramKind {
-        /// None that takes energy, but for what the other keys say.
+        /// No memory takes energy, unless the other keys say so.
         None = "none",
         /// SDRAM: 300 mW a chip.
         Sdram = "sdram",
@@ -48,7 +48,7 @@ choice! {
 }
 
 choice! {
-    /// What the power of DRAM grows with.
+    /// The unit by which the power of DRAM grows.
     pub enum DramScaling {
         /// Whole chips.
         Chips = "chips",
@@ -60,7 +60,7 @@ choice! {
 choice! {
     /// The memory of the write buffer.
     pub enum BufferMemory {
-        /// None that takes energy, but for what the other keys say.
+        /// No memory takes energy, unless the other keys say so.
         None = "none",
         /// DRAM.
         Dram = "dram",

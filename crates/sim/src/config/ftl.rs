@@ -10,7 +10,8 @@ choice! {
     pub enum Allocation {
         /// To the plane that striping gives to its logical address.
         Static = "static",
-        /// To the plane with the fewest programs under way, from the one after the last on.
+        /// To the plane with the fewest unfinished host programs. Of equals, the first one after
+        /// the plane chosen last is taken.
         Dynamic = "dynamic",
     }
 }
@@ -18,11 +19,12 @@ choice! {
 choice! {
     /// What a write of a part of a mapping unit costs.
     pub enum PartialWrite {
-        /// As one of the whole unit.
+        /// As much as a write of the whole unit.
         Ignore = "ignore",
-        /// A read of the unit first, where it was written before.
+        /// The device first reads the unit if it was written before.
         ReadModifyWrite = "read_modify_write",
-        /// A read only where sectors outside the write have been written before.
+        /// The device first reads the unit only if sectors outside the write have been written
+        /// before.
         Bitmap = "bitmap",
     }
 }
@@ -100,7 +102,7 @@ keys! {
             source: "Lee et al., IEEE Access 2021: requests are whole pages",
             flip: "read_modify_write", with: &["state.initial=full"],
         },
-        /// Spare space: (physical - exported) / exported.
+        /// Over-provisioning: (physical capacity - exported capacity) / exported capacity.
         over_provisioning_percent: u64 = 70_000 => {
             kind: Kind::percent(1, 1_000_000_000),
             source: "assumed: 7 %, GiB sold as GB",
@@ -118,9 +120,11 @@ choice! {
         Full = "full",
         /// Every exported unit was written once, in random order.
         Random = "random",
-        /// Full, then overwritten at random without timing.
+        /// Every exported page was written once, and then units were overwritten at random. This
+        /// takes no simulated time.
         Aged = "aged",
-        /// As random writes leave it in the long run, made without simulating them.
+        /// The state in which random writes leave a device in the long run, made without simulating
+        /// them.
         Steady = "steady",
     }
 }

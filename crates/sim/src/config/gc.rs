@@ -8,10 +8,11 @@ use flashyard_core::{choice, keys};
 choice! {
     /// When garbage collection works.
     pub enum GcTiming {
-        /// While blocks are short, as `start` says.
+        /// Only when a plane is short of free blocks, as `start` says.
         OnDemand = "on_demand",
-        /// Also while no request is outstanding, up to `background_free_blocks`; layers that plan
-        /// (`ftl.scheme`) then do a piece of work a plane, such as the merge of a log block.
+        /// Also while no request is outstanding, up to `background_free_blocks`. A layer that plans
+        /// (`ftl.scheme`) then does one piece of work for each plane, such as the merge of a log
+        /// block.
         Background = "background",
     }
 }
@@ -19,22 +20,22 @@ choice! {
 choice! {
     /// What starts garbage collection on a plane.
     pub enum GcStart {
-        /// A block is opened and at most `soft_free_blocks` are free.
+        /// Opening a block when at most `soft_free_blocks` are free.
         Early = "early",
-        /// A program needs a free block and at most `reserve_blocks` are free: it waits for as many
-        /// jobs, one after the other, as it takes until it has room.
+        /// A program that needs a free block when at most `reserve_blocks` are free. It waits for
+        /// jobs, one after the other, until it has room.
         Needed = "needed",
     }
 }
 
 choice! {
-    /// What the reserve means to map pages.
+    /// How much of the reserve map pages leave free.
     pub enum MapReserve {
-        /// All of them leave half of `reserve_blocks` alone.
+        /// All map pages leave half of `reserve_blocks` free.
         Half = "half",
-        /// Those written back from the cache leave `reserve_blocks` alone, as host data does; those
-        /// that garbage collection rewrites take whatever is left; where that is nothing the run
-        /// ends with an error.
+        /// Map pages that are written back from the cache leave all of `reserve_blocks` free, as
+        /// host data does. Map pages that garbage collection rewrites may take all free blocks. If
+        /// none is left, the run ends with an error.
         AsData = "as_data",
     }
 }
@@ -42,14 +43,14 @@ choice! {
 choice! {
     /// How garbage collection shares a die with programs while a plane is short of spare space.
     pub enum GcPacing {
-        /// Not at all: its commands wait behind all others until at most `hard_free_blocks` are
-        /// free, and then go before all others until its victim is erased.
+        /// It does not. Its commands wait behind all others until at most `hard_free_blocks` are
+        /// free. Then they go before all others until the victim is erased.
         None = "none",
-        /// For each unit that a program writes, it copies as many as keep the spare space of the
-        /// plane where `soft_free_blocks` has it, and more the less is left. The next program waits
-        /// for these copies; reads go before them.
+        /// For each unit that a program writes, it makes enough copies to keep the spare space of
+        /// the plane at the level that `soft_free_blocks` sets, and more if less spare space is
+        /// left. The next program waits for these copies; reads go before them.
         Spare = "spare",
-        /// The same with `copies_per_program` copies for each unit.
+        /// The same, but with `copies_per_program` copies for each unit.
         Tokens = "tokens",
     }
 }

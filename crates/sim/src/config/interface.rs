@@ -4,9 +4,9 @@ use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
 choice! {
-    /// Whose request is fetched next where several streams have some.
+    /// From which stream the next request is fetched if several streams have requests.
     pub enum Arbitration {
-        /// One of each stream in turn.
+        /// One request of each stream in turn.
         RoundRobin = "round_robin",
         /// Up to `weight` requests of each stream in turn.
         Weighted = "weighted",
@@ -26,11 +26,11 @@ choice! {
 choice! {
     /// What crosses the link at once.
     pub enum Transfer {
-        /// All data of a request: of a write before it enters the queue, of a read behind its last
-        /// page.
+        /// All data of a request: the data of a write before it enters the queue, the data of a
+        /// read after its last page.
         Request = "request",
-        /// The data of a page access: of a write when it is about to be put or programmed, of a
-        /// read as its page comes.
+        /// The data of a page access: the data of a write when it is about to be put or programmed,
+        /// the data of a read as soon as its page arrives.
         Page = "page",
     }
 }

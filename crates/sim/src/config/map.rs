@@ -11,41 +11,43 @@ choice! {
         LineCache = "line_cache",
         /// On flash, behind a cached mapping table of single entries, as DFTL.
         Cmt = "cmt",
-        /// In memory as a whole: every translation is a hit.
+        /// The whole map is in memory, and every translation is a hit.
         Resident = "resident",
     }
 }
 
 choice! {
-    /// What happens to map operations that would use stale entries.
+    /// What map operations do that would use stale entries.
     pub enum MapHazards {
         /// They wait.
         Order = "order",
-        /// They do not wait, and are counted.
+        /// They do not wait, but are counted.
         Ignore = "ignore",
     }
 }
 
 choice! {
-    /// What becomes of an entry whose data garbage collection moves.
+    /// How the map entry of data that garbage collection moves reaches flash.
     pub enum MovedEntries {
-        /// A cached one is dirty; the map page of another is rewritten, behind its pending writes.
+        /// A cached entry becomes dirty. If the entry is not cached, its map page is rewritten
+        /// behind the pending writes of this page.
         Dirty = "dirty",
-        /// It is part of a pending write of its map page whose program has not begun, whatever it
-        /// is; else as `dirty`.
+        /// The entry joins any pending write of its map page whose program has not begun. If there
+        /// is none, it is treated as with `dirty`.
         Join = "join",
-        /// As `join`; but of a write that waits for the room which this collection makes, only
-        /// what is cached or evicted by it is part, and what it will fetch is not cached yet.
+        /// As `join`, with one difference: a pending map write that waits for the room which this
+        /// collection makes takes only entries that are cached or that it evicts. The entries that
+        /// it will fetch do not count as cached yet.
         JoinCached = "join_cached",
     }
 }
 
 choice! {
-    /// In which order garbage collection rewrites map pages.
+    /// The order in which garbage collection rewrites map pages.
     pub enum RewriteOrder {
-        /// Of their numbers.
+        /// By number.
         Page = "page",
-        /// Of the first unit of each that was moved.
+        /// By the first unit of each map page that was moved.
         Moved = "moved",
     }
 }

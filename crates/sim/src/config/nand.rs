@@ -57,7 +57,7 @@ choice! {
     pub enum UnmappedRead {
         /// An array read, as on a device that was written once.
         Array = "array",
-        /// Nothing: the answer is zeros.
+        /// Nothing. The answer is zeros.
         Zero = "zero",
     }
 }
@@ -67,21 +67,21 @@ choice! {
     pub enum MultiPlane {
         /// One plane at a time.
         None = "none",
-        /// Several, at the same page of their blocks.
+        /// Several planes, at the same page of their blocks.
         SamePage = "same_page",
-        /// Several, anywhere.
+        /// Several planes, at any pages.
         Any = "any",
     }
 }
 
 choice! {
-    /// In which order the pages of a block may be programmed.
+    /// The order in which the pages of a block may be programmed.
     pub enum ProgramOrder {
-        /// One after the other, none left out.
+        /// One page after the other, and none is left out.
         Sequential = "sequential",
-        /// Upwards; pages may be left out.
+        /// Ascending order; pages may be left out.
         Ascending = "ascending",
-        /// Any, as on small blocks of SLC.
+        /// Any order, as on small blocks of SLC.
         Any = "any",
     }
 }
@@ -89,7 +89,7 @@ choice! {
 keys! {
     /// Keys of `[nand]`. A block's pages are of `bits_per_cell` types that take turns.
     pub struct NandKeys {
-        /// Bits of a cell, and page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+        /// Bits of a cell (1 SLC, 2 MLC, 3 TLC, 4 QLC). A block has as many page types.
         bits_per_cell: u64 = 1 => {
             kind: Kind::count("bits", 1, 4),
             source: "assumed: one page type, as Lee et al., IEEE Access 2021, time their device",
@@ -101,7 +101,7 @@ keys! {
             source: "assumed; usual for TLC and QLC of three dimensions",
             flip: "true", with: &["nand.bits_per_cell=2"],
         },
-        /// tR: sensing a page, of the first type.
+        /// tR: time to sense a page of the first type.
         read_us: u64 = 60_000 => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 60 us",
@@ -125,7 +125,7 @@ keys! {
             source: "assumed: as the first",
             flip: "90", with: &["nand.bits_per_cell=4"],
         },
-        /// tPROG: programming a page of the first type, or a word line in one shot.
+        /// tPROG: time to program a page of the first type, or a word line in one shot.
         program_us: u64 = 700_000 => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 700 us",
@@ -218,8 +218,8 @@ keys! {
             source: "assumed: none; data sheets allow about 2 % over the life of a device",
             flip: "5", with: &["@full"],
         },
-        /// Erases that wear a block out. The limit of each block differs from this by up to a
-        /// tenth. 0: blocks do not wear out.
+        /// Number of erases after which a block is worn out. The limit of each block differs from
+        /// this by up to a tenth. 0: blocks do not wear out.
         endurance_cycles: u64 = 0 => {
             kind: Kind::count("erases", 0, 1 << 30),
             source: "assumed: runs are short beside the life of a device",
@@ -229,11 +229,11 @@ keys! {
 }
 
 choice! {
-    /// Who takes a channel next.
+    /// Which operation takes a channel next.
     pub enum ChannelArbitration {
-        /// Commands and addresses before data; equals in the order of need.
+        /// Commands and addresses go before data; each kind goes in the order of need.
         CommandsFirst = "commands_first",
-        /// Whoever needed it first.
+        /// The operation that needed the channel first.
         InOrder = "in_order",
     }
 }

@@ -7,7 +7,7 @@ choice! {
     /// An interface of the Open NAND Flash Interface specification, 8 bits wide; the number is its
     /// rate in MT/s, which is MB/s.
     pub enum OnfiInterface {
-        /// None: no time but what the other keys of the channel say.
+        /// No named interface: the other keys of the channel give the times.
         None = "none",
         /// SDR, timing mode 0.
         Sdr10 = "sdr-10",

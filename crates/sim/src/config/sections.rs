@@ -20,9 +20,10 @@ use flashyard_core::{choice, keys};
 choice! {
     /// What a slot limit counts.
     pub enum SlotsScope {
-        /// All command sets of the device.
+        /// The limit counts all command sets of the device.
         Device = "device",
-        /// The sets of each data die; the oldest unslotted set still goes first.
+        /// The limit counts the sets of each data die separately. The oldest set without a slot
+        /// still goes first.
         Die = "die",
     }
 }
@@ -30,11 +31,11 @@ choice! {
 choice! {
     /// How a request enters the device.
     pub enum Admission {
-        /// Translated as a whole, its sets take slots one by one.
+        /// It is translated as a whole, and its sets take slots one by one.
         Request = "request",
-        /// A page is translated when it has a slot.
+        /// Each page is translated when it has a slot.
         Page = "page",
-        /// Translated as a whole once all its sets have slots.
+        /// It is translated as a whole when all its sets can have slots.
         Atomic = "atomic",
     }
 }
@@ -42,9 +43,9 @@ choice! {
 choice! {
     /// Whether accesses of the same LPN are ordered.
     pub enum DataOrder {
-        /// No; reads then return a version that was valid while they were under way.
+        /// No. A read then returns a version that was valid while the read was under way.
         None = "none",
-        /// An access waits for the earlier unfinished write of its LPN.
+        /// Yes. An access waits for the earlier unfinished write of its LPN.
         Lpn = "lpn",
     }
 }
