@@ -46,7 +46,7 @@ pub enum EdgeKind {
 /// How far delay relations reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Only what a set itself waits for.
+    /// Only what a set itself waits for, a flush for all writes before it.
     Direct,
     /// Also what that waits for, and so on.
     Transitive,
@@ -371,7 +371,7 @@ where
         self.walk += 1;
         let count = self.count;
         let mut walk = NIL;
-        self.extend_walk(&mut walk, id, u8::MAX);
+        self.extend_walk(&mut walk, id, u8::MAX, Reach::Transitive);
         while let Some((at, fresh)) = self.next_in_walk(&mut walk) {
             let node = &mut self.nodes.as_mut()[at as usize];
             if node.count != count {
@@ -385,9 +385,7 @@ where
                     visit(at, node, stage);
                 }
             }
-            if reach == Reach::Transitive {
-                self.extend_walk(&mut walk, at, fresh);
-            }
+            self.extend_walk(&mut walk, at, fresh, reach);
         }
     }
 
@@ -403,7 +401,7 @@ where
     ) {
         self.walk += 1;
         let mut walk = NIL;
-        self.extend_walk(&mut walk, id, u8::MAX);
+        self.extend_walk(&mut walk, id, u8::MAX, Reach::Transitive);
         while let Some((at, fresh)) = self.next_in_walk(&mut walk) {
             let node = &mut self.nodes.as_mut()[at as usize];
             let upto = 7 - fresh.leading_zeros() as usize;
@@ -411,21 +409,22 @@ where
                 node.inherited[upto] = rank;
                 changed(at);
             }
-            if reach == Reach::Transitive {
-                self.extend_walk(&mut walk, at, fresh);
-            }
+            self.extend_walk(&mut walk, at, fresh, reach);
         }
     }
 
-    /// Adds the sources of the edges into the given stages (a bit each) of `id` to the walk.
-    fn extend_walk(&mut self, walk: &mut u32, id: u32, stages: u8) {
+    /// Adds the sources of the edges into the given stages (a bit each) of `id` to the walk: all
+    /// of them, or those of its waits for a flush alone. A flush waits for the flush before it in
+    /// place of all that this one waits for.
+    fn extend_walk(&mut self, walk: &mut u32, id: u32, stages: u8, reach: Reach) {
         let nodes = self.nodes.as_mut();
         let edges = self.edges.as_ref();
         let mut at = nodes[id as usize].first_in;
         while at != NIL {
             let edge = &edges[at as usize];
             at = edge.next_in;
-            if stages & (1 << edge.target_stage) == 0 {
+            let follows = reach == Reach::Transitive || edge.kind == EdgeKind::Flush;
+            if stages & (1 << edge.target_stage) == 0 || !follows {
                 continue;
             }
             let source = &mut nodes[edge.source as usize];

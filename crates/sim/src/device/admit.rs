@@ -321,18 +321,31 @@ impl Device {
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(&set, stages);
-        let mut change = if flush { self.sets.oldest_change } else { NIL };
-        while change != NIL {
-            if let Some(stage) = self.barrier_stage(change) {
-                let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
-                self.sets.connect(wait, barrier, 0);
-            }
-            change = self.sets[change].later_change;
+        if flush {
+            self.wait_for_changes(barrier);
         }
         self.count_fot(handle, &[barrier]);
         self.hand_on_ranks(&[barrier], None);
         self.activate(barrier);
         self.wake_passed();
+    }
+
+    /// A flush waits for the live changes since the flush before it, and for that one. It stands
+    /// among the changes itself, so that the next one finds it.
+    fn wait_for_changes(&mut self, barrier: u32) {
+        let mut change = self.sets.latest_change;
+        while change != NIL && self.sets[change].changes {
+            if let Some(stage) = self.barrier_stage(change) {
+                let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
+                self.sets.connect(wait, barrier, 0);
+            }
+            change = self.sets[change].earlier_change;
+        }
+        if change != NIL {
+            let wait = Wait { source: change, stage: 0, kind: EdgeKind::Flush };
+            self.sets.connect(wait, barrier, 0);
+        }
+        self.sets.list_change(barrier);
     }
 
     /// What the time since arrival was spent on, for a set that is made now.
@@ -460,6 +473,10 @@ impl Device {
     fn barrier_over(&mut self, set: u32) {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
+        // The flush behind a flush goes on next, as if it had waited for the same changes itself.
+        let request = self.sets[set].request;
+        self.sets.ready.due |=
+            request != NIL && self.host.pending[request as usize].request.op == RequestOp::Flush;
         self.charge_passed();
         self.complete_set(set);
     }

@@ -51,10 +51,13 @@ impl Device {
     }
 
     /// The command of a live change after which a barrier need not wait for it; none where it need
-    /// not wait at all. That is the put of a write where the buffer keeps what it holds, the last
+    /// not wait at all, or where it is a flush and changes nothing. That is the put of a write where the buffer keeps what it holds, the last
     /// command otherwise.
     pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
         let state = &self.sets[change];
+        if !state.changes {
+            return None;
+        }
         if state.trims || !self.keeps_writes() {
             return Some(self.sets.graph.node(change).stages - 1);
         }

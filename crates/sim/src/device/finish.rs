@@ -9,6 +9,7 @@ use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -219,6 +220,8 @@ impl Device {
             self.sets.drop_slot(set);
             self.sets.unlist_by_lpn(set);
             self.host.started.accesses -= 1;
+        } else if self.host.pending[handle as usize].request.op == RequestOp::Flush {
+            self.sets.unlist_change(set);
         }
         self.sets.graph.remove(set);
         let state = &mut self.sets[set];

@@ -35,7 +35,8 @@ pub(crate) struct Sets {
     /// live change: its latest one.
     read_index: Vec<u32>,
     change_index: Vec<u32>,
-    /// The first and last of the live sets that change contents, in the order of translation.
+    /// The first and last of the live sets that change contents and of the unfinished flushes, in
+    /// the order of translation.
     pub(crate) oldest_change: u32,
     pub(crate) latest_change: u32,
     /// The number of the next set in the order of creation.
