@@ -379,7 +379,7 @@ impl Device {
             self.sets.unslotted.push_back(set);
             translated += 1;
         }
-        if translated > 0 {
+        if translated > 0 && self.queues.ranks_sets() {
             self.rank_new(handle, first_new, translated);
         }
         translated
@@ -387,11 +387,7 @@ impl Device {
 
     /// Counts and hands on what the last `count` sets of a request wait for; they are in
     /// `unslotted` from `first` on.
-    #[inline]
     pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
-        if !self.queues.counts_fot && !self.queues.inherits && !self.queues.rekeys {
-            return;
-        }
         let split = self.host.pending[handle as usize].translated > count;
         let mut new = std::mem::take(&mut self.sets.added);
         new.extend(self.sets.unslotted.range(first..));

@@ -73,9 +73,12 @@ impl Device {
     /// erases ask for their suspension.
     #[inline]
     pub(super) fn phases_began(&mut self) {
-        if !self.account.is_checked() && !self.flash.suspends() {
-            return;
+        if self.account.is_checked() || self.flash.suspends() {
+            self.follow_phases();
         }
+    }
+
+    fn follow_phases(&mut self) {
         while let Some(transfer) = self.flash.next_transfer() {
             self.account.transferred(transfer.channel, transfer.from, transfer.until);
         }

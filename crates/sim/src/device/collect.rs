@@ -69,12 +69,9 @@ impl Device {
         }
     }
 
-    /// At the end of an instant: work of planes in idle times, merges where layers plan, else
-    /// garbage collection.
-    pub(super) fn collect_idle(&mut self) {
-        if !self.ftl.may_work_idle(self.phase() == Phase::Idle, self.now) {
-            return;
-        }
+    /// At the end of an instant at which planes may work because the device is idle: merges where
+    /// layers plan, else garbage collection.
+    pub(super) fn work_idle(&mut self) {
         let mut from = 0;
         while let Some(plane) = self.ftl.wanting_plane(from) {
             self.merge_idle(plane);

@@ -134,12 +134,14 @@ impl Device {
     /// A device that nothing was ever written to.
     fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
-        let buffer = Buffer::new(settings, host_policy.by_pages());
+        let by_pages = host_policy.by_pages();
+        let gathers = settings.geometry.program_units() > 1 || settings.geometry.planes > 1;
+        let buffer = Buffer::new(settings, by_pages);
         let host = Host::new(settings.keys.interface, host_policy);
         Self {
             settings: *settings,
             now: Time::ZERO,
-            sets: Sets::new(settings.geometry.dies() as usize),
+            sets: Sets::new(settings.geometry.dies() as usize, gathers || by_pages),
             queues: Queues::new(settings, policy),
             flash: Flash::new(settings),
             ftl: Ftl::new(settings, planned),
@@ -150,7 +152,7 @@ impl Device {
             buffer,
             host,
             account: Account::new(settings),
-            gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
+            gathers,
             copies_in_bulk: false,
             due: Vec::new(),
             failed: None,

@@ -28,7 +28,9 @@ impl Device {
             self.begin_request(handle);
         }
         self.sets.unslotted.push_back(set);
-        self.rank_new(handle, first_new, 1);
+        if self.queues.ranks_sets() {
+            self.rank_new(handle, first_new, 1);
+        }
         self.mark_started(handle, page);
         self.buffered_read_started(handle, page);
         let request = &self.host.pending[handle as usize];

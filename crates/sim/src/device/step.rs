@@ -5,6 +5,7 @@
 //! channels that have become free choose.
 
 use super::{Device, SimError};
+use crate::metrics::counters::Phase;
 use flashyard_core::units::Time;
 
 impl Device {
@@ -35,17 +36,22 @@ impl Device {
             }
         }
         self.due = due;
-        self.timers_go_off();
+        if self.host.timers.next() <= now {
+            self.timers_go_off();
+        }
     }
 
     /// What the events of an instant have made possible: admission, collection in idle times,
     /// commands for dies, channels.
     #[inline]
     pub(super) fn end_instant(&mut self) -> Result<(), SimError> {
+        let now = self.now;
         self.admit();
-        self.collect_idle();
+        if self.ftl.may_work_idle(self.phase() == Phase::Idle, now) {
+            self.work_idle();
+        }
         self.dispatch_stirred();
-        self.flash.channels_choose(self.now);
+        self.flash.channels_choose(now);
         self.phases_began();
         self.failed.take().map_or(Ok(()), Err)
     }

@@ -115,6 +115,12 @@ impl Queues {
         queue.remove(&mut self.positions, set)
     }
 
+    /// Whether anybody asks what sets wait for: its time, or its rank.
+    #[inline]
+    pub(crate) const fn ranks_sets(&self) -> bool {
+        self.counts_fot || self.inherits || self.rekeys
+    }
+
     /// A die may be able to take a command.
     #[inline]
     pub(crate) fn stir(&mut self, die: DieId) {

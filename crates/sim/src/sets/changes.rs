@@ -34,7 +34,8 @@ impl Sets {
         self[self[set].later_of_lpn].earlier_of_lpn == NIL
     }
 
-    /// Live reads of an LPN, the latest first.
+    /// Live reads of an LPN, the latest first. Only where [`Sets::new`] was told that reads are
+    /// sought.
     pub(crate) fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = u32> {
         self.of_bucket(self.read_index[self.bucket_of(lpn)], lpn)
     }
@@ -102,9 +103,14 @@ impl Sets {
     }
 
     /// Enters a set into the index by LPN.
+    #[inline]
     pub(crate) fn list_by_lpn(&mut self, set: u32) {
+        let changes = self[set].changes;
+        if !changes && !self.reads_are_sought {
+            return;
+        }
         self[set].listed = true;
-        if !self[set].changes {
+        if !changes {
             return self.push_to_bucket(set);
         }
         let Some(latest) = self.latest_of(self[set].lpn) else {
@@ -130,8 +136,11 @@ impl Sets {
     }
 
     /// Takes a set out of the index by LPN.
+    #[inline]
     pub(crate) fn unlist_by_lpn(&mut self, set: u32) {
-        self[set].listed = false;
+        if !std::mem::take(&mut self[set].listed) {
+            return;
+        }
         if !self[set].changes {
             return self.take_from_bucket(set);
         }

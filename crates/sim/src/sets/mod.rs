@@ -34,6 +34,8 @@ pub(crate) struct Sets {
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
     read_index: Vec<u32>,
+    /// Whether anybody looks for reads by LPN.
+    reads_are_sought: bool,
     change_index: Vec<u32>,
     /// The first and last of the live sets that change contents and of the unfinished flushes, in
     /// the order of translation.
@@ -72,12 +74,14 @@ impl IndexMut<u32> for Sets {
 }
 
 impl Sets {
-    /// None, on a device of so many dies.
-    pub(crate) fn new(dies: usize) -> Self {
+    /// None, on a device of so many dies; `reads_are_sought` is whether anybody looks for reads by
+    /// LPN.
+    pub(crate) fn new(dies: usize, reads_are_sought: bool) -> Self {
         Self {
             list: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
             read_index: vec![NIL; 1],
+            reads_are_sought,
             change_index: vec![NIL; 1],
             oldest_change: NIL,
             latest_change: NIL,
