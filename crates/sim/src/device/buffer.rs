@@ -50,9 +50,9 @@ impl Device {
         self.buffer.is_some() && !self.settings.keys.buffer.volatile
     }
 
-    /// The command of a live change after which a barrier need not wait for it; none where it need
-    /// not wait at all, or where it is a flush and changes nothing. That is the put of a write where the buffer keeps what it holds, the last
-    /// command otherwise.
+    /// The command of a live change after which a barrier need not wait for it: the put of a write
+    /// where the buffer keeps what it holds, the last command otherwise. None where the barrier need
+    /// not wait at all; a flush among the changes changes nothing itself.
     pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
         let state = &self.sets[change];
         if !state.changes {
