@@ -39,18 +39,6 @@ struct Exception {
 
 const ROOM_EXCEPTIONS: &[Exception] = &[
     Exception {
-        from: "plain data",
-        to: "config",
-        imports: 1,
-        reason: "the counters of work are told the cell's energies",
-    },
-    Exception {
-        from: "plain data",
-        to: "account",
-        imports: 1,
-        reason: "`StreamReport` is also published by `stream`",
-    },
-    Exception {
         from: "config",
         to: "ftl",
         imports: 12,
@@ -75,22 +63,10 @@ const ROOM_EXCEPTIONS: &[Exception] = &[
         reason: "a handle to a user's own parts is part of `DeviceKeys`",
     },
     Exception {
-        from: "sets",
-        to: "flash",
-        imports: 1,
-        reason: "a set keeps where its command is on flash",
-    },
-    Exception {
         from: "account",
         to: "buffer",
         imports: 2,
         reason: "the checker adopts the lines of the buffer",
-    },
-    Exception {
-        from: "account",
-        to: "flash",
-        imports: 1,
-        reason: "the time series is shown operations",
     },
     Exception {
         from: "account",
@@ -103,12 +79,6 @@ const ROOM_EXCEPTIONS: &[Exception] = &[
         to: "initial",
         imports: 1,
         reason: "the report says how the initial state was made",
-    },
-    Exception {
-        from: "account",
-        to: "device",
-        imports: 1,
-        reason: "`PhaseReport` and `Utilisation` are named by their second name",
     },
     Exception {
         from: "ftl",

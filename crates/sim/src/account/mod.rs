@@ -27,7 +27,6 @@ use watch::Watch;
 pub(crate) use counters::PortUse;
 pub use phases::PhaseReport;
 pub(crate) use results::EndState;
-pub use streams::StreamReport;
 pub(crate) use timeline::FtlFigures;
 pub(crate) use totals::{Answer, queue_wait};
 pub(crate) use usage::Usage;
