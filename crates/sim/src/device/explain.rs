@@ -7,8 +7,8 @@
 
 use super::Device;
 use crate::metrics::parts::Part;
-use crate::sets::{Mode, Operation};
 use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
+use crate::sets::{Mode, Operation};
 use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{Span, Time};
 

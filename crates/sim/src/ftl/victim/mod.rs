@@ -14,7 +14,6 @@
 
 use super::blocks::FullBlocks;
 use crate::config::DeviceKeys;
-use crate::initial::Cleaning;
 use flashyard_core::key::Keys;
 use flashyard_core::units::BlockId;
 use std::fmt;
@@ -73,6 +72,27 @@ impl BitOr for Looks {
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
+}
+
+/// How a rule finds its next victim among the full blocks where there is no time: in the formulas
+/// and the miniatures of steady states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleaning {
+    /// The fewest valid units.
+    Greedy,
+    /// The one filled first.
+    Fifo,
+    /// Any.
+    Random,
+    /// Any with an invalid unit.
+    RandomInvalid,
+    /// The fewest valid units of that many drawn at random with replacement.
+    Choices(u32),
+    /// The same, drawn among those with an invalid unit.
+    ChoicesInvalid(u32),
+    /// The greatest (1 - u) / (2 u) x age, with the valid share u (Kawaguchi et al. 1995, after
+    /// Rosenblum and Ousterhout 1992); age since the block lost a unit or was filled.
+    CostBenefit,
 }
 
 /// Chooses victims.
