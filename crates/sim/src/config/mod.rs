@@ -15,6 +15,7 @@ mod memory;
 mod metrics;
 mod nand;
 mod onfi;
+mod parts;
 mod planned;
 mod sections;
 

@@ -1,6 +1,7 @@
 //! The flash array and its channels: their sections and keys.
 
 use super::onfi::OnfiInterface;
+pub use crate::ftl::layer::ProgramOrder;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -70,18 +71,6 @@ choice! {
         /// Several, at the same page of their blocks.
         SamePage = "same_page",
         /// Several, anywhere.
-        Any = "any",
-    }
-}
-
-choice! {
-    /// In which order the pages of a block may be programmed.
-    pub enum ProgramOrder {
-        /// One after the other, none left out.
-        Sequential = "sequential",
-        /// Upwards; pages may be left out.
-        Ascending = "ascending",
-        /// Any, as on small blocks of SLC.
         Any = "any",
     }
 }

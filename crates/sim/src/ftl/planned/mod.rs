@@ -74,17 +74,6 @@ pub(crate) struct Planned {
     waits: Vec<(u32, u8)>,
 }
 
-/// The shape of a plane.
-pub(crate) fn shape(geometry: &Geometry, order: ProgramOrder, exported: u32, stripe: u32) -> Shape {
-    Shape {
-        pages_per_block: geometry.pages_per_block,
-        pages: exported.saturating_sub(stripe).div_ceil(geometry.all_planes()),
-        blocks: geometry.blocks_per_plane,
-        page_bytes: geometry.page_bytes,
-        order,
-    }
-}
-
 impl Planned {
     /// A layer for each plane; none where the scheme is a page map.
     pub(crate) fn new(
@@ -101,7 +90,7 @@ impl Planned {
         let exported = settings.exported_units;
         let layers: Option<Vec<_>> = stripes
             .iter()
-            .map(|&stripe| make(&shape(&geometry, order, exported, stripe)))
+            .map(|&stripe| make(&Shape::of_plane(&geometry, order, exported, stripe)))
             .collect();
         let layers = layers?;
         let blocks = geometry.blocks() as usize;

@@ -13,7 +13,6 @@
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
 use super::blocks::FullBlocks;
-use crate::config::DeviceKeys;
 use flashyard_core::key::Keys;
 use flashyard_core::units::BlockId;
 use std::fmt;
@@ -128,14 +127,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The one that the keys name.
-    pub fn of(keys: &DeviceKeys) -> Self {
-        match keys.gc.policy {
-            VictimName::Own(number) => Self::Own(keys.own.victim_rule(number)),
-            name => Self::BuiltIn(keys.victims.policy(name)),
-        }
-    }
-
     /// See [`VictimRule::looks`].
     pub fn looks(&self) -> Looks {
         match self {
