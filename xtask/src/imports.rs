@@ -30,6 +30,7 @@ const ROOMS: &[&[Room]] = &[
         ("queues", &["queues"]),
     ],
     &[("initial", &["initial"])],
+    &[("settings", &["settings"])],
     &[("device", &["device"])],
 ];
 
@@ -39,23 +40,7 @@ const HERE: &str = "xtask/src/imports.rs";
 /// Crates whose top modules form no circle.
 const WITHOUT_CIRCLES: [&str; 2] = ["crates/core", "crates/cli"];
 
-/// Imports of rooms that are wrong and have not been mended yet. The list can only shrink: a count
-/// that is too high is an error, too.
-struct Exception {
-    from: &'static str,
-    to: &'static str,
-    imports: usize,
-    reason: &'static str,
-}
-
-const ROOM_EXCEPTIONS: &[Exception] = &[Exception {
-    from: "config",
-    to: "initial",
-    imports: 1,
-    reason: "`Settings` asks whether the initial state can be made",
-}];
-
-/// The same for circles of modules: the crate, a module, what it imports, why.
+/// Imports in circles that have not been mended yet: the crate, a module, what it imports, why.
 const CIRCLE_EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
     ("crates/cli", "args", "reproduce", "the help lists the studies"),
     ("crates/cli", "inputs", "args", "arguments are read where what they name is opened"),
@@ -77,39 +62,20 @@ struct Import<'a> {
 
 /// Checks every crate that has an order.
 pub(crate) fn check(files: &[File], findings: &mut Findings) {
-    check_rooms(files, ROOM_EXCEPTIONS, findings);
+    check_rooms(files, findings);
     for package in WITHOUT_CIRCLES {
         check_circles(files, package, CIRCLE_EXCEPTIONS, findings);
     }
 }
 
 /// An import between rooms goes down, or stays in its room.
-fn check_rooms(files: &[File], exceptions: &[Exception], findings: &mut Findings) {
-    let mut wrong: BTreeMap<(&str, &str), Vec<(Import<'_>, &str)>> = BTreeMap::new();
-    for import in imports(files, "crates/sim") {
-        let (Some(from), Some(to)) = (room(&import.from), room(&import.to)) else { continue };
-        if from.1 != to.1 && to.0 >= from.0 {
-            let how = if to.0 > from.0 { "above" } else { "beside" };
-            wrong.entry((from.1, to.1)).or_default().push((import, how));
-        }
-    }
-    for exception in exceptions {
-        let Exception { from, to, imports: allowed, reason } = exception;
-        let found = wrong.get(&(*from, *to)).map_or(0, Vec::len);
-        if found < *allowed {
-            let what = format!(
-                "{from} imports {to} {found} times, the exception allows {allowed} ({reason}): \
-                 lower it"
-            );
-            findings.error(HERE, &what);
-        }
-        if found <= *allowed {
-            wrong.remove(&(*from, *to));
-        }
-    }
-    for ((from, _), imports) in wrong {
-        for (Import { path, index, to, .. }, how) in imports {
-            findings.error_at(path, index, &format!("{from} imports {to}, which is {how} it"));
+fn check_rooms(files: &[File], findings: &mut Findings) {
+    for Import { path, index, from, to } in imports(files, "crates/sim") {
+        let (Some(above), Some(below)) = (room(&from), room(&to)) else { continue };
+        if above.1 != below.1 && below.0 >= above.0 {
+            let how = if below.0 > above.0 { "above" } else { "beside" };
+            let what = format!("{} imports {to}, which is {how} it", above.1);
+            findings.error_at(path, index, &what);
         }
     }
 }
@@ -353,26 +319,12 @@ mod tests {
         let mut tree = ROOMS_OF_A_TREE.to_vec();
         tree.push(("crates/sim/src/ftl/cmt.rs", text));
         tree.push(("crates/sim/src/ftl/tests.rs", "use crate::device;\n"));
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &[], found);
-        let beside = "ftl imports account::check, which is beside it";
-        let at = |line: u32, what: &str| format!("crates/sim/src/ftl/cmt.rs:{line}: {what}");
-        let first =
-            [at(6, beside), at(16, beside), at(11, "ftl imports device, which is above it")];
-        check(&tree, rule, &first.each_ref().map(String::as_str));
-        let exceptions = |imports| {
-            let reason = "a test";
-            [
-                Exception { from: "ftl", to: "account", imports, reason },
-                Exception { from: "ftl", to: "device", imports: 1, reason },
-            ]
-        };
-        check(&tree, |files, found| check_rooms(files, &exceptions(2), found), &[]);
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &exceptions(1), found);
-        check(&tree, rule, &[&first[0], &first[1]]);
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &exceptions(3), found);
-        let lower = "xtask/src/imports.rs: ftl imports account 2 times, the exception allows 3 (a \
-                     test): lower it";
-        check(&tree, rule, &[lower]);
+        let found = [
+            "crates/sim/src/ftl/cmt.rs:6: ftl imports account::check, which is beside it",
+            "crates/sim/src/ftl/cmt.rs:11: ftl imports device, which is above it",
+            "crates/sim/src/ftl/cmt.rs:16: ftl imports account::check, which is beside it",
+        ];
+        check(&tree, check_rooms, &found);
     }
 
     #[test]

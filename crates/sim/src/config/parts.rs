@@ -41,7 +41,7 @@ impl Rule {
 }
 
 impl DeviceKeys {
-    pub(super) fn scheme_name(&self) -> &'static str {
+    pub(crate) fn scheme_name(&self) -> &'static str {
         match self.ftl.scheme {
             SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
             name => {

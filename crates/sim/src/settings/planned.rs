@@ -1,7 +1,6 @@
 //! What devices need whose pages are chosen by translation layers (`ftl.scheme`).
 
-use super::{Allocation, DeviceKeys, InitialState, MapStore};
-use super::{MultiPlane, ProgramOrder};
+use crate::config::{Allocation, DeviceKeys, InitialState, MapStore, MultiPlane, ProgramOrder};
 use crate::ftl::layer::Shape;
 use flashyard_core::geometry::Geometry;
 
