@@ -34,20 +34,8 @@ const ROOMS: &[&[Room]] = &[
     &[("device", &["device"])],
 ];
 
-/// Where exceptions are.
-const HERE: &str = "xtask/src/imports.rs";
-
 /// Crates whose top modules form no circle.
 const WITHOUT_CIRCLES: [&str; 2] = ["crates/core", "crates/cli"];
-
-/// Imports in circles that have not been mended yet: the crate, a module, what it imports, why.
-const CIRCLE_EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
-    ("crates/cli", "args", "reproduce", "the help lists the studies"),
-    ("crates/cli", "inputs", "args", "arguments are read where what they name is opened"),
-    ("crates/cli", "inputs", "experiment", "`Inputs` holds the experiment, which words its errors"),
-    ("crates/cli", "inputs", "memory", "memory is asked for when a device is read"),
-    ("crates/cli", "inputs", "workload_file", "a workload may be a file, which names others"),
-];
 
 /// An import of a module by a file of the same crate.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +52,7 @@ struct Import<'a> {
 pub(crate) fn check(files: &[File], findings: &mut Findings) {
     check_rooms(files, findings);
     for package in WITHOUT_CIRCLES {
-        check_circles(files, package, CIRCLE_EXCEPTIONS, findings);
+        check_circles(files, package, findings);
     }
 }
 
@@ -81,12 +69,7 @@ fn check_rooms(files: &[File], findings: &mut Findings) {
 }
 
 /// The top modules of a crate import one another in no circle.
-fn check_circles(
-    files: &[File],
-    package: &str,
-    exceptions: &[(&str, &str, &str, &str)],
-    findings: &mut Findings,
-) {
+fn check_circles(files: &[File], package: &str, findings: &mut Findings) {
     let all = imports(files, package);
     let top = |module: &str| module.split("::").next().unwrap_or_default().to_owned();
     let mut edges: BTreeMap<(String, String), &Import<'_>> = BTreeMap::new();
@@ -96,30 +79,20 @@ fn check_circles(
             edges.entry(edge).or_insert(import);
         }
     }
-    let reaches = |edges: &BTreeMap<(String, String), &Import<'_>>, from: &str, to: &str| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(module) = open.pop() {
             if module == to {
                 return true;
             }
-            if seen.insert(module.clone()) {
-                open.extend(
-                    edges.keys().filter(|(start, _)| *start == module).map(|e| e.1.clone()),
-                );
+            if seen.insert(module) {
+                open.extend(edges.keys().filter(|(start, _)| start == module).map(|e| &*e.1));
             }
         }
         false
     };
-    let whole = edges.clone();
-    for (_, from, to, reason) in exceptions.iter().filter(|exception| exception.0 == package) {
-        let edge = ((*from).to_owned(), (*to).to_owned());
-        if edges.remove(&edge).is_none() || !reaches(&whole, to, from) {
-            let what = format!("{package}: {from} imports {to} in no circle ({reason}): remove it");
-            findings.error(HERE, &what);
-        }
-    }
     for ((from, to), Import { path, index, .. }) in &edges {
-        if reaches(&edges, to, from) {
+        if reaches(to, from) {
             let what = format!("{from} imports {to}, which imports {from}, or a module that does");
             findings.error_at(path, *index, &what);
         }
@@ -352,15 +325,6 @@ mod tests {
             "crates/cli/src/b/c.rs:2: b imports d, which imports b, or a module that does",
             "crates/cli/src/d.rs:2: d imports a, which imports d, or a module that does",
         ];
-        let rule = |files: &[File], found: &mut Findings| {
-            check_circles(files, "crates/cli", &[], found);
-        };
-        check(&tree, rule, &circle);
-        let rule = |files: &[File], found: &mut Findings| {
-            let exceptions = [("crates/cli", "d", "a", "x"), ("crates/cli", "a", "e", "y")];
-            check_circles(files, "crates/cli", &exceptions, found);
-        };
-        let what = "xtask/src/imports.rs: crates/cli: a imports e in no circle (y): remove it";
-        check(&tree, rule, &[what]);
+        check(&tree, |files, found| check_circles(files, "crates/cli", found), &circle);
     }
 }
