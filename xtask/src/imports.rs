@@ -9,123 +9,33 @@
 use crate::tidy::{File, Findings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rooms of `crates/sim` from bottom to top: modules of one row do not import one another, but
-/// those of the first row are one room.
-const ROOMS: &[&[&str]] = &[
-    &["account::metrics", "account::observe", "random", "saved", "stream"],
-    &["config"],
-    &["policy"],
-    &["sets"],
-    &["account", "buffer", "flash", "ftl", "host", "queues"],
-    &["initial"],
-    &["device"],
-    &["own"],
-];
+/// A room: its name and its modules, which may import one another.
+type Room = (&'static str, &'static [&'static str]);
 
-/// Where exceptions are.
-const HERE: &str = "xtask/src/imports.rs";
+/// The rooms of `crates/sim` from bottom to top: those of one row do not import one another.
+const ROOMS: &[&[Room]] = &[
+    &[("plain data", &["account::metrics", "account::observe", "random", "saved", "stream"])],
+    &[(
+        "parts",
+        &["ftl::blocks", "ftl::layer", "ftl::log", "ftl::memory", "ftl::victim", "policy"],
+    )],
+    &[("config", &["config", "own"])],
+    &[("sets", &["sets"])],
+    &[
+        ("account", &["account"]),
+        ("buffer", &["buffer"]),
+        ("flash", &["flash"]),
+        ("ftl", &["ftl"]),
+        ("host", &["host"]),
+        ("queues", &["queues"]),
+    ],
+    &[("initial", &["initial"])],
+    &[("settings", &["settings"])],
+    &[("device", &["device"])],
+];
 
 /// Crates whose top modules form no circle.
 const WITHOUT_CIRCLES: [&str; 2] = ["crates/core", "crates/cli"];
-
-/// Imports of rooms that are wrong and have not been mended yet. The list can only shrink: a count
-/// that is too high is an error, too.
-struct Exception {
-    from: &'static str,
-    to: &'static str,
-    imports: usize,
-    reason: &'static str,
-}
-
-const ROOM_EXCEPTIONS: &[Exception] = &[
-    Exception {
-        from: "plain data",
-        to: "config",
-        imports: 1,
-        reason: "the counters of work are told the cell's energies",
-    },
-    Exception {
-        from: "plain data",
-        to: "account",
-        imports: 1,
-        reason: "`StreamReport` is also published by `stream`",
-    },
-    Exception {
-        from: "config",
-        to: "ftl",
-        imports: 12,
-        reason: "keys and shapes of layers, rules and tables are declared by the FTL",
-    },
-    Exception {
-        from: "config",
-        to: "policy",
-        imports: 1,
-        reason: "settings depend on what the host policy does",
-    },
-    Exception {
-        from: "config",
-        to: "initial",
-        imports: 1,
-        reason: "`Settings` asks whether the initial state can be made",
-    },
-    Exception {
-        from: "config",
-        to: "own",
-        imports: 2,
-        reason: "a handle to a user's own parts is part of `DeviceKeys`",
-    },
-    Exception {
-        from: "sets",
-        to: "flash",
-        imports: 1,
-        reason: "a set keeps where its command is on flash",
-    },
-    Exception {
-        from: "account",
-        to: "buffer",
-        imports: 2,
-        reason: "the checker adopts the lines of the buffer",
-    },
-    Exception {
-        from: "account",
-        to: "flash",
-        imports: 1,
-        reason: "the time series is shown operations",
-    },
-    Exception {
-        from: "account",
-        to: "ftl",
-        imports: 8,
-        reason: "counts of merges, costs of tables, the map that the checker adopts",
-    },
-    Exception {
-        from: "account",
-        to: "initial",
-        imports: 1,
-        reason: "the report says how the initial state was made",
-    },
-    Exception {
-        from: "account",
-        to: "device",
-        imports: 1,
-        reason: "`PhaseReport` and `Utilisation` are named by their second name",
-    },
-    Exception {
-        from: "ftl",
-        to: "initial",
-        imports: 14,
-        reason: "victim rules say how they behave in the miniature; layers are filled",
-    },
-];
-
-/// The same for circles of modules: the crate, a module, what it imports, why.
-const CIRCLE_EXCEPTIONS: &[(&str, &str, &str, &str)] = &[
-    ("crates/cli", "args", "reproduce", "the help lists the studies"),
-    ("crates/cli", "inputs", "args", "arguments are read where what they name is opened"),
-    ("crates/cli", "inputs", "experiment", "`Inputs` holds the experiment, which words its errors"),
-    ("crates/cli", "inputs", "memory", "memory is asked for when a device is read"),
-    ("crates/cli", "inputs", "workload_file", "a workload may be a file, which names others"),
-];
 
 /// An import of a module by a file of the same crate.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,50 +50,26 @@ struct Import<'a> {
 
 /// Checks every crate that has an order.
 pub(crate) fn check(files: &[File], findings: &mut Findings) {
-    check_rooms(files, ROOM_EXCEPTIONS, findings);
+    check_rooms(files, findings);
     for package in WITHOUT_CIRCLES {
-        check_circles(files, package, CIRCLE_EXCEPTIONS, findings);
+        check_circles(files, package, findings);
     }
 }
 
 /// An import between rooms goes down, or stays in its room.
-fn check_rooms(files: &[File], exceptions: &[Exception], findings: &mut Findings) {
-    let mut wrong: BTreeMap<(&str, &str), Vec<(Import<'_>, &str)>> = BTreeMap::new();
-    for import in imports(files, "crates/sim") {
-        let (Some(from), Some(to)) = (room(&import.from), room(&import.to)) else { continue };
-        if from.1 != to.1 && to.0 >= from.0 {
-            let how = if to.0 > from.0 { "above" } else { "beside" };
-            wrong.entry((from.1, to.1)).or_default().push((import, how));
-        }
-    }
-    for exception in exceptions {
-        let Exception { from, to, imports: allowed, reason } = exception;
-        let found = wrong.get(&(*from, *to)).map_or(0, Vec::len);
-        if found < *allowed {
-            let what = format!(
-                "{from} imports {to} {found} times, the exception allows {allowed} ({reason}): \
-                 lower it"
-            );
-            findings.error(HERE, &what);
-        }
-        if found <= *allowed {
-            wrong.remove(&(*from, *to));
-        }
-    }
-    for ((from, _), imports) in wrong {
-        for (Import { path, index, to, .. }, how) in imports {
-            findings.error_at(path, index, &format!("{from} imports {to}, which is {how} it"));
+fn check_rooms(files: &[File], findings: &mut Findings) {
+    for Import { path, index, from, to } in imports(files, "crates/sim") {
+        let (Some(above), Some(below)) = (room(&from), room(&to)) else { continue };
+        if above.1 != below.1 && below.0 >= above.0 {
+            let how = if below.0 > above.0 { "above" } else { "beside" };
+            let what = format!("{} imports {to}, which is {how} it", above.1);
+            findings.error_at(path, index, &what);
         }
     }
 }
 
 /// The top modules of a crate import one another in no circle.
-fn check_circles(
-    files: &[File],
-    package: &str,
-    exceptions: &[(&str, &str, &str, &str)],
-    findings: &mut Findings,
-) {
+fn check_circles(files: &[File], package: &str, findings: &mut Findings) {
     let all = imports(files, package);
     let top = |module: &str| module.split("::").next().unwrap_or_default().to_owned();
     let mut edges: BTreeMap<(String, String), &Import<'_>> = BTreeMap::new();
@@ -193,30 +79,20 @@ fn check_circles(
             edges.entry(edge).or_insert(import);
         }
     }
-    let reaches = |edges: &BTreeMap<(String, String), &Import<'_>>, from: &str, to: &str| {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
         while let Some(module) = open.pop() {
             if module == to {
                 return true;
             }
-            if seen.insert(module.clone()) {
-                open.extend(
-                    edges.keys().filter(|(start, _)| *start == module).map(|e| e.1.clone()),
-                );
+            if seen.insert(module) {
+                open.extend(edges.keys().filter(|(start, _)| start == module).map(|e| &*e.1));
             }
         }
         false
     };
-    let whole = edges.clone();
-    for (_, from, to, reason) in exceptions.iter().filter(|exception| exception.0 == package) {
-        let edge = ((*from).to_owned(), (*to).to_owned());
-        if edges.remove(&edge).is_none() || !reaches(&whole, to, from) {
-            let what = format!("{package}: {from} imports {to} in no circle ({reason}): remove it");
-            findings.error(HERE, &what);
-        }
-    }
     for ((from, to), Import { path, index, .. }) in &edges {
-        if reaches(&edges, to, from) {
+        if reaches(to, from) {
             let what = format!("{from} imports {to}, which imports {from}, or a module that does");
             findings.error_at(path, *index, &what);
         }
@@ -225,10 +101,11 @@ fn check_circles(
 
 /// The row and the name of the room that a module belongs to.
 fn room(module: &str) -> Option<(usize, &'static str)> {
-    let all =
-        ROOMS.iter().enumerate().flat_map(|(row, rooms)| rooms.iter().map(move |r| (row, *r)));
-    let found = all.filter(|(_, room)| is_within(module, room)).max_by_key(|(_, room)| room.len());
-    found.map(|(row, room)| (row, if row == 0 { "plain data" } else { room }))
+    let rooms =
+        ROOMS.iter().enumerate().flat_map(|(row, rooms)| rooms.iter().map(move |r| (row, r)));
+    let all = rooms.flat_map(|(row, (name, of))| of.iter().map(move |outer| (row, *name, *outer)));
+    let found = all.filter(|(.., outer)| is_within(module, outer));
+    found.max_by_key(|(.., outer)| outer.len()).map(|(row, name, _)| (row, name))
 }
 
 fn is_within(module: &str, outer: &str) -> bool {
@@ -403,7 +280,7 @@ mod tests {
         ("crates/sim/src/account/check.rs", ""),
         ("crates/sim/src/account/metrics/mod.rs", ""),
         ("crates/sim/src/sets/mod.rs", ""),
-        ("crates/sim/src/device/mod.rs", "use crate::ftl::log;\nuse super::sets;\n"),
+        ("crates/sim/src/device/mod.rs", "use crate::ftl::cmt;\nuse super::sets;\n"),
     ];
 
     #[test]
@@ -413,28 +290,14 @@ mod tests {
                     const X: &str = \"crate::device\";\nlet x = super::super::device::f();\n\
                     #[cfg(test)]\nmod tests {\n    use crate::device;\n}\nuse crate::check::C;\n";
         let mut tree = ROOMS_OF_A_TREE.to_vec();
-        tree.push(("crates/sim/src/ftl/log.rs", text));
+        tree.push(("crates/sim/src/ftl/cmt.rs", text));
         tree.push(("crates/sim/src/ftl/tests.rs", "use crate::device;\n"));
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &[], found);
-        let beside = "ftl imports account::check, which is beside it";
-        let at = |line: u32, what: &str| format!("crates/sim/src/ftl/log.rs:{line}: {what}");
-        let first =
-            [at(6, beside), at(16, beside), at(11, "ftl imports device, which is above it")];
-        check(&tree, rule, &first.each_ref().map(String::as_str));
-        let exceptions = |imports| {
-            let reason = "a test";
-            [
-                Exception { from: "ftl", to: "account", imports, reason },
-                Exception { from: "ftl", to: "device", imports: 1, reason },
-            ]
-        };
-        check(&tree, |files, found| check_rooms(files, &exceptions(2), found), &[]);
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &exceptions(1), found);
-        check(&tree, rule, &[&first[0], &first[1]]);
-        let rule = |files: &[File], found: &mut Findings| check_rooms(files, &exceptions(3), found);
-        let lower = "xtask/src/imports.rs: ftl imports account 2 times, the exception allows 3 (a \
-                     test): lower it";
-        check(&tree, rule, &[lower]);
+        let found = [
+            "crates/sim/src/ftl/cmt.rs:6: ftl imports account::check, which is beside it",
+            "crates/sim/src/ftl/cmt.rs:11: ftl imports device, which is above it",
+            "crates/sim/src/ftl/cmt.rs:16: ftl imports account::check, which is beside it",
+        ];
+        check(&tree, check_rooms, &found);
     }
 
     #[test]
@@ -462,15 +325,6 @@ mod tests {
             "crates/cli/src/b/c.rs:2: b imports d, which imports b, or a module that does",
             "crates/cli/src/d.rs:2: d imports a, which imports d, or a module that does",
         ];
-        let rule = |files: &[File], found: &mut Findings| {
-            check_circles(files, "crates/cli", &[], found);
-        };
-        check(&tree, rule, &circle);
-        let rule = |files: &[File], found: &mut Findings| {
-            let exceptions = [("crates/cli", "d", "a", "x"), ("crates/cli", "a", "e", "y")];
-            check_circles(files, "crates/cli", &exceptions, found);
-        };
-        let what = "xtask/src/imports.rs: crates/cli: a imports e in no circle (y): remove it";
-        check(&tree, rule, &[what]);
+        check(&tree, |files, found| check_circles(files, "crates/cli", found), &circle);
     }
 }

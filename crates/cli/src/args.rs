@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::reproduce::STUDIES;
+use crate::presets::STUDIES;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ pub(crate) struct CompareArgs {
 /// The name of a study, or a file with one.
 fn study(text: &str) -> Result<String, String> {
     let is_known = STUDIES.iter().any(|(name, _)| *name == text);
-    if is_known || crate::inputs::is_toml(text) {
+    if is_known || crate::error::is_toml(text) {
         return Ok(text.to_string());
     }
     let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();

@@ -1,8 +1,9 @@
 //! `flashyard compare`: the same work on each value of one key or more.
 
 use crate::args::CompareArgs;
+use crate::error::wrong;
 use crate::experiment::StreamPlan;
-use crate::inputs::{Inputs, wrong};
+use crate::inputs::Inputs;
 use crate::output::{json, print, remark, table, verdict};
 use crate::simulate::{Outcome, simulate};
 use anyhow::{Context, Result};

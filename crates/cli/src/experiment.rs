@@ -5,7 +5,7 @@
 //! of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams,
 //! those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
-use crate::inputs::workload_error;
+use crate::error::workload_error;
 use crate::presets::DEFAULT_WORKLOAD;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};

@@ -1,20 +1,18 @@
 //! From arguments to a device and a workload.
 
-use crate::InputError;
 use crate::args::InputArgs;
+use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::memory::Need;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use crate::workload_file;
+use crate::workload_file::{self, built_in_names};
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
     ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, nearest, read_toml,
 };
 use flashyard_sim::own::OwnParts;
-use flashyard_workload::generator::BUILT_IN;
 use flashyard_workload::random::stream_seed;
-use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, WorkloadError};
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
@@ -119,7 +117,7 @@ impl Inputs {
         let mut problems = Vec::new();
         let mut sections = AllSections::new(own);
         read_device(device, &mut sections.device, &mut problems)?;
-        sections.workload = read_workload(workload, false, &mut problems)?;
+        sections.workload = workload_file::named(workload, false, &mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
             if set_text(&mut sections.workload, setting) {
@@ -208,11 +206,6 @@ impl Inputs {
     }
 }
 
-/// An error of the user's input.
-pub(crate) fn wrong(what: &str) -> anyhow::Error {
-    InputError(what.to_string()).into()
-}
-
 /// Applies a setting of `trace.format` or `trace.split`, which are strings and so no keys.
 fn set_text(workload: &mut Experiment, setting: &str) -> bool {
     let Some((path, text)) = setting.split_once('=') else { return false };
@@ -220,28 +213,14 @@ fn set_text(workload: &mut Experiment, setting: &str) -> bool {
     workload.set_text(section, key, text.trim())
 }
 
-/// A workload's error is one of input.
-pub(crate) fn workload_error(error: &WorkloadError) -> anyhow::Error {
-    wrong(&error.to_string())
-}
-
 fn config_error(problems: Vec<Problem>) -> anyhow::Error {
     wrong(&ConfigError(problems).to_string())
-}
-
-pub(crate) fn is_toml(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
 /// Whether a TOML text has a table of this name, however it is written. A text that is no TOML has
 /// none; whoever reads it in earnest says why.
 fn has_table(text: &str, name: &str) -> bool {
     text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(name))
-}
-
-pub(crate) fn read_text(path: &str) -> Result<String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| wrong(&format!("{path}: cannot be read, {error}")))
 }
 
 /// Decides what a lone argument names.
@@ -277,32 +256,4 @@ fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -
     }
     read_toml(name, &read_text(name)?, keys, &[], problems);
     Ok(())
-}
-
-/// The names of all built-in workloads.
-fn built_in_names() -> impl Iterator<Item = &'static str> {
-    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
-    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
-    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes)
-}
-
-/// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may
-/// have no phases.
-pub(crate) fn read_workload(
-    name: &str,
-    inside: bool,
-    problems: &mut Vec<Problem>,
-) -> Result<Experiment> {
-    if let Some(stream) = StreamPlan::built_in(name) {
-        return Ok(Experiment::of(name, vec![stream]));
-    }
-    if is_toml(name) {
-        return workload_file::read(name, inside, problems);
-    }
-    if name != "-" && !Path::new(name).exists() {
-        let known = nearest(name, built_in_names());
-        return Err(wrong(&format!("{name}: no such workload or file{known}")));
-    }
-    let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
-    Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }

@@ -2,8 +2,8 @@
 //! split by a column, one for each value of it. All parts of a split trace keep the clock and the
 //! places of the whole: each is read from the start and leaves out the requests of the others.
 
+use crate::error::{workload_error, wrong};
 use crate::experiment::{Origin, PhasePlan, Source, StreamPlan};
-use crate::inputs::{workload_error, wrong};
 use anyhow::Result;
 use flashyard_sim::stream::StreamKeys;
 use flashyard_workload::input::Input;

@@ -35,6 +35,7 @@
 
 mod args;
 mod compare;
+mod error;
 mod experiment;
 mod inputs;
 mod interrupt;
@@ -57,23 +58,12 @@ pub use flashyard_sim as sim;
 
 use args::{Cli, Command, TraceCommand};
 use clap::Parser;
+use error::InputError;
 use flashyard_sim::own::{OwnParts, Parts};
 use std::process::ExitCode;
 
 /// The exit status of wrong input: a bad key, a bad trace, a request past the end of the device.
 const WRONG_INPUT: u8 = 2;
-
-/// Input that cannot be used; the message names the place, the reason and the fix.
-#[derive(Debug)]
-pub(crate) struct InputError(pub(crate) String);
-
-impl std::fmt::Display for InputError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// The command.
 pub fn main() -> ExitCode {

@@ -3,7 +3,8 @@
 mod ftls;
 
 use crate::args::{ListArgs, Listing};
-use crate::inputs::{AllSections, wrong};
+use crate::error::wrong;
+use crate::inputs::AllSections;
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;

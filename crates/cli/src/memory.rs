@@ -9,7 +9,7 @@
 //! Memory that was promised may still be refused or taken back where the system promises more than
 //! it has; so what counts is what a device uses at the start, not only what may be allocated.
 
-use crate::inputs::wrong;
+use crate::error::wrong;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::footprint::Footprint;

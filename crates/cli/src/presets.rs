@@ -1,4 +1,4 @@
-//! The device files that come with the program: one line each.
+//! The files that come with the program: devices and studies, one line each.
 
 /// Name and text of every preset, in the order of `flashyard list devices`.
 pub(crate) const DEVICES: &[(&str, &str)] = &[
@@ -18,6 +18,15 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("nvme-tlc", include_str!("../../../devices/nvme-tlc.toml")),
     ("nvme-enterprise", include_str!("../../../devices/nvme-enterprise.toml")),
     ("nvme-qlc", include_str!("../../../devices/nvme-qlc.toml")),
+];
+
+/// The studies that come with the program: name and experiment file.
+pub(crate) const STUDIES: &[(&str, &str)] = &[
+    ("drs", include_str!("../../../experiments/drs.toml")),
+    ("energy", include_str!("../../../experiments/energy.toml")),
+    ("ros", include_str!("../../../experiments/ros.toml")),
+    ("cache-aware", include_str!("../../../experiments/cache-aware.toml")),
+    ("crossings", include_str!("../../../experiments/crossings.toml")),
 ];
 
 /// The device where none is named.

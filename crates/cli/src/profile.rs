@@ -1,6 +1,6 @@
 //! The fitted tables of a workload file.
 
-use crate::inputs::read_text;
+use crate::error::read_text;
 use flashyard_sim::config::{Problem, line_of_item};
 use flashyard_workload::profile::Profile;
 use serde::Deserialize;

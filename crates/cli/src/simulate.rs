@@ -1,7 +1,8 @@
 //! One simulation: the phases of an experiment on a device.
 
+use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, PhasePlan, Source};
-use crate::inputs::{Inputs, workload_error, wrong};
+use crate::inputs::Inputs;
 use crate::lanes::{self, Lane};
 use crate::output::json::{self, Provenance};
 use crate::output::{WholeFile, state};

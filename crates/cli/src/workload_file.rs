@@ -4,8 +4,8 @@
 //! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it
 //! has an array of tables `stream`, each with its own; or, inside a phase, it names a workload.
 
+use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
-use crate::inputs::{is_toml, read_text, read_workload, wrong};
 use crate::profile;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
@@ -31,8 +31,32 @@ type Initial = (Vec<(u64, bool)>, Vec<BufferLine>);
 /// Their tables.
 const INITIAL: [&str; 2] = ["initial.map_lines", "initial.buffer_lines"];
 
+/// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may
+/// have no phases.
+pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
+    if let Some(stream) = StreamPlan::built_in(name) {
+        return Ok(Experiment::of(name, vec![stream]));
+    }
+    if is_toml(name) {
+        return read(name, inside, problems);
+    }
+    if name != "-" && !Path::new(name).exists() {
+        let known = nearest(name, built_in_names());
+        return Err(wrong(&format!("{name}: no such workload or file{known}")));
+    }
+    let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
+    Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
+}
+
+/// The names of all built-in workloads.
+pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
+    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
+    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
+    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes)
+}
+
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
-pub(crate) fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
+fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
     let text = read_text(file)?;
     let nothing = Experiment::of(file, vec![StreamPlan::new(Origin::Generator)]);
     let Some(document) = parse_toml(file, &text, problems) else { return Ok(nothing) };
@@ -333,7 +357,7 @@ impl Reader<'_> {
             Some(_) => name.to_string(),
             None => beside(self.file, name),
         };
-        let mut experiment = read_workload(&path, true, self.problems)?;
+        let mut experiment = named(&path, true, self.problems)?;
         Ok(std::mem::take(&mut experiment.phases[0].streams))
     }
 

@@ -37,6 +37,7 @@ mod queues;
 mod random;
 pub mod saved;
 mod sets;
+mod settings;
 pub mod stream;
 
 pub use account::{check, metrics, observe, report};

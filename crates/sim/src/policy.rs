@@ -1,8 +1,7 @@
 //! The policies of a run: built-in ones, dispatched statically, or a user's own.
 
-use crate::config::{DeviceKeys, Settings};
-use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostPolicyName, HostView};
-use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement, PolicyName};
+use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostView};
+use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement};
 use flashyard_core::units::Time;
 use std::fmt;
 
@@ -51,21 +50,17 @@ enum Rule {
 }
 
 impl HostRule {
-    /// The one that the keys name.
-    pub(crate) fn of(keys: &DeviceKeys) -> Self {
-        match keys.host.policy {
-            HostPolicyName::Own(number) => {
-                let policy = keys.own.host_policy(number);
-                let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
-                Self { rule: Rule::Own(policy), by_pages, in_order, is_fifo: false }
-            }
-            name => {
-                let policy = keys.host_policies.policy(name);
-                let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
-                let is_fifo = matches!(policy, AnyHostPolicy::Fifo(_));
-                Self { rule: Rule::BuiltIn(policy), by_pages, in_order, is_fifo }
-            }
-        }
+    /// One of the registry.
+    pub(crate) fn built_in(policy: AnyHostPolicy) -> Self {
+        let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
+        let is_fifo = matches!(policy, AnyHostPolicy::Fifo(_));
+        Self { rule: Rule::BuiltIn(policy), by_pages, in_order, is_fifo }
+    }
+
+    /// A user's own.
+    pub(crate) fn own(policy: OwnHostPolicy) -> Self {
+        let (by_pages, in_order) = (policy.by_pages(), policy.in_order());
+        Self { rule: Rule::Own(policy), by_pages, in_order, is_fifo: false }
     }
 
     /// See [`HostPolicy::pick`].
@@ -101,17 +96,6 @@ pub enum Policy {
     BuiltIn(AnyPolicy),
     /// Any other.
     Own(OwnPolicy),
-}
-
-impl Policy {
-    /// The one that the settings name.
-    pub fn of(settings: &Settings) -> Self {
-        let keys = &settings.keys;
-        match keys.policy.command {
-            PolicyName::Own(number) => Self::Own(keys.own.command_policy(number)),
-            name => Self::BuiltIn(keys.policies.policy(name)),
-        }
-    }
 }
 
 impl CommandPolicy for Policy {

@@ -5,7 +5,6 @@
 //! an earlier one was answered (a closed loop). Requests of a stream are issued in the order of the
 //! source, whatever the order of their answers.
 
-pub use crate::account::StreamReport;
 use flashyard_core::key::Kind;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};

@@ -1,7 +1,7 @@
 //! Saved devices: files that hold all that outlives a request.
 
 use super::{WholeFile, json};
-use crate::inputs::wrong;
+use crate::error::wrong;
 use anyhow::{Context, Result};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;

@@ -6,7 +6,7 @@
 //! the name is in the list of what [`interrupt`](crate::interrupt) removes.
 
 use super::unfinished::{self, Listed};
-use crate::inputs::wrong;
+use crate::error::wrong;
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};

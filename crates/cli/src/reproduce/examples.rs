@@ -4,7 +4,7 @@
 use super::schema::{Example, ExampleRun};
 use super::show;
 use super::study::settings_of;
-use crate::inputs::wrong;
+use crate::error::wrong;
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;

@@ -27,11 +27,11 @@ mod tokens;
 mod twins;
 mod workloads;
 
-use crate::InputError;
 use crate::args::ReproduceArgs;
-use crate::inputs::{read_text, wrong};
+use crate::error::{InputError, read_text, wrong};
 use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
+use crate::presets::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
 use expr::Printed;
@@ -42,15 +42,6 @@ use sample::{Sample, Spread};
 use serde_json::{Map, Value, json};
 use statements::Answer;
 use study::Study;
-
-/// The studies that come with the program: name and experiment file.
-pub(crate) const STUDIES: &[(&str, &str)] = &[
-    ("drs", include_str!("../../../../experiments/drs.toml")),
-    ("energy", include_str!("../../../../experiments/energy.toml")),
-    ("ros", include_str!("../../../../experiments/ros.toml")),
-    ("cache-aware", include_str!("../../../../experiments/cache-aware.toml")),
-    ("crossings", include_str!("../../../../experiments/crossings.toml")),
-];
 
 /// Runs `flashyard reproduce`.
 pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {

@@ -4,7 +4,7 @@ use super::metrics::{METRICS, Metric, WORKLOAD_METRICS};
 use super::schema::Experiment;
 use super::study::{Study, settings_of};
 use super::workloads::{at_point, jittered, scaled};
-use crate::inputs::wrong;
+use crate::error::wrong;
 use crate::output::remark;
 use anyhow::Result;
 use flashyard_core::request::Request;

@@ -9,8 +9,9 @@ use super::sample::{Sample, Spread};
 use super::schema::{By, Catalogue};
 use super::statements::{self, Verdict};
 use super::study::{Study, settings_of};
-use super::{STUDIES, tables};
+use super::tables;
 use crate::args::ReproduceArgs;
+use crate::presets::STUDIES;
 use flashyard_sim::own::OwnParts;
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use super::show;
 use super::stats::median;
 use super::study::{Study, settings_of};
 use crate::args::ReproduceArgs;
-use crate::inputs::{workload_error, wrong};
+use crate::error::{workload_error, wrong};
 use crate::output::{json, print, table};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;

@@ -2,8 +2,9 @@
 
 use super::schema::{Catalogue, Group, Point, Published, Workload};
 use super::tokens::printed;
+use crate::error::{workload_error, wrong};
 use crate::experiment::Source as Opened;
-use crate::inputs::{Inputs, workload_error, wrong};
+use crate::inputs::Inputs;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;

@@ -2,8 +2,9 @@
 
 use super::{check_settings, load as load_one, refuse_output};
 use crate::args::TraceConvertArgs;
+use crate::error::{workload_error, wrong};
 use crate::experiment::Source;
-use crate::inputs::{DEFAULT_SEED, Inputs, workload_error, wrong};
+use crate::inputs::{DEFAULT_SEED, Inputs};
 use crate::output::{WholeFile, print, remark};
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;

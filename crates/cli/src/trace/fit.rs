@@ -2,7 +2,8 @@
 
 use super::{check_settings, load, refuse_output};
 use crate::args::TraceFitArgs;
-use crate::inputs::{DEFAULT_SEED, is_toml, workload_error, wrong};
+use crate::error::{is_toml, workload_error, wrong};
+use crate::inputs::DEFAULT_SEED;
 use crate::output::{WholeFile, print, remark, table};
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::{Context, Result};

@@ -2,7 +2,8 @@
 
 use super::{check_settings, load};
 use crate::args::TraceInfoArgs;
-use crate::inputs::{Inputs, workload_error, wrong};
+use crate::error::{workload_error, wrong};
+use crate::inputs::Inputs;
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
 use anyhow::Result;

@@ -8,8 +8,9 @@ pub(crate) use convert::convert;
 pub(crate) use fit::fit;
 pub(crate) use info::info;
 
+use crate::error::wrong;
 use crate::experiment::Origin;
-use crate::inputs::{Inputs, wrong};
+use crate::inputs::Inputs;
 use crate::workload_file::ORIGINS;
 use anyhow::Result;
 use flashyard_sim::own::OwnParts;

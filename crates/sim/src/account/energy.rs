@@ -6,6 +6,7 @@
 //! of a power by bytes, is rounded down once.
 
 use super::Account;
+use crate::config::EnergyKeys;
 use crate::ftl::layer::MergeCounts;
 use crate::metrics::counters::{Phase, Tally};
 use crate::metrics::series::{MIB_BITS, SeriesReport};
@@ -262,5 +263,54 @@ impl Account {
             waits: self.totals.energy.power_waits,
             waited_ns: self.totals.energy.power_waited_ns,
         }
+    }
+}
+
+/// Energy of operations.
+impl Tally {
+    /// Array energy of one operation for one purpose, in picojoules: pages x energy where a page
+    /// has one, else time x power (mW x ns).
+    pub fn array_pj(&self, energy: &EnergyKeys, op: Op, purpose: Purpose) -> u128 {
+        let work = self.get(op, purpose);
+        match energy.page_pj(op) {
+            0 => u128::from(work.array_ns) * u128::from(energy.array_mw(op)),
+            pj => u128::from(work.pages) * u128::from(pj),
+        }
+    }
+
+    /// Channel energy of one purpose, in picojoules.
+    pub fn transfer_pj(&self, energy: &EnergyKeys, purpose: Purpose) -> u128 {
+        u128::from(self.of_purpose(purpose).transfer_ns) * u128::from(energy.transfer_mw)
+    }
+
+    /// All energy, in picojoules.
+    pub fn energy_pj(&self, energy: &EnergyKeys) -> u128 {
+        let array =
+            |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
+        let arrays: u128 = Op::ALL.into_iter().flat_map(array).sum();
+        let transfers: u128 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
+        arrays + transfers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::counters::Work;
+
+    #[test]
+    fn energy_is_the_sum_of_its_parts_on_either_axis() {
+        let energy = EnergyKeys::default();
+        let mut tally = Tally::default();
+        let work = |array_ns, transfer_ns| Work { ops: 1, pages: 2, array_ns, transfer_ns };
+        tally.count(Op::Read, Purpose::Host, &work(60_000, 10_000));
+        tally.count(Op::Program, Purpose::MapWriteback, &work(700_000, 10_000));
+        tally.count(Op::Erase, Purpose::Gc, &work(5_000_000, 0));
+        let expected = 60_000 * 36 + 700_000 * 94 + 5_000_000 * 352 + 20_000 * 20;
+        assert_eq!(tally.energy_pj(&energy), expected);
+        let erases = EnergyKeys { erase_pj: 7, ..energy };
+        assert_eq!(tally.energy_pj(&erases), expected - 5_000_000 * 352 + 2 * 7);
+        assert_eq!(tally.of_op(Op::Program).ops, 1);
+        assert_eq!(tally.of_purpose(Purpose::Host).transfer_ns, 10_000);
     }
 }

@@ -18,7 +18,7 @@ mod watch;
 use crate::config::{EnergyKeys, MapStore, Settings};
 use crate::ftl::memory::TableCost;
 use crate::metrics::series::Series;
-use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use flashyard_core::geometry::Geometry;
 use phases::OpenPhase;
 use totals::Totals;
@@ -27,7 +27,6 @@ use watch::Watch;
 pub(crate) use counters::PortUse;
 pub use phases::PhaseReport;
 pub(crate) use results::EndState;
-pub use streams::StreamReport;
 pub(crate) use timeline::FtlFigures;
 pub(crate) use totals::{Answer, queue_wait};
 pub(crate) use usage::Usage;
@@ -65,6 +64,18 @@ impl Config {
     }
 }
 
+/// What is known of the initial state that was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Made {
+    /// The write amplification that goes with the state; none where none was looked for.
+    pub write_amplification: Option<f64>,
+    /// How far off it may be, where it was found by simulating a small pool: by how much that of a
+    /// pool of half the size differs.
+    pub error: Option<f64>,
+}
+
+saved!(Made { write_amplification, error });
+
 /// What is known of a run.
 pub(crate) struct Account {
     totals: Totals,
@@ -76,6 +87,7 @@ pub(crate) struct Account {
     /// The phase under way.
     open: Option<OpenPhase>,
     config: Config,
+    made: Made,
     /// Whether the device was made from a saved one.
     restored: bool,
 }
@@ -94,8 +106,14 @@ impl Account {
             measured: Usage::none(&settings.geometry),
             open: None,
             config: Config::of(settings),
+            made: Made::default(),
             restored: false,
         }
+    }
+
+    /// The device has been put into its initial state.
+    pub(crate) const fn initial_made(&mut self, made: Made) {
+        self.made = made;
     }
 
     /// Whether the device was made from a saved one.
@@ -104,6 +122,7 @@ impl Account {
     }
 
     pub(crate) fn save(&self, to: &mut Writer<'_>) {
+        self.made.save(to);
         self.totals.save(to);
         self.measured.save(to);
         self.save_series(to);
@@ -120,6 +139,7 @@ impl Account {
         ftl: &FtlFigures,
     ) -> Result<(), RestoreError> {
         self.restored = true;
+        self.made.load(from)?;
         self.totals.load(from)?;
         self.measured.load(from)?;
         self.load_series(from, ftl)?;

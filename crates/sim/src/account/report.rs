@@ -1,7 +1,7 @@
 //! The results of a run as plain data. Serialised, it is most of the `--json` contract.
 
-use super::streams::StreamReport;
-use crate::device::{PhaseReport, Utilisation};
+pub use super::streams::StreamReport;
+use super::{PhaseReport, Utilisation};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;

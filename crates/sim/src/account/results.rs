@@ -6,7 +6,6 @@ use super::timeline::FtlFigures;
 use super::totals::Waits;
 use crate::ftl::layer::MergeCounts;
 use crate::ftl::memory::Footprint;
-use crate::initial::device::Made;
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::report::{
@@ -29,9 +28,8 @@ pub(crate) struct EndState {
     /// Units of the write buffer, and how many of them are dirty.
     pub(crate) buffer_units: u64,
     pub(crate) dirty_units: u64,
-    /// What the device held at first: its name, and its write amplification.
+    /// The name of what the device held at first.
     pub(crate) initial: &'static str,
-    pub(crate) made: Made,
     /// None of schemes with log blocks.
     pub(crate) effective_over_provisioning: Option<f64>,
 }
@@ -289,8 +287,8 @@ impl Account {
         let busy = self.measured.die_ns();
         Verdict {
             initial_state: end.initial,
-            initial_write_amplification: end.made.write_amplification,
-            initial_error: end.made.error,
+            initial_write_amplification: self.made.write_amplification,
+            initial_error: self.made.error,
             over_provisioning: self.config.over_provisioning,
             effective_over_provisioning: end.effective_over_provisioning,
             gc_ran: self.totals.gc_jobs > 0 || end.ftl.merges.any(),

@@ -1,9 +1,9 @@
 //! What goes into the time series: the state of the device over time and the energy of operations.
 
 use super::Account;
-use crate::flash::Operation;
 use crate::ftl::layer::MergeCounts;
 use crate::metrics::series::Counts;
+use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Span, Time};
 

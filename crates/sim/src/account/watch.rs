@@ -2,7 +2,6 @@
 
 use super::Account;
 use super::timeline::FtlFigures;
-use crate::buffer::Line;
 use crate::check::Checker;
 use crate::metrics::counters::Tally;
 use crate::metrics::series::Series;
@@ -43,6 +42,7 @@ macro_rules! checked {
 }
 
 checked! {
+    adopt_buffer(lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>);
     asks(order: u64, request: &Request, durable: bool);
     entered(order: u64);
     translated(order: u64, lpn: Lpn, changes: bool);
@@ -136,13 +136,6 @@ impl Account {
     #[inline]
     pub(crate) fn has_series(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.series.is_some())
-    }
-
-    /// The buffer holds these lines before the run.
-    pub(crate) fn buffer_preloaded<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) {
-        if let Some(checker) = self.checker() {
-            checker.adopt_buffer(lines);
-        }
     }
 
     /// A request has arrived and is known by this handle.

@@ -144,9 +144,11 @@ impl Buffer {
         &self.ports
     }
 
-    /// Every line that it holds, the dirty ones first.
-    pub(crate) fn all_lines(&self) -> impl Iterator<Item = &Line> {
-        self.lines.dirty_lines().chain(self.lines.clean_lines())
+    /// Every unit that it holds, the dirty ones first; the number of the change that made its
+    /// contents, none of what a read has found on flash; and whether flash lacks them.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = (Lpn, Option<u64>, bool)> {
+        let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
+        lines.map(|line| (line.lpn, (!line.is_of_flash()).then_some(line.version), line.is_dirty()))
     }
 
     /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier.

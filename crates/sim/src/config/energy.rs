@@ -350,7 +350,7 @@ impl Settings {
 }
 
 /// Where an energy is given, that over the shortest time of any page type.
-fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
+pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     let (energy, nand) = (&keys.energy, &keys.nand);
     let pj = energy.page_pj(op);
     if pj == 0 {
@@ -368,20 +368,6 @@ fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
     let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min();
     (pj * pages).div_ceil(shortest.unwrap_or(1))
-}
-
-/// A power budget must let every operation through.
-pub(super) fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    let budget = keys.energy.budget_mw;
-    for op in Op::ALL {
-        let (name, power) = (op.name(), operation_mw(keys, op));
-        if budget > 0 && power > budget {
-            fail(format!(
-                "energy.budget_mw: {budget} is less than the {power} mW that one {name} takes, which \
-                 would never start; raise it, or lower the power"
-            ));
-        }
-    }
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ const MOST_FREE: [u64; 4] = [16, 8, 4, 32];
 impl GcKeys {
     /// The keys with every threshold in blocks, on planes with this many spare ones.
     #[must_use]
-    pub(super) fn resolved(mut self, spare: u64, keys: &DeviceKeys) -> Self {
+    pub(crate) fn resolved(mut self, spare: u64, keys: &DeviceKeys) -> Self {
         let share = |ppm: u64, most: u64| (spare * ppm).div_ceil(1_000_000).clamp(1, most);
         let maps_halve = self.start == GcStart::Early || self.map_reserve == MapReserve::Half;
         let least = if keys.map.store != MapStore::Resident && maps_halve { 2 } else { 1 };

@@ -2,7 +2,9 @@
 //!
 //! These keys decide how large the tables are, and nothing about when things happen.
 
-use crate::ftl::memory::{DemandTable, LogTable};
+use super::{MapStore, Settings};
+use crate::ftl::layer::Shape;
+use crate::ftl::memory::{DemandTable, Extent, Footprint, LogTable, TableCost};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 
@@ -27,5 +29,63 @@ keys! {
             source: "Gupta et al., ASPLOS 2009: a directory of map pages",
             flip: "both", with: &[],
         },
+    }
+}
+
+impl Footprint {
+    /// That of a device.
+    pub fn of(settings: &Settings) -> Self {
+        let keys = &settings.keys;
+        let line = match keys.map.store {
+            MapStore::Cmt => keys.map.cached_entry_bytes,
+            MapStore::LineCache | MapStore::Resident => {
+                keys.map.entries_per_line * keys.map.entry_bytes
+            }
+        };
+        let unit_bytes = u64::from(settings.geometry.unit_bytes());
+        Self {
+            tables: settings.tables.map_or(0, |tables| tables.bytes),
+            cache: u64::from(settings.map_lines) * line,
+            buffer: u64::from(settings.buffer_units) * unit_bytes,
+        }
+    }
+}
+
+impl TableCost {
+    /// That of a device; none where a scheme of the user's own does not say.
+    pub(crate) fn of(settings: &Settings) -> Option<Self> {
+        let (keys, geometry) = (&settings.keys, &settings.geometry);
+        let planner = keys.planner();
+        let log_blocks = planner.as_ref().map_or(0, |scheme| {
+            let shapes = settings.plane_shapes();
+            shapes.map(|shape| u64::from(scheme.log_blocks(&shape))).sum()
+        });
+        let units_per_block = u64::from(geometry.units_per_block());
+        let extent = Extent {
+            logical: settings.exported_units.into(),
+            physical: geometry.units(),
+            pages_per_block: units_per_block,
+            log_pages: log_blocks * units_per_block,
+            map_pages: settings.map_pages.into(),
+            entry_align: keys.memory.entry_align_bytes,
+            log_table: keys.memory.log_table,
+        };
+        match (planner, keys.map.store) {
+            (Some(scheme), _) => scheme.tables(&extent),
+            (None, MapStore::Resident) => Some(Self::page_table(&extent)),
+            (None, MapStore::LineCache | MapStore::Cmt) => {
+                Some(Self::map_on_flash(&extent, keys.memory.demand_table))
+            }
+        }
+    }
+}
+
+impl Settings {
+    /// The shape of every plane, in the order of stripes.
+    pub(crate) fn plane_shapes(&self) -> impl Iterator<Item = Shape> {
+        let (geometry, order) = (self.geometry, self.keys.nand.program_order);
+        let exported = self.exported_units;
+        (0..geometry.all_planes())
+            .map(move |stripe| Shape::of_plane(&geometry, order, exported, stripe))
     }
 }

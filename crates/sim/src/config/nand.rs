@@ -1,6 +1,7 @@
 //! The flash array and its channels: their sections and keys.
 
 use super::onfi::OnfiInterface;
+pub use crate::ftl::layer::ProgramOrder;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -70,18 +71,6 @@ choice! {
         /// Several planes, at the same page of their blocks.
         SamePage = "same_page",
         /// Several planes, at any pages.
-        Any = "any",
-    }
-}
-
-choice! {
-    /// The order in which the pages of a block may be programmed.
-    pub enum ProgramOrder {
-        /// One page after the other, and none is left out.
-        Sequential = "sequential",
-        /// Ascending order; pages may be left out.
-        Ascending = "ascending",
-        /// Any order, as on small blocks of SLC.
         Any = "any",
     }
 }

@@ -2,10 +2,10 @@
 //! suspended and goes on.
 
 use super::Device;
-use crate::flash::{ArrayEnd, Operation, Place, Power, Suspension};
+use crate::flash::{ArrayEnd, Power, Suspension};
 use crate::host::timers::Timer;
 use crate::observe;
-use crate::sets::{Mode, Stage};
+use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Ppn, Span, Time};

@@ -51,8 +51,8 @@ impl Device {
     }
 
     /// The command of a live change after which a barrier need not wait for it: the put of a write
-    /// where the buffer keeps what it holds, the last command otherwise. None where the barrier need
-    /// not wait at all; a flush among the changes changes nothing itself.
+    /// where the buffer keeps what it holds, the last command otherwise. None where the barrier
+    /// need not wait at all; a flush among the changes changes nothing itself.
     pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
         let state = &self.sets[change];
         if !state.changes {

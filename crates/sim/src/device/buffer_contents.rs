@@ -99,8 +99,7 @@ impl Device {
                 self.write_buffer_mut().move_to_bank(lpn, bank);
             }
         }
-        let lines = self.buffer.iter().flat_map(|buffer| buffer.all_lines());
-        self.account.buffer_preloaded(lines);
+        self.account.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
         Ok(())
     }
 }

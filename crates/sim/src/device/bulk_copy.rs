@@ -7,8 +7,8 @@
 
 use super::Device;
 use crate::config::MultiPlane;
-use crate::flash::Place;
 use crate::metrics::counters::Work;
+use crate::sets::Place;
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, PlaneId, Span, Time};

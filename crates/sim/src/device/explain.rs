@@ -6,10 +6,9 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
-use crate::flash::Operation;
 use crate::metrics::parts::Part;
-use crate::sets::Mode;
 use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
+use crate::sets::{Mode, Operation};
 use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{Span, Time};
 

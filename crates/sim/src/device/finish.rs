@@ -3,10 +3,9 @@
 use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
-use crate::flash::Operation;
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
-use crate::sets::{Mode, Set, Stage};
+use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;

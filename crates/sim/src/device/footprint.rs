@@ -7,8 +7,7 @@
 use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
-use crate::ftl::blocks::Blocks;
-use crate::ftl::memory::plane_shapes;
+use crate::ftl::blocks::{Blocks, Care};
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{MOVED_BYTES, PLANE_BYTES};
 use crate::ftl::{cmt, line_cache};
@@ -108,7 +107,7 @@ impl Settings {
     }
 
     fn add_blocks(&self, footprint: &mut Footprint) {
-        let (blocks, buckets) = Blocks::bytes(self);
+        let (blocks, buckets) = Blocks::bytes(&self.geometry, self.frontiers, &Care::new(self));
         footprint.add("blocks", blocks, self.is_written(), FEWER_BLOCKS);
         let remedy = "lower geometry.pages_per_block, or the number of planes";
         footprint.add("blocks by valid units", buckets, self.is_written(), remedy);
@@ -168,7 +167,7 @@ impl Settings {
         let past = PAST_BYTES * if ordered { 3 } else { 1 };
         let blocks = u64::from(self.geometry.blocks());
         let of_device = blocks * (past + 2 * ENTRY) + bits(self.geometry.units());
-        let of_layers: u64 = plane_shapes(self).map(|shape| scheme.layer_bytes(&shape)).sum();
+        let of_layers: u64 = self.plane_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 

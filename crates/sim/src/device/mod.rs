@@ -51,7 +51,7 @@ use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
 use crate::host::{Host, Pending};
-use crate::initial::progress::Building;
+use crate::initial::{self, progress::Building};
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::{HostRule, Policy};
@@ -126,7 +126,8 @@ impl Device {
         tell: &mut dyn FnMut(Building),
     ) -> Self {
         let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
-        device.ftl.make_initial(settings, tell);
+        let made = initial::device::make_telling(settings, &mut device.ftl, tell);
+        device.account.initial_made(made);
         device.fill_buffer();
         device
     }
@@ -170,14 +171,15 @@ impl Device {
     pub fn check(&mut self) {
         self.flash.note_transfers();
         let mut checker = Checker::new(&self.settings);
+        let blocks = self.ftl.blocks();
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
-            checker.adopt(self.ftl.map());
+            checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
             if let Some(planned) = self.ftl.planned() {
                 checker.adopt_pages(planned.written_pages());
             }
         }
-        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.all_lines()));
-        checker.adopt_bad_blocks(self.ftl.map());
+        checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
+        checker.adopt_bad_blocks(|block| blocks.is_bad(block));
         self.account.check_with(checker);
     }
 

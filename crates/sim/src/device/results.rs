@@ -20,8 +20,9 @@ impl Device {
             self.upkeep(Upkeep::Restore)?;
         }
         if let Some(checker) = self.account.take_checker() {
-            self.ftl.map().audit();
-            checker.finish(self.ftl.map());
+            let map = self.ftl.map();
+            map.audit();
+            checker.finish(|lpn| map.lookup(lpn), |units| map.are_unmapped(units));
             if self.ftl.has_cache() {
                 checker.finish_map(|lpn| self.ftl.is_entry_dirty(lpn));
             }
@@ -41,7 +42,6 @@ impl Device {
             buffer_units: lines.map_or(0, |lines| lines.units().into()),
             dirty_units: lines.map_or(0, |lines| lines.dirty().into()),
             initial: settings.keys.state.initial.word(),
-            made: *self.ftl.made(),
             effective_over_provisioning: page_map
                 .then(|| initial::effective_over_provisioning(settings)),
         }

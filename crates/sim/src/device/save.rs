@@ -46,7 +46,6 @@ impl Device {
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
         self.flash.operations().save(&mut to);
-        self.ftl.save_made(&mut to);
         self.account.save(&mut to);
         to.finish();
     }
@@ -143,7 +142,6 @@ impl Device {
         let mut operations = 0u64;
         operations.load(from)?;
         self.flash.set_operations(operations);
-        self.ftl.load_made(from)?;
         self.account.load(from, &ftl_figures(&self.ftl))
     }
 }

@@ -5,7 +5,8 @@
 //! are short, go before data (`channel.arbitration`), so that no array idles behind the data of all
 //! the others; equals are served in the order of need.
 
-use super::{Flash, Place};
+use super::Flash;
+use crate::sets::Place;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;

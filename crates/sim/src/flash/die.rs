@@ -1,7 +1,7 @@
 //! A die: the operations in its array, in its page register and suspended, and its running totals.
 
-use super::operation::{Operation, Place};
 use crate::sets::track::{DIE_ACCOUNTS, DIE_GC, DIE_POWER};
+use crate::sets::{Operation, Place};
 use flashyard_core::units::{ChannelId, Time};
 
 /// A die: what it is doing, and since when.

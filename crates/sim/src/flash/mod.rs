@@ -9,19 +9,17 @@
 
 mod channel;
 mod die;
-mod operation;
 mod power;
 mod timing;
 
 use crate::config::{ChannelArbitration, Settings};
-use crate::sets::Stage;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
+use crate::sets::{Operation, Place, Stage};
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
 use flashyard_core::command::Op;
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
-pub(crate) use operation::{Operation, Place};
 pub(crate) use power::Power;
 use power::PowerBudget;
 use std::collections::VecDeque;

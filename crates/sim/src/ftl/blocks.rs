@@ -17,7 +17,6 @@ use wear::Heap;
 pub use wear::{Care, Freed};
 
 use super::victim::{Rule, VictimRule};
-use crate::config::Settings;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, PlaneId, Ppn};
 
@@ -224,10 +223,9 @@ impl Blocks {
         made
     }
 
-    /// Bytes that they take in the simulator's memory, for a device with these settings: of blocks,
-    /// and of what has an entry for each number of valid units.
-    pub(crate) fn bytes(settings: &Settings) -> (u64, u64) {
-        let (geometry, care) = (&settings.geometry, Care::new(settings));
+    /// Bytes that they take in the simulator's memory: of blocks, and of what has an entry for each
+    /// number of valid units.
+    pub(crate) fn bytes(geometry: &Geometry, frontiers: Frontiers, care: &Care) -> (u64, u64) {
         let (planes, blocks) = (u64::from(geometry.all_planes()), u64::from(geometry.blocks()));
         let units = geometry.units_per_block();
         let (listed, by_number) = Index::bytes(care.rule.looks(), planes, blocks, units);
@@ -236,7 +234,7 @@ impl Blocks {
         // In the heaps: erases, when it was filled, its number; full blocks are in theirs twice.
         let heaps = u64::from(care.dynamic) + 2 * u64::from(care.static_gap > 0);
         let heap_bytes = size_of::<(u32, u64, u32)>() as u64;
-        let open = u64::from(settings.frontiers.count()) * size_of::<OpenBlock>() as u64;
+        let open = u64::from(frontiers.count()) * size_of::<OpenBlock>() as u64;
         let pools = planes * (size_of::<Pool>() as u64 + open);
         let buckets = planes * (u64::from(units) + 1) * 8;
         (blocks * (each + heaps * heap_bytes) + listed + pools, buckets + by_number)

@@ -7,8 +7,9 @@
 //! is committed, lets a copy wait for the program that it copies, and an erase for everything that
 //! the block still holds.
 
-use crate::config::ProgramOrder;
+use flashyard_core::choice;
 use flashyard_core::command::Purpose;
+use flashyard_core::geometry::Geometry;
 use std::fmt;
 
 /// One piece of work, on pages and blocks of the layer's plane.
@@ -99,6 +100,18 @@ pub struct PageWrite {
     pub more: u32,
 }
 
+choice! {
+    /// The order in which the pages of a block may be programmed.
+    pub enum ProgramOrder {
+        /// One page after the other, and none is left out.
+        Sequential = "sequential",
+        /// Ascending order; pages may be left out.
+        Ascending = "ascending",
+        /// Any order, as on small blocks of SLC.
+        Any = "any",
+    }
+}
+
 /// The part of a device that a layer manages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -110,11 +123,28 @@ pub struct Shape {
     pub blocks: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
-    /// In which order the pages of a block may be programmed.
+    /// The order in which the pages of a block may be programmed.
     pub order: ProgramOrder,
 }
 
 impl Shape {
+    /// That of the plane with this place in a round of striping, on a device whose host sees
+    /// `exported` pages.
+    pub(crate) fn of_plane(
+        geometry: &Geometry,
+        order: ProgramOrder,
+        exported: u32,
+        stripe: u32,
+    ) -> Self {
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            pages: exported.saturating_sub(stripe).div_ceil(geometry.all_planes()),
+            blocks: geometry.blocks_per_plane,
+            page_bytes: geometry.page_bytes,
+            order,
+        }
+    }
+
     /// Blocks that the logical pages fill, the last one perhaps in part.
     pub const fn logical_blocks(&self) -> u32 {
         self.pages.div_ceil(self.pages_per_block)

@@ -6,9 +6,6 @@
 //! scheme says itself which tables it has, with the sizes that are computed here or its own
 //! ([`Scheme::tables`](super::log::Scheme::tables)).
 
-use crate::config::{MapStore, Settings};
-use crate::ftl::layer::Shape;
-use crate::ftl::planned::shape as plane_shape;
 use flashyard_core::choice;
 
 choice! {
@@ -189,61 +186,6 @@ pub struct Footprint {
     pub cache: u64,
     /// Write buffer; 0 where there is none.
     pub buffer: u64,
-}
-
-impl Footprint {
-    /// That of a device.
-    pub fn of(settings: &Settings) -> Self {
-        let keys = &settings.keys;
-        let line = match keys.map.store {
-            MapStore::Cmt => keys.map.cached_entry_bytes,
-            MapStore::LineCache | MapStore::Resident => {
-                keys.map.entries_per_line * keys.map.entry_bytes
-            }
-        };
-        let unit_bytes = u64::from(settings.geometry.unit_bytes());
-        Self {
-            tables: settings.tables.map_or(0, |tables| tables.bytes),
-            cache: u64::from(settings.map_lines) * line,
-            buffer: u64::from(settings.buffer_units) * unit_bytes,
-        }
-    }
-}
-
-impl TableCost {
-    /// That of a device; none where a scheme of the user's own does not say.
-    pub(crate) fn of(settings: &Settings) -> Option<Self> {
-        let (keys, geometry) = (&settings.keys, &settings.geometry);
-        let planner = keys.planner();
-        let log_blocks = planner.as_ref().map_or(0, |scheme| {
-            let shapes = plane_shapes(settings);
-            shapes.map(|shape| u64::from(scheme.log_blocks(&shape))).sum()
-        });
-        let units_per_block = u64::from(geometry.units_per_block());
-        let extent = Extent {
-            logical: settings.exported_units.into(),
-            physical: geometry.units(),
-            pages_per_block: units_per_block,
-            log_pages: log_blocks * units_per_block,
-            map_pages: settings.map_pages.into(),
-            entry_align: keys.memory.entry_align_bytes,
-            log_table: keys.memory.log_table,
-        };
-        match (planner, keys.map.store) {
-            (Some(scheme), _) => scheme.tables(&extent),
-            (None, MapStore::Resident) => Some(Self::page_table(&extent)),
-            (None, MapStore::LineCache | MapStore::Cmt) => {
-                Some(Self::map_on_flash(&extent, keys.memory.demand_table))
-            }
-        }
-    }
-}
-
-/// The shape of every plane of a device, in the order of stripes.
-pub(crate) fn plane_shapes(settings: &Settings) -> impl Iterator<Item = Shape> {
-    let (geometry, order) = (settings.geometry, settings.keys.nand.program_order);
-    let exported = settings.exported_units;
-    (0..geometry.all_planes()).map(move |stripe| plane_shape(&geometry, order, exported, stripe))
 }
 
 #[cfg(test)]

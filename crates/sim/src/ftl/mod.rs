@@ -22,9 +22,6 @@ mod study;
 pub mod victim;
 
 use crate::config::{Allocation, GcKeys, MapKeys, Settings};
-use crate::initial;
-use crate::initial::device::Made;
-use crate::initial::progress::Building;
 use crate::sets::Sets;
 use blocks::Blocks;
 use flashyard_core::geometry::Geometry;
@@ -95,7 +92,6 @@ pub(crate) struct Ftl {
     free_at_start: Vec<u32>,
     /// The plane of each stripe of a round of striping.
     stripes: Vec<PlaneId>,
-    made: Made,
     /// Garbage collection in idle times.
     idle: page::idle::Idle,
 }
@@ -119,24 +115,17 @@ impl Ftl {
             scheme,
             free_at_start: vec![u32::MAX; planes as usize],
             stripes: (0..planes).map(|at| geometry.plane_of_stripe(at)).collect(),
-            made: Made::default(),
             idle: page::idle::Idle::new(settings),
         }
     }
 
-    /// Puts a fresh device into the initial state of its settings; `tell` hears how far that is.
-    pub(crate) fn make_initial(&mut self, settings: &Settings, tell: &mut dyn FnMut(Building)) {
+    /// The map, and the layers that choose pages, where there are any: to be put into an initial
+    /// state.
+    pub(crate) fn map_and_layers(&mut self) -> (&mut PageMap, Option<&mut Planned>) {
         match &mut self.scheme {
-            Scheme::Page(_) => {
-                self.made = initial::device::make_telling(settings, &mut self.map, tell);
-            }
-            Scheme::Planned(planned) => planned.make_initial(settings, &mut self.map, tell),
+            Scheme::Page(_) => (&mut self.map, None),
+            Scheme::Planned(planned) => (&mut self.map, Some(planned)),
         }
-    }
-
-    /// How the initial state was made.
-    pub(crate) const fn made(&self) -> &Made {
-        &self.made
     }
 
     /// Whether translation layers choose the pages of writes.

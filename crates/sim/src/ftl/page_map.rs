@@ -9,6 +9,7 @@ mod lay;
 pub(crate) use by_plane::ByPlane;
 
 use super::blocks::{Blocks, Care};
+use super::victim::Rule;
 use crate::config::{PartialWrite, Settings};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
@@ -48,6 +49,21 @@ pub struct PageMap {
 crate::saved::saved!(PageMap {
     l2p, gtd, p2l, valid, sectors, blocks,
 } skip { geometry, unit_sectors });
+
+impl Care {
+    /// What the settings say.
+    pub fn new(settings: &Settings) -> Self {
+        let keys = &settings.keys;
+        let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+        Self {
+            rule: Rule::of(keys),
+            dynamic: keys.wear.dynamic,
+            static_gap: small(keys.wear.static_gap),
+            factory_bad: settings.factory_bad_blocks,
+            endurance: small(keys.nand.endurance_cycles),
+        }
+    }
+}
 
 impl PageMap {
     /// The map of a fresh device.

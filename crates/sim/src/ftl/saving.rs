@@ -1,10 +1,7 @@
 //! What of the translation layer is in a saved device. Layers that plan are not saved.
 
 use super::Ftl;
-use crate::initial::device::Made;
-use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
-
-saved!(Made { write_amplification, error });
+use crate::saved::{Reader, RestoreError, Saved, Writer};
 
 impl Ftl {
     /// Saves the map and its cache.
@@ -42,15 +39,5 @@ impl Ftl {
         stripe.load(from)?;
         page.next_stripe = u32::try_from(stripe).map_err(|_| RestoreError::Corrupt)?;
         Ok(())
-    }
-
-    /// Saves how the initial state was made.
-    pub(crate) fn save_made(&self, to: &mut Writer<'_>) {
-        self.made.save(to);
-    }
-
-    /// Restores what [`Self::save_made`] saved.
-    pub(crate) fn load_made(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        self.made.load(from)
     }
 }

@@ -5,22 +5,14 @@ use super::plan::{Plan, Recipe};
 use super::planned::aging_writes;
 use super::progress::{Building, Meter};
 use super::random::Random;
-use super::{Cleaning, Pool, Refusal, age, miniature};
+use super::{Cleaning, Pool, Refusal, age, miniature, planned};
+pub use crate::account::Made;
 use crate::config::{GcPacing, InitialState, MapStore, Settings};
+use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::ftl::victim::Rule;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
-
-/// What is known of a state that was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Made {
-    /// The write amplification that goes with the state; none where none was looked for.
-    pub write_amplification: Option<f64>,
-    /// How far off it may be, where it was found by simulating a small pool: by how much that of a
-    /// pool of half the size differs.
-    pub error: Option<f64>,
-}
 
 /// Whether the initial state can be made; the reason if not.
 pub fn check(settings: &Settings) -> Result<(), Refusal> {
@@ -75,17 +67,28 @@ pub(crate) fn scratch_bytes(settings: &Settings) -> u64 {
     }
 }
 
-/// Puts a fresh device into the initial state of its settings.
-pub fn make(settings: &Settings, map: &mut PageMap) -> Made {
-    make_telling(settings, map, &mut |_| ())
-}
-
-/// The same; `tell` hears now and then how far that is.
-pub fn make_telling(
+/// Puts a fresh translation layer into the initial state of its settings; `tell` hears now and then
+/// how far that is.
+pub(crate) fn make_telling(
     settings: &Settings,
-    map: &mut PageMap,
+    ftl: &mut Ftl,
     tell: &mut dyn FnMut(Building),
 ) -> Made {
+    match ftl.map_and_layers() {
+        (map, None) => make_map(settings, map, tell),
+        (map, Some(layers)) => {
+            planned::make(settings, layers, map, tell);
+            Made::default()
+        }
+    }
+}
+
+/// Puts a fresh map into the initial state of its settings.
+pub fn make(settings: &Settings, map: &mut PageMap) -> Made {
+    make_map(settings, map, &mut |_| ())
+}
+
+fn make_map(settings: &Settings, map: &mut PageMap, tell: &mut dyn FnMut(Building)) -> Made {
     let pools = Pools::new(settings);
     let mut made = Made::default();
     let state = settings.keys.state.initial;

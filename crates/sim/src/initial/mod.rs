@@ -11,33 +11,14 @@ pub mod device;
 pub mod miniature;
 pub mod place;
 pub mod plan;
-pub(crate) mod planned;
+mod planned;
 pub mod progress;
 pub mod random;
 pub mod rules;
 
 use crate::config::{GcPacing, GcStart, Settings};
+pub use crate::ftl::victim::Cleaning;
 use std::fmt;
-
-/// How a pool finds its next victim among the full blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cleaning {
-    /// The fewest valid units.
-    Greedy,
-    /// The one filled first.
-    Fifo,
-    /// Any.
-    Random,
-    /// Any with an invalid unit.
-    RandomInvalid,
-    /// The fewest valid units of that many drawn at random with replacement.
-    Choices(u32),
-    /// The same, drawn among those with an invalid unit.
-    ChoicesInvalid(u32),
-    /// The greatest (1 - u) / (2 u) x age, with the valid share u (Kawaguchi et al. 1995, after
-    /// Rosenblum and Ousterhout 1992); age since the block lost a unit or was filled.
-    CostBenefit,
-}
 
 /// Blocks that are filled and cleaned together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,17 @@ use super::place::walk;
 use super::progress::{Building, Meter};
 use super::random::Random;
 use crate::config::{InitialState, Settings};
+use crate::ftl::layer::MergeCounts;
+use crate::ftl::page_map::PageMap;
+use crate::ftl::planned::Planned;
 use flashyard_core::units::Lpn;
 
-/// Calls `fill` with how many logical pages are written in order, then `write` with each logical
-/// page that is written behind them; `tell` hears now and then how far that is.
-pub(crate) fn writes(
+/// Puts fresh layers and their map into the initial state of their settings; `tell` hears now and
+/// then how far that is.
+pub(super) fn make(
     settings: &Settings,
-    fill: &mut dyn FnMut(u32),
-    write: &mut dyn FnMut(Lpn),
+    layers: &mut Planned,
+    map: &mut PageMap,
     tell: &mut dyn FnMut(Building),
 ) {
     let state = &settings.keys.state;
@@ -22,24 +25,23 @@ pub(crate) fn writes(
         InitialState::Aged => aging_writes(settings, filled),
         _ => u64::from(filled),
     };
+    if matches!(state.initial, InitialState::Full | InitialState::Aged) {
+        layers.fill(settings, filled, map);
+    }
     let meter = &mut Meter::new(of, tell);
     let mut write = |lpn| {
-        write(lpn);
+        layers.write_at_once(settings, Lpn::new(lpn), map);
         meter.count(1);
     };
     match state.initial {
-        InitialState::Fresh => {}
-        InitialState::Full => fill(filled),
+        InitialState::Fresh | InitialState::Full => {}
         InitialState::Random => {
-            let window = settings.geometry.all_planes();
-            walk(0..filled, window, state.seed, |lpn| write(Lpn::new(lpn)));
+            walk(0..filled, settings.geometry.all_planes(), state.seed, write);
         }
-        InitialState::Aged => {
-            fill(filled);
-            age(settings, filled, &mut write);
-        }
+        InitialState::Aged => age(settings, filled, &mut write),
         InitialState::Steady => unreachable!("the settings refuse it"),
     }
+    layers.leave_out(&MergeCounts::default());
 }
 
 /// How many writes age a device of which this many pages are written.
@@ -49,7 +51,7 @@ pub(super) fn aging_writes(settings: &Settings, filled: u32) -> u64 {
 }
 
 /// Random writes, of hot and of other pages.
-fn age(settings: &Settings, filled: u32, write: &mut dyn FnMut(Lpn)) {
+fn age(settings: &Settings, filled: u32, write: &mut impl FnMut(u32)) {
     let state = &settings.keys.state;
     let uniform = state.hot_units_percent == state.hot_writes_percent;
     let hot = if uniform { 0 } else { share(filled, state.hot_units_percent) };
@@ -58,6 +60,6 @@ fn age(settings: &Settings, filled: u32, write: &mut dyn FnMut(Lpn)) {
     for _ in 0..aging_writes(settings, filled) {
         let is_hot = hot > 0 && (hot == filled || random.unit() < hot_writes);
         let lpn = if is_hot { random.below(hot) } else { hot + random.below(filled - hot) };
-        write(Lpn::new(lpn));
+        write(lpn);
     }
 }

@@ -4,6 +4,7 @@
 //! index by logical page, the slots, and the list of sets that are ready to go on.
 
 mod changes;
+mod operation;
 pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod track;
@@ -11,6 +12,7 @@ pub(crate) mod track;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{Edge, Graph, NIL, Node, Wait};
 use flashyard_core::units::{DieId, PlaneId, Span};
+pub(crate) use operation::{Operation, Place};
 pub(crate) use set::{Mode, Set};
 pub(crate) use stage::{STAGE_KINDS, Stage};
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! What is known of a command set under way.
 
+use super::operation::Place;
 use super::stage::Stage;
 use super::track::Track;
-use crate::flash::Place;
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 

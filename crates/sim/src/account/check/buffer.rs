@@ -2,7 +2,6 @@
 //! a buffer that is not volatile, when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
-use crate::buffer::Line;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Lpn;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,19 +29,19 @@ impl BufferAccount {
 }
 
 impl Checker {
-    /// Takes over what a buffer holds before the run. Contents of clean lines are those on flash.
-    pub fn adopt_buffer<'a>(&mut self, lines: impl Iterator<Item = &'a Line>) {
+    /// Takes over what a buffer holds before the run: units, the number of the change that made the
+    /// contents of each, none of what a read has found on flash, and whether flash lacks them.
+    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>) {
         self.buffer.held.clear();
-        for line in lines {
-            let newest = &mut self.newest[line.lpn.index()];
-            if !line.is_dirty() && !line.is_of_flash() {
-                *newest = line.version + 1;
-                if let Some(unit) = self.place[line.lpn.index()].checked_sub(1) {
+        for (lpn, number, is_dirty) in lines {
+            let newest = &mut self.newest[lpn.index()];
+            if let Some(number) = number.filter(|_| !is_dirty) {
+                *newest = number + 1;
+                if let Some(unit) = self.place[lpn.index()].checked_sub(1) {
                     self.contents[unit as usize] = *newest;
                 }
             }
-            let held = if line.is_of_flash() { *newest } else { line.version + 1 };
-            self.buffer.held.insert(line.lpn, held);
+            self.buffer.held.insert(lpn, number.map_or(*newest, |number| number + 1));
         }
     }
 

@@ -8,11 +8,11 @@ mod buffer;
 mod map;
 
 use crate::config::{MapHazards, ProgramOrder, Settings};
-use crate::ftl::page_map::PageMap;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// In place of the next unit of a block that must not be used.
 const WORN_OUT: u32 = u32::MAX;
@@ -121,16 +121,15 @@ impl Checker {
         }
     }
 
-    /// Takes over what the initial state wrote.
-    pub fn adopt(&mut self, map: &PageMap) {
-        for index in 0..self.place.len() {
-            if let Some(ppn) = map.lookup(Lpn::from_index(index)) {
-                self.place[index] = ppn.get() + 1;
-            }
+    /// Takes over what the initial state wrote: where each logical unit is, and how many units of
+    /// each block have been programmed.
+    pub fn adopt(&mut self, place: impl Fn(Lpn) -> Option<Ppn>, written: impl Fn(BlockId) -> u32) {
+        for (index, known) in self.place.iter_mut().enumerate() {
+            *known = place(Lpn::from_index(index)).map_or(0, |ppn| ppn.get() + 1);
         }
         for (index, next) in self.next_unit.iter_mut().enumerate() {
             let block = BlockId::from_index(index);
-            *next = map.blocks.written_units(block);
+            *next = written(block);
             for unit in 0..*next {
                 let unit = self.geometry.unit_of(block, unit).index();
                 if let Some(word) = self.programmed.get_mut(unit / 64) {
@@ -159,9 +158,9 @@ impl Checker {
     }
 
     /// Takes over which blocks are bad from the start or worn out.
-    pub fn adopt_bad_blocks(&mut self, map: &PageMap) {
+    pub fn adopt_bad_blocks(&mut self, is_bad: impl Fn(BlockId) -> bool) {
         for (index, next) in self.next_unit.iter_mut().enumerate() {
-            if map.blocks.is_bad(BlockId::from_index(index)) {
+            if is_bad(BlockId::from_index(index)) {
                 *next = WORN_OUT;
             }
         }
@@ -425,19 +424,24 @@ impl Checker {
     }
 
     /// The run is over: every request is answered, both maps agree, and no page that the map names
-    /// was erased.
-    pub fn finish(&self, map: &PageMap) {
+    /// was erased. `place` is where the map has a logical unit; `are_unmapped` is whether it has
+    /// none of some units anywhere.
+    pub fn finish(
+        &self,
+        place: impl Fn(Lpn) -> Option<Ppn>,
+        are_unmapped: impl Fn(Range<usize>) -> bool,
+    ) {
         self.keeps_acknowledged();
         assert!(self.asked.is_empty(), "requests are unanswered: {:?}", self.asked.keys());
         for (chunk, places) in self.place.chunks(CHUNK).enumerate() {
             let first = chunk * CHUNK;
-            if is_untouched(places) && map.are_unmapped(first..first + places.len()) {
+            if is_untouched(places) && are_unmapped(first..first + places.len()) {
                 continue;
             }
-            for (index, &place) in (first..).zip(places) {
+            for (index, &known) in (first..).zip(places) {
                 let lpn = Lpn::from_index(index);
-                let ppn = place.checked_sub(1).map(Ppn::new);
-                assert_eq!(map.lookup(lpn), ppn, "where {lpn:?} is");
+                let ppn = known.checked_sub(1).map(Ppn::new);
+                assert_eq!(place(lpn), ppn, "where {lpn:?} is");
                 if let Some(ppn) = ppn {
                     let newest = self.newest[index];
                     assert_eq!(self.contents[ppn.index()], newest, "contents of {lpn:?}");

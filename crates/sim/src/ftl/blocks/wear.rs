@@ -1,7 +1,6 @@
 //! Erases: free lists, wear levelling, bad blocks.
 
 use super::Blocks;
-use crate::config::Settings;
 use crate::ftl::victim::{AnyVictim, Rule};
 use crate::random::mix;
 use flashyard_core::units::{BlockId, PlaneId};
@@ -36,19 +35,6 @@ impl Default for Care {
 }
 
 impl Care {
-    /// What the settings say.
-    pub fn new(settings: &Settings) -> Self {
-        let keys = &settings.keys;
-        let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
-        Self {
-            rule: Rule::of(keys),
-            dynamic: keys.wear.dynamic,
-            static_gap: small(keys.wear.static_gap),
-            factory_bad: settings.factory_bad_blocks,
-            endurance: small(keys.nand.endurance_cycles),
-        }
-    }
-
     pub(super) fn heaps(wanted: bool, planes: usize) -> Vec<Heap> {
         if wanted { vec![Heap::new(); planes] } else { Vec::new() }
     }

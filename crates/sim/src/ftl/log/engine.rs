@@ -8,8 +8,7 @@
 //! is completed by copies only behind its last page.
 
 use super::NONE;
-use crate::config::ProgramOrder;
-use crate::ftl::layer::{MergeCounts, Plan, Shape, Step};
+use crate::ftl::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
 use std::collections::VecDeque;
 
 /// Shared state of the log-block schemes.

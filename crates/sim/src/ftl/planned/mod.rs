@@ -20,8 +20,6 @@ use crate::config::{ProgramOrder, Settings};
 use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
-use crate::initial::planned;
-use crate::initial::progress::Building;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
@@ -76,17 +74,6 @@ pub(crate) struct Planned {
     waits: Vec<(u32, u8)>,
 }
 
-/// The shape of a plane.
-pub(crate) fn shape(geometry: &Geometry, order: ProgramOrder, exported: u32, stripe: u32) -> Shape {
-    Shape {
-        pages_per_block: geometry.pages_per_block,
-        pages: exported.saturating_sub(stripe).div_ceil(geometry.all_planes()),
-        blocks: geometry.blocks_per_plane,
-        page_bytes: geometry.page_bytes,
-        order,
-    }
-}
-
 impl Planned {
     /// A layer for each plane; none where the scheme is a page map.
     pub(crate) fn new(
@@ -103,7 +90,7 @@ impl Planned {
         let exported = settings.exported_units;
         let layers: Option<Vec<_>> = stripes
             .iter()
-            .map(|&stripe| make(&shape(&geometry, order, exported, stripe)))
+            .map(|&stripe| make(&Shape::of_plane(&geometry, order, exported, stripe)))
             .collect();
         let layers = layers?;
         let blocks = geometry.blocks() as usize;
@@ -194,33 +181,10 @@ impl TaskStages {
     }
 }
 
-/// The initial state.
+/// Writes of the initial state.
 impl Planned {
-    /// Puts a fresh device into the initial state of its settings.
-    pub(crate) fn make_initial(
-        &mut self,
-        settings: &Settings,
-        map: &mut PageMap,
-        tell: &mut dyn FnMut(Building),
-    ) {
-        let state = std::cell::RefCell::new((&mut *self, map));
-        planned::writes(
-            settings,
-            &mut |pages| {
-                let (planned, map) = &mut *state.borrow_mut();
-                planned.fill(settings, pages, map);
-            },
-            &mut |lpn| {
-                let (planned, map) = &mut *state.borrow_mut();
-                planned.write_at_once(settings, lpn, map);
-            },
-            tell,
-        );
-        self.unmeasured = self.counts();
-    }
-
     /// The logical pages below `pages` have been written in order.
-    fn fill(&mut self, settings: &Settings, pages: u32, map: &mut PageMap) {
+    pub(crate) fn fill(&mut self, settings: &Settings, pages: u32, map: &mut PageMap) {
         for (layer, &stripe) in self.layers.iter_mut().zip(&self.stripes) {
             layer.fill(pages.saturating_sub(stripe).div_ceil(self.planes));
         }
@@ -233,7 +197,7 @@ impl Planned {
     }
 
     /// A page is written, with all that is planned for it, without timing.
-    fn write_at_once(&mut self, settings: &Settings, lpn: Lpn, map: &mut PageMap) {
+    pub(crate) fn write_at_once(&mut self, settings: &Settings, lpn: Lpn, map: &mut PageMap) {
         let plane = settings.geometry.plane_of_lpn(lpn);
         let page = PageWrite { lpn: self.local(lpn), request_pages: 1, more: 0 };
         let mut plan = std::mem::take(&mut self.plan);

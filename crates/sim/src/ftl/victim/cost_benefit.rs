@@ -10,9 +10,8 @@
 //! bucket, the first one. So one look at the head of each bucket finds the best of all blocks:
 //! O(units of a block) a victim, O(1) a copied unit.
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

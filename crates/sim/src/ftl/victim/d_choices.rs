@@ -4,9 +4,8 @@
 //! Source: Van Houdt, SIGMETRICS 2013. Fully valid blocks are left out, as in his variant that
 //! excludes them. O(choices) a victim.
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::key::Kind;
 use flashyard_core::units::BlockId;
 

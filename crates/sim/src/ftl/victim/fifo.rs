@@ -4,9 +4,8 @@
 //! and so becomes the newest; here it becomes the newest without being copied, which costs neither
 //! time nor wear. One step a block passed over.
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

@@ -1,9 +1,8 @@
 //! Greedy: the full block with the fewest valid units; among equals the one that has had as few for
 //! the longest time. From buckets, O(1) amortised.
 
-use super::VictimRule;
+use super::{Cleaning, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

@@ -13,8 +13,6 @@
 //! To add a rule, write a file beside these and name it in the `registry!` below.
 
 use super::blocks::FullBlocks;
-use crate::config::DeviceKeys;
-use crate::initial::Cleaning;
 use flashyard_core::key::Keys;
 use flashyard_core::units::BlockId;
 use std::fmt;
@@ -75,6 +73,27 @@ impl BitOr for Looks {
     }
 }
 
+/// How a rule finds its next victim among the full blocks where there is no time: in the formulas
+/// and the miniatures of steady states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleaning {
+    /// The fewest valid units.
+    Greedy,
+    /// The one filled first.
+    Fifo,
+    /// Any.
+    Random,
+    /// Any with an invalid unit.
+    RandomInvalid,
+    /// The fewest valid units of that many drawn at random with replacement.
+    Choices(u32),
+    /// The same, drawn among those with an invalid unit.
+    ChoicesInvalid(u32),
+    /// The greatest (1 - u) / (2 u) x age, with the valid share u (Kawaguchi et al. 1995, after
+    /// Rosenblum and Ousterhout 1992); age since the block lost a unit or was filled.
+    CostBenefit,
+}
+
 /// Chooses victims.
 ///
 /// Every answer MUST depend on the arguments and the settings alone.
@@ -108,14 +127,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The one that the keys name.
-    pub fn of(keys: &DeviceKeys) -> Self {
-        match keys.gc.policy {
-            VictimName::Own(number) => Self::Own(keys.own.victim_rule(number)),
-            name => Self::BuiltIn(keys.victims.policy(name)),
-        }
-    }
-
     /// See [`VictimRule::looks`].
     pub fn looks(&self) -> Looks {
         match self {

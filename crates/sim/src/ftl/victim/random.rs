@@ -3,9 +3,8 @@
 //! Source: the reference point of the models of Van Houdt, SIGMETRICS 2013 (one choice, fully valid
 //! blocks excluded).
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::units::BlockId;
 
 flashyard_core::keys! {

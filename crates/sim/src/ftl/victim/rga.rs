@@ -6,9 +6,8 @@
 //! it is greedy. MQSim also draws free and open blocks, and cleans nothing if all drawn ones are;
 //! here none of the draws is spent on them. O(choices) a victim.
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::key::Kind;
 use flashyard_core::units::BlockId;
 

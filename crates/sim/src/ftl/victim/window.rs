@@ -8,9 +8,8 @@
 //! window block by block counts as looked at all the same. O(1) amortised for all of them, else a
 //! step for every 64 blocks of the plane and one for every number of valid units.
 
-use super::{Looks, VictimRule};
+use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
-use crate::initial::Cleaning;
 use flashyard_core::key::Kind;
 use flashyard_core::units::BlockId;
 

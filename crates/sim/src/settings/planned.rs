@@ -1,45 +1,8 @@
 //! What devices need whose pages are chosen by translation layers (`ftl.scheme`).
 
-use super::{Allocation, DeviceKeys, InitialState, MapStore};
-use super::{MultiPlane, ProgramOrder};
+use crate::config::{Allocation, DeviceKeys, InitialState, MapStore, MultiPlane, ProgramOrder};
 use crate::ftl::layer::Shape;
-use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
-use crate::ftl::planned::shape as plane_shape;
-use crate::own::Family;
 use flashyard_core::geometry::Geometry;
-
-impl DeviceKeys {
-    fn scheme_name(&self) -> &'static str {
-        match self.ftl.scheme {
-            SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
-            name => {
-                let place = SchemeName::ALL.iter().position(|known| *known == name);
-                SchemeName::WORDS[place.expect("every other scheme is built in")]
-            }
-        }
-    }
-
-    /// The chosen scheme, unless it is the device's own page map.
-    pub(crate) fn planner(&self) -> Option<Box<dyn BoxedScheme>> {
-        match self.ftl.scheme {
-            SchemeName::Own(number) => Some(self.own.scheme(number)),
-            name => self.schemes.policy(name).boxed(),
-        }
-    }
-
-    /// What manages a plane of this shape; none of a page map.
-    pub(crate) fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
-        match self.ftl.scheme {
-            SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
-            name => self.schemes.policy(name).layer(shape),
-        }
-    }
-
-    /// Whether the pages of the device are chosen by a scheme that plans, not by its page map.
-    pub fn plans(&self) -> bool {
-        self.planner().is_some()
-    }
-}
 
 /// Whether the chosen scheme can manage the planes of a device.
 pub(super) fn check_scheme(
@@ -62,7 +25,7 @@ pub(super) fn check_scheme(
         return fail(format!("geometry: {exported} exported pages leave planes without any"));
     }
     // The first stripe has the most logical pages.
-    let shape = plane_shape(geometry, keys.nand.program_order, exported, 0);
+    let shape = Shape::of_plane(geometry, keys.nand.program_order, exported, 0);
     if let Err(why) = scheme.check(&shape) {
         fail(why);
     }

@@ -1,0 +1,74 @@
+//! The parts that the keys of a device name: built-in ones, or a user's own.
+
+use super::{DeviceKeys, Settings};
+use crate::ftl::layer::Shape;
+use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
+use crate::ftl::victim::{Rule, VictimName};
+use crate::own::Family;
+use crate::policy::{HostRule, Policy};
+use flashyard_core::host::HostPolicyName;
+use flashyard_core::policy::PolicyName;
+
+impl Policy {
+    /// The one that the settings name.
+    pub fn of(settings: &Settings) -> Self {
+        let keys = &settings.keys;
+        match keys.policy.command {
+            PolicyName::Own(number) => Self::Own(keys.own.command_policy(number)),
+            name => Self::BuiltIn(keys.policies.policy(name)),
+        }
+    }
+}
+
+impl HostRule {
+    /// The one that the keys name.
+    pub(crate) fn of(keys: &DeviceKeys) -> Self {
+        match keys.host.policy {
+            HostPolicyName::Own(number) => Self::own(keys.own.host_policy(number)),
+            name => Self::built_in(keys.host_policies.policy(name)),
+        }
+    }
+}
+
+impl Rule {
+    /// The one that the keys name.
+    pub fn of(keys: &DeviceKeys) -> Self {
+        match keys.gc.policy {
+            VictimName::Own(number) => Self::Own(keys.own.victim_rule(number)),
+            name => Self::BuiltIn(keys.victims.policy(name)),
+        }
+    }
+}
+
+impl DeviceKeys {
+    pub(crate) fn scheme_name(&self) -> &'static str {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => self.own.parts().name(Family::Scheme, number),
+            name => {
+                let place = SchemeName::ALL.iter().position(|known| *known == name);
+                SchemeName::WORDS[place.expect("every other scheme is built in")]
+            }
+        }
+    }
+
+    /// The chosen scheme, unless it is the device's own page map.
+    pub(crate) fn planner(&self) -> Option<Box<dyn BoxedScheme>> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => Some(self.own.scheme(number)),
+            name => self.schemes.policy(name).boxed(),
+        }
+    }
+
+    /// What manages a plane of this shape; none of a page map.
+    pub(crate) fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
+        match self.ftl.scheme {
+            SchemeName::Own(number) => Some(AnyLayer::Own(self.own.scheme(number).layer(shape))),
+            name => self.schemes.policy(name).layer(shape),
+        }
+    }
+
+    /// Whether the pages of the device are chosen by a scheme that plans, not by its page map.
+    pub fn plans(&self) -> bool {
+        self.planner().is_some()
+    }
+}

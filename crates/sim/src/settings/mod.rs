@@ -1,0 +1,392 @@
+//! Whether a device with some keys can exist: the checks of all keys together, from which
+//! [`Settings`] result.
+
+mod gc;
+mod planned;
+
+use crate::config::{
+    Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
+    MapReserve, MapStore, Problem, Settings, SlotsScope, operation_mw, units_of_plane,
+};
+use crate::ftl::blocks::Frontiers;
+use crate::ftl::memory::TableCost;
+use crate::initial;
+use crate::policy::HostRule;
+use flashyard_core::command::Op;
+use flashyard_core::geometry::Geometry;
+use flashyard_core::request::SECTOR_BYTES;
+
+impl Settings {
+    /// Checks the keys as a whole.
+    pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
+        let mut problems = Vec::new();
+        keys.channel = keys.channel.resolved();
+        keys.energy = keys.energy.resolved();
+        let settings = Self::derive(&keys, &mut problems);
+        match settings {
+            Some(settings) if problems.is_empty() => {
+                Ok(Self { tables: TableCost::of(&settings), ..settings })
+            }
+            _ => Err(ConfigError(problems)),
+        }
+    }
+
+    fn derive(keys: &DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
+        let g = keys.geometry;
+        let units_per_page = check_units(keys, &mut fail);
+        let plans = keys.plans();
+        let lines = check_map(keys, &mut fail);
+        let planes = u128::from(g.channels)
+            * u128::from(g.ways)
+            * u128::from(g.dies_per_way)
+            * u128::from(g.planes);
+        let Some(units_per_page) = units_per_page else {
+            // Shares of a spare space that nobody knows contradict nothing.
+            gc::resolve(keys, u64::from(u32::MAX), &mut fail);
+            return None;
+        };
+        let pages = planes * u128::from(g.blocks_per_plane) * u128::from(g.pages_per_block);
+        let units = pages * u128::from(units_per_page);
+        if units >= u128::from(u32::MAX) {
+            fail(format!(
+                "geometry: {units} mapping units are more than 32 bits count ({}); make page_bytes or \
+                 ftl.mapping_unit_bytes larger or the device smaller",
+                u32::MAX - 1
+            ));
+            return None;
+        }
+        let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+        let geometry = geometry(keys, units_per_page);
+        check_combinations(keys, &geometry, &mut fail);
+        check_buffer(keys, &mut fail);
+        check_energy(keys, &mut fail);
+        let ppm = u128::from(keys.ftl.over_provisioning_percent);
+        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
+        let resident = keys.map.store == MapStore::Resident;
+        let map_pages = match lines {
+            Some((entries, _)) if !resident => exported.div_ceil(entries),
+            _ => 0,
+        };
+        let spare = spare_blocks(keys, &geometry, exported, map_pages);
+        let keys = gc::resolve(keys, spare, &mut fail);
+        let (entries, map_lines) = lines?;
+        // More lines than the whole map has are never used.
+        let line_entries = line_shape(&keys.map).0;
+        let runs = exported.div_ceil(line_entries).max(1);
+        let frontiers = frontiers(&keys);
+        let most = if plans {
+            planned::check_scheme(&keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else {
+            check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
+        };
+        let settings = Self {
+            keys,
+            geometry,
+            exported_units: small(exported),
+            map_lines: if resident { 0 } else { map_lines.min(small(runs)) },
+            entries_per_map_page: small(entries),
+            map_pages: small(map_pages),
+            frontiers,
+            factory_bad_blocks: small(factory_bad(&keys)),
+            plane_valid_units: u32::try_from(most).unwrap_or(u32::MAX),
+            // More lines than the host has units are never used.
+            buffer_units: small((keys.buffer.bytes / unit_bytes(&keys)).min(exported)),
+            tables: None,
+        };
+        if !plans && let Err(why) = initial::device::check(&settings) {
+            problems.push(Problem { place: String::new(), what: why.to_string() });
+        }
+        Some(settings)
+    }
+}
+
+/// The shape of the flash array, whose units have been counted.
+fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
+    let g = &keys.geometry;
+    let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+    Geometry {
+        channels: small(g.channels),
+        ways: small(g.ways),
+        dies_per_way: small(g.dies_per_way),
+        planes: small(g.planes),
+        blocks_per_plane: small(g.blocks_per_plane),
+        pages_per_block: small(g.pages_per_block),
+        page_bytes: small(g.page_bytes),
+        units_per_page,
+        program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
+        order: keys.ftl.stripe_order,
+    }
+}
+
+/// Parts that do not go together.
+fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    if keys.gc.copyback && geometry.program_units() > 1 {
+        fail(format!(
+            "gc.copyback: whole pages are copied on a die, but a program gathers {} mapping units; \
+             set ftl.mapping_unit_bytes = 0 and nand.one_shot = false",
+            geometry.program_units()
+        ));
+    }
+    let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
+    let by_pages = HostRule::of(keys).by_pages();
+    let buffer = &keys.buffer;
+    if by_pages && matches!(buffer.eviction, Eviction::Ahead | Eviction::AtOnce) {
+        fail(format!(
+            "buffer.eviction: {:?} is for a buffer that flushes by itself, but this host.policy \
+             flushes it; set buffer.eviction = \"full\"",
+            buffer.eviction.word()
+        ));
+    }
+    if by_pages && buffer.flush_when_idle {
+        fail(
+            "buffer.flush_when_idle: this host.policy flushes the buffer, idle or not; set \
+             buffer.flush_when_idle = false and buffer.idle_ms = 0"
+                .to_string(),
+        );
+    }
+    if (dispatch_width > 0 || dispatch_ns > 0) && by_pages {
+        fail(
+            "host.dispatch_width: this host.policy starts pages, not requests; set \
+             host.dispatch_width = 0 and host.dispatch_ns = 0"
+                .to_string(),
+        );
+    }
+    let dynamic = keys.ftl.allocation == Allocation::Dynamic;
+    if dynamic && keys.queue.slots_scope == SlotsScope::Die {
+        fail(
+            "queue.slots_scope: slots are counted over dies, but with ftl.allocation = \"dynamic\" \
+             the die of a write is not known before it has a slot"
+                .to_string(),
+        );
+    }
+}
+
+/// A write buffer holds a unit at least.
+fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let BufferKeys { bytes, high_percent, low_percent, idle_ms, flush_when_idle, .. } = keys.buffer;
+    if idle_ms > 0 && !flush_when_idle {
+        fail(
+            "buffer.idle_ms: nothing is flushed because the device is idle; set \
+             buffer.flush_when_idle = true, or buffer.idle_ms = 0"
+                .to_string(),
+        );
+    }
+    if low_percent > high_percent {
+        fail(
+            "buffer.low_percent: it is above buffer.high_percent; flushing would end before it begins"
+                .to_string(),
+        );
+    }
+    if bytes == 0 {
+        return;
+    }
+    let unit = unit_bytes(keys);
+    if bytes < unit {
+        fail(format!("buffer.bytes: {bytes} is smaller than a mapping unit of {unit} bytes"));
+    }
+}
+
+/// Which open blocks the planes have.
+fn frontiers(keys: &DeviceKeys) -> Frontiers {
+    let small = |count: u64| u8::try_from(count).expect("the key's range fits 8 bits");
+    Frontiers {
+        streams: small(keys.ftl.streams),
+        generations: small(keys.ftl.generations),
+        maps: keys.map.store != MapStore::Resident,
+        copied_maps: keys.ftl.map_generations > 0,
+    }
+}
+
+/// Mapping units of a page.
+fn check_units(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<u32> {
+    let page = keys.geometry.page_bytes;
+    let unit = unit_bytes(keys);
+    if !unit.is_multiple_of(u64::from(SECTOR_BYTES)) {
+        let key = if unit == page { "geometry.page_bytes" } else { "ftl.mapping_unit_bytes" };
+        fail(format!("{key}: {unit} is not a multiple of the sector of {SECTOR_BYTES} bytes"));
+    }
+    if !page.is_multiple_of(unit) {
+        fail(format!("ftl.mapping_unit_bytes: {unit} does not divide the page of {page} bytes"));
+        return None;
+    }
+    let (bits, pages) = (keys.nand.bits_per_cell, keys.geometry.pages_per_block);
+    if !pages.is_multiple_of(bits) {
+        fail(format!(
+            "geometry.pages_per_block: {pages} pages are not whole word lines of nand.bits_per_cell = {bits}"
+        ));
+        return None;
+    }
+    u32::try_from(page / unit).ok()
+}
+
+/// Bytes of a mapping unit.
+const fn unit_bytes(keys: &DeviceKeys) -> u64 {
+    match keys.ftl.mapping_unit_bytes {
+        0 => keys.geometry.page_bytes,
+        bytes => bytes,
+    }
+}
+
+/// Entries and bytes of what the map cache holds as one.
+const fn line_shape(map: &MapKeys) -> (u64, u64) {
+    match map.store {
+        MapStore::Cmt => (1, map.cached_entry_bytes),
+        MapStore::LineCache | MapStore::Resident => {
+            (map.entries_per_line, map.entry_bytes * map.entries_per_line)
+        }
+    }
+}
+
+/// Entries of a map page and lines of the cache.
+fn check_map(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Option<(u64, u32)> {
+    let map = keys.map;
+    let entries = match map.entries_per_page {
+        0 => unit_bytes(keys) / map.entry_bytes,
+        entries => entries,
+    };
+    let (line_entries, line_bytes) = line_shape(&map);
+    if entries == 0 || entries % line_entries != 0 {
+        fail(format!(
+            "map.entries_per_line: {line_entries} does not divide the {entries} entries of a map page"
+        ));
+        return None;
+    }
+    let lines = map.cache_bytes / line_bytes;
+    if lines == 0 {
+        let what = match map.store {
+            MapStore::Cmt => format!("an entry (map.cached_entry_bytes = {line_bytes})"),
+            _ => format!(
+                "a line ({} entries of {} bytes = {line_bytes})",
+                map.entries_per_line, map.entry_bytes
+            ),
+        };
+        fail(format!("map.cache_bytes: {} is smaller than {what}", map.cache_bytes));
+        return None;
+    }
+    match u32::try_from(lines) {
+        Ok(lines) if lines < u32::MAX => Some((entries, lines)),
+        _ => {
+            fail(format!("map.cache_bytes: {lines} lines are more than 32 bits count"));
+            None
+        }
+    }
+}
+
+/// Good blocks of a plane beyond those that its valid units fill when the host has written
+/// everything.
+fn spare_blocks(keys: &DeviceKeys, geometry: &Geometry, exported: u64, map_pages: u64) -> u64 {
+    let (data, maps) = units_of_plane(geometry, exported, map_pages);
+    let good = keys.geometry.blocks_per_plane - factory_bad(keys);
+    good.saturating_sub((data + maps).div_ceil(u64::from(geometry.units_per_block())))
+}
+
+/// A plane must keep room for its open blocks and its reserve when everything else is valid.
+/// Returns the valid units that leave it that room.
+fn check_spare(
+    keys: &DeviceKeys,
+    geometry: &Geometry,
+    frontiers: Frontiers,
+    exported: u64,
+    map_pages: u64,
+    fail: &mut impl FnMut(String),
+) -> u64 {
+    let planes = u64::from(geometry.all_planes());
+    let block = u64::from(geometry.units_per_block());
+    let (data, maps) = units_of_plane(geometry, exported, map_pages);
+    // A block is worth collecting only while it lacks a whole program unit.
+    let dense = block - u64::from(geometry.program_units()) + 1;
+    let valid_blocks = (data + maps) / dense;
+    // Map pages that copies rewrite come back to the pool only when their old blocks are erased,
+    // so there must be room for one more copy of them, each in a program of its own; unless they
+    // have the reserve for that.
+    let rewrite = match keys.gc.map_reserve {
+        MapReserve::Half => (maps * u64::from(geometry.program_units())).div_ceil(block),
+        MapReserve::AsData => 0,
+    };
+    // Where a job starts only when a program needs a block, that program's own one is full. Map
+    // pages that get by with half of the reserve may be held up by copies in theirs.
+    let held_up = keys.gc.map_reserve == MapReserve::Half && frontiers.maps;
+    let filled = u64::from(keys.gc.start == GcStart::Needed && !held_up);
+    let shared = u64::from(held_up && !frontiers.copied_maps);
+    let open = u64::from(frontiers.count()) + shared - filled;
+    let spare = rewrite + open + keys.gc.reserve_blocks + 1;
+    // Where any plane may take a write, one that is as full as it may be takes those under way.
+    let uneven = u64::from(keys.ftl.allocation == Allocation::Dynamic && planes > 1);
+    let needed = valid_blocks + spare + uneven;
+    let bad = factory_bad(keys);
+    let good = keys.geometry.blocks_per_plane - bad;
+    let of_bad = if bad > 0 { format!(", {bad} of them bad,") } else { String::new() };
+    if exported == 0 || good < needed {
+        fail(format!(
+            "geometry.blocks_per_plane: {} blocks{of_bad} leave no room to write: {valid_blocks} of valid units, {rewrite} of rewritten map pages, \
+             {open} open, gc.reserve_blocks = {} and {} to copy into need {needed}; \
+             raise ftl.over_provisioning_percent or blocks_per_plane",
+            keys.geometry.blocks_per_plane,
+            keys.gc.reserve_blocks,
+            1 + uneven
+        ));
+    }
+    let most = (good + 1).saturating_sub(spare).saturating_mul(dense);
+    most.saturating_sub(1)
+}
+
+/// Blocks of each plane that are bad from the start.
+const fn factory_bad(keys: &DeviceKeys) -> u64 {
+    (keys.geometry.blocks_per_plane * keys.nand.factory_bad_percent).div_ceil(1_000_000)
+}
+
+/// A power budget must let every operation through.
+fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let budget = keys.energy.budget_mw;
+    for op in Op::ALL {
+        let (name, power) = (op.name(), operation_mw(keys, op));
+        if budget > 0 && power > budget {
+            fail(format!(
+                "energy.budget_mw: {budget} is less than the {power} mW that one {name} takes, which \
+                 would never start; raise it, or lower the power"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_device_exports_32_gib() {
+        let settings = Settings::new(DeviceKeys::default()).unwrap();
+        assert!(settings.capacity_sectors() >= 32 << 21, "{}", settings.capacity_sectors());
+        assert_eq!(settings.map_lines, 32);
+        assert_eq!(settings.entries_per_map_page, 1024);
+    }
+
+    #[test]
+    fn combinations_that_make_no_sense_are_reported_together() {
+        let mut keys = DeviceKeys::default();
+        keys.geometry.page_bytes = 1_000;
+        keys.gc.soft_free_blocks = 16;
+        keys.gc.reserve_blocks = 17;
+        keys.map.entries_per_page = 12;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 3, "{error}");
+        assert!(error.contains("not a multiple of the sector"));
+        assert!(error.contains("gc.reserve_blocks: 17 is above gc.soft_free_blocks = 16"));
+        assert!(error.contains("does not divide the 12 entries"));
+        let mut keys = DeviceKeys::default();
+        keys.map.cache_bytes = 31;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("smaller than a line (8 entries of 4 bytes = 32)"), "{error}");
+        let mut keys = DeviceKeys::default();
+        keys.geometry.channels = 1_024;
+        keys.geometry.ways = 1_024;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("more than 32 bits count"), "{error}");
+        let mut keys = DeviceKeys::default();
+        keys.geometry.blocks_per_plane = 40;
+        let error = Settings::new(keys).unwrap_err().to_string();
+        assert!(error.contains("leave no room to write"), "{error}");
+    }
+}
