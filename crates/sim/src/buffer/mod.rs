@@ -187,7 +187,7 @@ impl Buffer {
                     return Found::Write(change);
                 }
                 // What was written behind a trim that is not over is there already.
-                let number = sets.graph.node(change).number;
+                let number = sets.number(change);
                 let newer = |line| self.lines.line(line).version > number;
                 if sets[change].trims && !held.is_some_and(newer) {
                     return Found::Nothing;
@@ -209,7 +209,7 @@ impl Buffer {
     pub(crate) fn is_being_put(&self, line: u32, sets: &Sets) -> bool {
         let line = self.lines.line(line);
         let writer = writes::write_or_change(sets, line.lpn, line.version + 1);
-        writer.is_some_and(|set| sets.graph.node(set).number == line.version && is_unput(sets, set))
+        writer.is_some_and(|set| sets.number(set) == line.version && is_unput(sets, set))
     }
 
     /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of

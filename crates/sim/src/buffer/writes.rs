@@ -6,8 +6,7 @@ use flashyard_core::units::Lpn;
 
 /// Whether a set is a write that is not in the buffer yet, or only just.
 pub(crate) fn is_unput(sets: &Sets, set: u32) -> bool {
-    let (state, node) = (&sets[set], sets.graph.node(set));
-    let left = &state.stages[node.stage as usize..node.stages as usize];
+    let (state, left) = (&sets[set], &sets.commands(set)[usize::from(sets.commands_over(set))..]);
     state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
 }
 

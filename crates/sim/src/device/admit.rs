@@ -35,7 +35,7 @@ impl Device {
         }
         let host = &self.host;
         let none = host.waiting.is_empty() && host.translating.is_none();
-        if !none || !self.sets.unslotted.is_empty() {
+        if !none || self.sets.unslotted() > 0 {
             self.admit_requests();
         }
     }
@@ -68,10 +68,10 @@ impl Device {
             SlotsScope::Die => u64::MAX,
         };
         loop {
-            if !self.sets.unslotted.is_empty() {
+            if self.sets.unslotted() > 0 {
                 self.give_slots(false);
             }
-            if !self.sets.unslotted.is_empty() || self.sets.slots >= depth {
+            if self.sets.unslotted() > 0 || self.sets.slots() >= depth {
                 return;
             }
             let handle = match self.pick_request() {
@@ -171,7 +171,7 @@ impl Device {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
             self.queues.fot_by_die.fill(Span::ZERO);
         }
-        self.sets.graph.new_count();
+        self.sets.new_count();
         self.host.started.unanswered += 1;
         if !self.host.policy.in_order() {
             self.host.started.overlaps.add(handle, &self.host.pending[handle as usize]);
@@ -273,7 +273,7 @@ impl Device {
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
             return false;
         }
-        admission != Admission::Atomic || self.sets.slots == 0 || self.slots_for(first, pages)
+        admission != Admission::Atomic || self.sets.slots() == 0 || self.slots_for(first, pages)
     }
 
     /// Whether the next page access of a request can have a slot now.
@@ -286,20 +286,20 @@ impl Device {
     pub(super) fn slots_for(&self, first: Lpn, pages: u32) -> bool {
         let depth = self.settings.keys.queue.depth;
         if self.settings.keys.queue.slots_scope == SlotsScope::Device {
-            return u64::from(pages) <= depth.saturating_sub(self.sets.slots);
+            return u64::from(pages) <= depth.saturating_sub(self.sets.slots());
         }
         if self.settings.geometry.units_per_page == 1 && self.settings.geometry.planes == 1 {
             let dies = self.settings.geometry.dies();
             return (0..pages.min(dies)).all(|page| {
                 let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
                 let needed = u64::from((pages - page).div_ceil(dies));
-                needed <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
+                needed <= depth.saturating_sub(self.sets.slots_of_die(die))
             });
         }
         (0..self.settings.geometry.dies()).map(DieId::new).all(|die| {
             let lpns = (first.get()..first.get() + pages).map(Lpn::new);
             let needed = lpns.filter(|lpn| self.settings.geometry.die_of_lpn(*lpn) == die).count();
-            needed as u64 <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
+            needed as u64 <= depth.saturating_sub(self.sets.slots_of_die(die))
         })
     }
 
@@ -321,13 +321,13 @@ impl Device {
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(&set, stages);
-        let mut change = if flush { self.sets.oldest_change } else { NIL };
-        while change != NIL {
+        let mut next = self.sets.oldest_change().filter(|_| flush);
+        while let Some(change) = next {
             if let Some(stage) = self.barrier_stage(change) {
                 let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
                 self.sets.connect(wait, barrier, 0);
             }
-            change = self.sets[change].later_change;
+            next = self.sets.later_change(change);
         }
         self.count_fot(handle, &[barrier]);
         self.hand_on_ranks(&[barrier], None);
@@ -354,7 +354,7 @@ impl Device {
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
     fn translate(&mut self, handle: u32, limit: u32) -> u32 {
-        let first_new = self.sets.unslotted.len();
+        let first_new = self.sets.unslotted();
         let mut translated = 0;
         loop {
             let request = &self.host.pending[handle as usize];
@@ -363,7 +363,7 @@ impl Device {
             }
             let page = request.translated;
             let Some(set) = self.translate_page(handle, page) else { break };
-            self.sets.unslotted.push_back(set);
+            self.sets.await_slot(set);
             translated += 1;
         }
         if translated > 0 {
@@ -380,12 +380,12 @@ impl Device {
             return;
         }
         let split = self.host.pending[handle as usize].translated > count;
-        let mut new = std::mem::take(&mut self.sets.added);
-        new.extend(self.sets.unslotted.range(first..));
+        let mut new = std::mem::take(&mut self.work.added);
+        new.extend(self.sets.unslotted_from(first));
         self.count_fot(handle, &new);
         self.hand_on_ranks(&new, split.then_some(handle));
         new.clear();
-        self.sets.added = new;
+        self.work.added = new;
     }
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
@@ -395,17 +395,17 @@ impl Device {
         let (scope, depth) = (keys.slots_scope, keys.depth);
         let all = all || keys.admission == Admission::Atomic;
         let holds_slot = keys.delayed_sets_hold_slot;
-        while let Some(&set) = self.sets.unslotted.front() {
+        while let Some(set) = self.sets.next_unslotted() {
             let taken = match scope {
-                SlotsScope::Device => self.sets.slots,
-                SlotsScope::Die => self.sets.slots_of_die[self.slot_die(set).index()],
+                SlotsScope::Device => self.sets.slots(),
+                SlotsScope::Die => self.sets.slots_of_die(self.slot_die(set)),
             };
             let free = all || taken < depth;
-            let slotless = !holds_slot && self.sets.graph.node(set).is_blocked();
+            let slotless = !holds_slot && self.sets.is_blocked(set);
             if !free && !slotless {
                 return;
             }
-            self.sets.unslotted.pop_front();
+            self.sets.end_slot_wait();
             if !slotless {
                 self.take_slot(set);
             }
@@ -440,11 +440,10 @@ impl Device {
     /// are not woken in here, because each may in turn end at once what the next one waits for: a
     /// row of writes of one unit would take a frame of the stack for each.
     pub(super) fn go_on(&mut self, set: u32) {
-        let node = self.sets.graph.node(set);
-        if node.is_blocked() {
+        if self.sets.is_blocked(set) {
             return self.enter(set, Mode::Waiting);
         }
-        if node.stage == node.stages {
+        if self.sets.is_over(set) {
             return self.complete_set(set);
         }
         match self.sets.stage(set) {
@@ -466,7 +465,7 @@ impl Device {
 
     /// Wakes the sets of the ready list where an access has ended since the last time.
     pub(super) fn wake_due(&mut self) {
-        if self.sets.ready.due {
+        if self.sets.ready_is_due() {
             self.wake_passed();
         }
     }
@@ -474,9 +473,8 @@ impl Device {
     /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
     /// over. Those that a woken set lets pass come next, before the others.
     pub(super) fn wake_passed(&mut self) {
-        while let Some(set) = self.sets.ready.sets.pop() {
+        while let Some(set) = self.sets.next_ready() {
             self.wake(set);
         }
-        self.sets.ready.due = false;
     }
 }

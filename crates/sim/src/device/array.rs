@@ -44,9 +44,9 @@ impl Device {
         state.place = Place::Array;
         state.rider = NIL;
         state.page_units = u32::from(heads_page);
-        if self.sets.stage(set) == Stage::Read && self.sets.latest_change != NIL {
+        if self.sets.stage(set) == Stage::Read && self.sets.has_changes() {
             let lpn = self.sets[set].lpn;
-            if self.sets.is_changed_before(lpn, self.sets.graph.node(set).number) {
+            if self.sets.is_changed_before(lpn, self.sets.number(set)) {
                 self.account.data_hazard_ignored();
             }
         }

@@ -56,18 +56,14 @@ impl Device {
     pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
         let state = &self.sets[change];
         if state.trims || !self.keeps_writes() {
-            return Some(self.sets.graph.node(change).stages - 1);
+            return Some(self.sets.last_stage(change));
         }
         is_unput(&self.sets, change).then(|| self.sets.stage_index(change, Stage::Buffer))
     }
 
     /// Whether a live change must be over, or put, before a write with a preflush begins.
     pub(super) fn barrier_waits(&self) -> bool {
-        let mut change = self.sets.oldest_change;
-        while change != NIL && self.barrier_stage(change).is_none() {
-            change = self.sets[change].later_change;
-        }
-        change != NIL
+        self.sets.changes().any(|change| self.barrier_stage(change).is_some())
     }
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
@@ -78,7 +74,7 @@ impl Device {
             (self.host.pending[handle as usize].order, self.host.pending[handle as usize].page);
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {
-                let version = self.sets.graph.node(write).number;
+                let version = self.sets.number(write);
                 plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
                 plan.push(Stage::Buffer, plane);
                 self.account.buffer_looked_up(true);
@@ -202,13 +198,13 @@ impl Device {
             self.account.read_over(self.host.pending[request as usize].order, page);
         }
         if changes && request != NIL {
-            self.account.put_over(lpn, self.sets.graph.node(set).number);
+            self.account.put_over(lpn, self.sets.number(set));
             self.flush_at_once(lpn);
         }
         self.sets.complete_and_list(set);
         self.charge_passed();
         self.go_on(set);
-        self.sets.ready.due = true;
+        self.sets.ready_becomes_due();
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
@@ -218,8 +214,7 @@ impl Device {
             // A later trim has forgotten the unit already.
             return true;
         }
-        let node = self.sets.graph.node(set);
-        let (number, through) = (node.number, node.stages > 1);
+        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         let pending = &self.host.pending[request as usize];
         let writer = (request, pending.order);
         let covered = self.covered(&pending.request, lpn);
@@ -241,7 +236,7 @@ impl Device {
     /// The program of a write carries its own unit, and others fill its program unit.
     fn write_through(&mut self, set: u32, line: u32, group: u32) {
         self.begin_flush(set, line, group);
-        let plane = self.sets[set].stages[self.sets.graph.node(set).stages as usize - 1].1;
+        let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), true);
     }
 

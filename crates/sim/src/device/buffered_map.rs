@@ -70,7 +70,7 @@ impl Device {
             if state.request != NIL {
                 return state.mode == Mode::Slotless && !state.slotted;
             }
-            match self.sets.graph.first_wait(at) {
+            match self.sets.first_wait(at) {
                 Some(wait) if state.mode == Mode::Waiting => at = wait.source,
                 _ => return false,
             }

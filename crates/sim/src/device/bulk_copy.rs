@@ -104,7 +104,7 @@ impl Device {
         let phase = self.phase();
         let (read, program) = (stages.read, stages.program);
         self.queues.next_insertion += done.reads + done.programs;
-        let mut left = self.sets.graph.node(set).spans[0].as_ns();
+        let mut left = self.sets.span(set).as_ns();
         for (stage, ops, array_ns) in
             [(read, done.reads, done.read_ns), (program, done.programs, done.program_ns)]
         {
@@ -113,7 +113,7 @@ impl Device {
             let (op, purpose) = (stage.op(), stage.purpose(false, levels));
             self.account.worked(phase, (op, purpose), charge, &work);
         }
-        self.sets.graph.set_span(set, 0, Span::from_ns(left));
+        self.sets.set_span(set, Span::from_ns(left));
     }
 
     /// The command that a merge task has come to is under way.

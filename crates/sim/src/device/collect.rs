@@ -200,7 +200,7 @@ impl Device {
         }
         let eraser = self.press_job(plane);
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
-        let stage = self.sets.graph.node(set).stage;
+        let stage = self.sets.commands_over(set);
         self.account.room_awaited();
         self.ftl.program_waits(plane);
         self.sets.connect(wait, set, stage);

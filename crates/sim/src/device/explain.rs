@@ -23,8 +23,7 @@ impl Device {
                 self.sets[set].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
-                let wait =
-                    self.sets.graph.first_wait(set).expect("a blocked set waits for something");
+                let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
                 let base = self.account(wait.source);
                 let track = &mut self.sets[set].track;
                 track.source = wait.source;
@@ -45,12 +44,12 @@ impl Device {
     /// Charges those that have lost a wait, while the account of the set that they waited for is
     /// at hand; they are woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
-        for at in 0..self.sets.ready.sets.len() {
-            let set = self.sets.ready.sets[at];
+        for at in 0..self.sets.ready().len() {
+            let set = self.sets.ready()[at];
             if self.sets[set].mode != Mode::Waiting {
                 continue;
             }
-            if self.sets.graph.node(set).is_blocked() {
+            if self.sets.is_blocked(set) {
                 self.enter(set, Mode::Waiting);
             } else {
                 self.close_segment(set);
@@ -186,7 +185,7 @@ impl Device {
     /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only
     /// since now, and back.
     fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
-        let mut chain = std::mem::take(&mut self.sets.chain);
+        let mut chain = std::mem::take(&mut self.work.chain);
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
@@ -205,7 +204,7 @@ impl Device {
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }
-        self.sets.chain = chain;
+        self.work.chain = chain;
         account
     }
 

@@ -39,12 +39,12 @@ impl Device {
         if self.sets[leader].rider == NIL {
             return self.stage_over(leader);
         }
-        let mut done = std::mem::take(&mut self.sets.done);
+        let mut done = std::mem::take(&mut self.work.done);
         self.for_riders(leader, |_, set| done.push(set));
         for set in done.drain(..) {
             self.stage_over(set);
         }
-        self.sets.done = done;
+        self.work.done = done;
     }
 
     /// Ends the account of a command and, of a program, fills its block.
@@ -60,15 +60,14 @@ impl Device {
         if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
             return;
         }
-        let mut woken = std::mem::take(&mut self.sets.woken);
+        let mut woken = std::mem::take(&mut self.work.woken);
         self.sets.complete_stage(set, |other| woken.push(other));
-        let node = self.sets.graph.node(set);
-        let over = node.stage == node.stages;
+        let over = self.sets.is_over(set);
         if !over {
             self.activate(set);
         }
         if woken.len() > 1 {
-            woken.sort_unstable_by_key(|&other| self.sets.graph.node(other).number);
+            woken.sort_unstable_by_key(|&other| self.sets.number(other));
             woken.dedup();
         }
         for &other in &woken {
@@ -76,7 +75,7 @@ impl Device {
             self.wake_due();
         }
         woken.clear();
-        self.sets.woken = woken;
+        self.work.woken = woken;
         if over {
             self.complete_set(set);
         }
@@ -182,7 +181,7 @@ impl Device {
     fn commit_write(&mut self, set: u32) {
         let state = &self.sets[set];
         let ppn = state.ppn.expect("a program has a page");
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         if self.account.is_checked() {
             let writer = state.request;
             let order = (writer != NIL).then(|| self.host.pending[writer as usize].order);
@@ -204,7 +203,7 @@ impl Device {
             self.flush_over(set);
         }
         if handle == NIL {
-            self.sets.graph.remove(set);
+            self.sets.remove(set);
             self.release_charge(charge);
             return;
         }
@@ -220,7 +219,7 @@ impl Device {
             self.sets.unlist_by_lpn(set);
             self.host.started.accesses -= 1;
         }
-        self.sets.graph.remove(set);
+        self.sets.remove(set);
         let state = &mut self.sets[set];
         state.request = NIL;
         state.changes = false;
@@ -237,13 +236,13 @@ impl Device {
         let Set { request, lpn, superseded, .. } = self.sets[set];
         if self.account.is_checked() {
             let order = self.host.pending[request as usize].order;
-            self.account.trimmed(order, lpn, self.sets.graph.node(set).number);
+            self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {
             self.ftl.trim(lpn);
             self.account.change_committed();
             self.sets.supersede_earlier(set);
-            self.drop_buffered(lpn, self.sets.graph.node(set).number);
+            self.drop_buffered(lpn, self.sets.number(set));
         }
     }
 

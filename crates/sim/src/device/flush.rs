@@ -99,12 +99,13 @@ impl Device {
         }
         let mut waits = std::mem::take(&mut self.write_buffer_mut().scratch.1);
         for &set in sets {
-            let (node, stages) = (self.sets.graph.node(set), &self.sets[set].stages);
-            let program = node.stages - 1;
-            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
+            let program = self.sets.last_stage(set);
+            if program > self.sets.commands_over(set)
+                && self.sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer
+            {
                 waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
             }
-            self.sets.graph.waits_of(set, program, |wait| {
+            self.sets.waits_of(set, program, |wait| {
                 if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
                     waits.push((set, wait));
                 }
@@ -112,7 +113,7 @@ impl Device {
         }
         for (set, wait) in waits.drain(..) {
             for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.last_stage(other));
             }
         }
         self.write_buffer_mut().scratch.1 = waits;
@@ -123,7 +124,7 @@ impl Device {
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.last_stage(other));
             }
         }
     }

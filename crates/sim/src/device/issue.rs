@@ -9,7 +9,7 @@ use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::graph::NIL;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
@@ -82,10 +82,9 @@ impl Device {
     #[inline]
     fn placement(&self, set: u32, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
-        let node = self.sets.graph.node(set);
         let op = self.sets.stage(set).op();
         let inherited = if self.queues.inherits {
-            node.inherited_at(node.stage)
+            self.sets.inherited_rank(set)
         } else {
             flashyard_core::command::Rank::NONE
         };
@@ -98,8 +97,8 @@ impl Device {
                 is_read: false,
                 pages: 1,
                 arrival: state.enqueued,
-                fot: node.spans.iter().fold(Span::ZERO, |sum, &span| sum + span),
-                order: node.number,
+                fot: self.sets.span(set),
+                order: self.sets.number(set),
             })
         } else if !pressed {
             let queue = u8::from(op == Op::Program);

@@ -42,6 +42,6 @@ impl Device {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
         self.go_on(set);
-        self.sets.ready.due = true;
+        self.sets.ready_becomes_due();
     }
 }

@@ -44,7 +44,7 @@ impl Device {
         behind: usize,
         barrier: Option<u8>,
     ) {
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let state = &mut self.sets[set];
         state.source = Some(target);
         let handle = state.request;
@@ -88,7 +88,7 @@ impl Device {
             return None;
         }
         let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);
-        self.sets.graph.set_span(set, 0, span);
+        self.sets.set_span(set, span);
         self.enter(set, Mode::Firmware);
         self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
         Some(set)
@@ -105,14 +105,14 @@ impl Device {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = self.own_set(charge, &state, &[(stages.read, plane)]);
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let task = self.ftl.add_task(plane, (set, number), count);
         let copy = self.flash.nominal(stages.read) + self.flash.nominal(stages.program);
         let mut span = Span::from_ns(copy.as_ns() * u64::from(task.copies));
         if task.erases {
             span += self.flash.nominal(stages.erase);
         }
-        self.sets.graph.set_span(set, 0, span);
+        self.sets.set_span(set, span);
         match task.before {
             Some(source) => {
                 self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
@@ -131,7 +131,7 @@ impl Device {
     /// A task has come to a step: its command, and what that waits for.
     fn begin_step(&mut self, set: u32, plane: PlaneId) {
         let stages = self.ftl.task_stages();
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let step = self.ftl.begin_step(plane, number, &self.sets);
         let state = &mut self.sets[set];
         if step.erases() {
@@ -154,9 +154,9 @@ impl Device {
     /// A command of a task is over; returns whether the task goes on with another one.
     pub(super) fn task_goes_on(&mut self, set: u32) -> bool {
         let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let span = self.sets.graph.node(set).spans[0];
+        let span = self.sets.span(set);
         let left = span.as_ns() - self.flash.nominal(stage).as_ns();
-        self.sets.graph.set_span(set, 0, Span::from_ns(left));
+        self.sets.set_span(set, Span::from_ns(left));
         match self.ftl.step_over(plane, stage, set) {
             TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
             TaskStep::Next => self.begin_step(set, plane),

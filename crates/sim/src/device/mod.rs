@@ -83,9 +83,35 @@ pub struct Device {
     reads_are_plain: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
-    /// Dies that are due; empty between uses.
-    due: Vec<DieId>,
+    work: Work,
     failed: Option<SimError>,
+}
+
+/// Lists that one flow fills and empties again; empty between uses.
+#[derive(Default)]
+struct Work {
+    /// Dies that are due.
+    due: Vec<DieId>,
+    /// Sets whose command an operation has served.
+    done: Vec<u32>,
+    /// Sets that have lost a wait.
+    woken: Vec<u32>,
+    /// New sets of a request.
+    added: Vec<u32>,
+    /// Sets that have inherited a rank.
+    changed: Vec<u32>,
+    /// Sets that wait for one another in a row.
+    chain: Vec<u32>,
+}
+
+impl Work {
+    /// Makes room for so many sets.
+    fn grow(&mut self, sets: usize) {
+        let Self { due: _, done, woken, added, changed, chain } = self;
+        for list in [done, woken, added, changed, chain] {
+            list.reserve(sets);
+        }
+    }
 }
 
 impl fmt::Debug for Device {
@@ -152,7 +178,7 @@ impl Device {
             account: Account::new(settings),
             gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
             copies_in_bulk: false,
-            due: Vec::new(),
+            work: Work::default(),
             failed: None,
         }
     }
@@ -304,6 +330,7 @@ impl Device {
         if !self.sets.has_room() {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());
+            self.work.grow(self.sets.capacity());
         }
         let flash = &self.flash;
         self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))

@@ -21,13 +21,13 @@ impl Device {
         if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
             return false;
         }
-        let first_new = self.sets.unslotted.len();
+        let first_new = self.sets.unslotted();
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
         if self.host.pending[handle as usize].translated == 1 {
             self.begin_request(handle);
         }
-        self.sets.unslotted.push_back(set);
+        self.sets.await_slot(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
         self.buffered_read_started(handle, page);

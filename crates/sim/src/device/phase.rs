@@ -274,7 +274,7 @@ impl Device {
         if self.ftl.is_paced() && self.end_resting_jobs() {
             self.drain()?;
         }
-        assert_eq!(self.sets.graph.live(), 0, "sets are left over");
+        assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
         assert!(!waits, "a unit still waits for a line");
         assert!(

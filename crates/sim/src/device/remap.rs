@@ -47,7 +47,7 @@ impl Device {
             self.wait_for_writer(set, dirty.writer);
             self.activate(set);
             from = MapPage::new(dirty.page.get() + 1);
-            if self.sets.graph.live() >= self.settings.geometry.all_planes() {
+            if self.sets.live() >= self.settings.geometry.all_planes() {
                 self.drain()?;
             }
         }

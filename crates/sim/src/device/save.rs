@@ -32,7 +32,7 @@ impl Device {
     /// nothing is under way.
     pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
         assert!(
-            self.host.outstanding == 0 && self.sets.graph.live() == 0,
+            self.host.outstanding == 0 && self.sets.live() == 0,
             "a device is saved when drained"
         );
         assert!(self.can_be_saved(), "the tables of translation layers are not saved");
@@ -41,7 +41,7 @@ impl Device {
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
-        [self.host.arrived, self.sets.next_number, self.queues.next_insertion].save(&mut to);
+        [self.host.arrived, self.sets.next_number(), self.queues.next_insertion].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
@@ -136,7 +136,8 @@ impl Device {
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
-        [self.host.arrived, self.sets.next_number, self.queues.next_insertion] = counts;
+        [self.host.arrived, _, self.queues.next_insertion] = counts;
+        self.sets.restore_number(counts[1]);
         self.ftl.load_map(from)?;
         self.load_buffer(from)?;
         self.ftl.load_planes(from)?;

@@ -26,7 +26,7 @@ impl Device {
     pub(super) fn begin_instant(&mut self, now: Time) {
         self.time_passes(now);
         self.now = now;
-        let mut due = std::mem::take(&mut self.due);
+        let mut due = std::mem::take(&mut self.work.due);
         self.flash.due_dies(now, &mut due);
         for die in due.drain(..) {
             // An operation that takes no time is over at once.
@@ -34,7 +34,7 @@ impl Device {
                 self.die_event(die);
             }
         }
-        self.due = due;
+        self.work.due = due;
         self.timers_go_off();
     }
 

@@ -303,7 +303,7 @@ impl Device {
             };
             if old && needed {
                 if let Some(earlier) = earlier {
-                    let last = self.sets.graph.node(earlier).stages.saturating_sub(1);
+                    let last = self.sets.last_stage(earlier);
                     plan.wait(earlier, last, EdgeKind::Order);
                 }
                 self.account.partial_write_read();
@@ -327,7 +327,7 @@ impl Device {
         if self.settings.keys.queue.data_order == DataOrder::Lpn
             && let Some(earlier) = earlier
         {
-            plan.wait(earlier, self.sets.graph.node(earlier).stages - 1, EdgeKind::Order);
+            plan.wait(earlier, self.sets.last_stage(earlier), EdgeKind::Order);
         }
     }
 

@@ -86,7 +86,7 @@ impl Device {
             self.begin_instant(now);
             self.end_instant()?;
         }
-        assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
+        assert_eq!(self.sets.live(), 0, "own work waits for what never comes");
         Ok(())
     }
 }

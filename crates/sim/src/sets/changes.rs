@@ -58,10 +58,6 @@ impl Sets {
         some(at)
     }
 
-    fn number(&self, set: u32) -> u64 {
-        self.graph.node(set).number
-    }
-
     fn index_of(&mut self, set: u32) -> &mut u32 {
         let bucket = self.bucket_of(self[set].lpn);
         let index = if self[set].changes { &mut self.change_index } else { &mut self.read_index };
@@ -176,6 +172,27 @@ impl Sets {
             NIL => self.latest_change = earlier,
             later => self[later].earlier_change = earlier,
         }
+    }
+
+    /// Whether a change is live.
+    #[inline]
+    pub(crate) const fn has_changes(&self) -> bool {
+        self.latest_change != NIL
+    }
+
+    /// The oldest live change, in the order of translation.
+    pub(crate) fn oldest_change(&self) -> Option<u32> {
+        some(self.oldest_change)
+    }
+
+    /// The live change after another one.
+    pub(crate) fn later_change(&self, set: u32) -> Option<u32> {
+        some(self[set].later_change)
+    }
+
+    /// Live changes, the oldest one first.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = u32> {
+        successors(self.oldest_change(), |&set| self.later_change(set))
     }
 
     /// Whether a set below `number` that changes `lpn` is live.

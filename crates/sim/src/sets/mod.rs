@@ -8,8 +8,9 @@ pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod track;
 
+use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::graph::{Edge, Graph, NIL, Node, Wait};
+use flashyard_core::graph::{Edge, Graph, NIL, Node, Reach, Wait};
 use flashyard_core::units::{DieId, PlaneId, Span};
 pub(crate) use set::{Mode, Set};
 pub(crate) use stage::{STAGE_KINDS, Stage};
@@ -17,41 +18,30 @@ use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use track::Track;
 
-/// Sets that may have lost their last wait, until they are woken.
-#[derive(Debug, Default)]
-pub(crate) struct Ready {
-    /// The next one to wake comes last.
-    pub(crate) sets: Vec<u32>,
-    /// Whether an access has ended since it was drained; otherwise whoever added sets wakes them.
-    pub(crate) due: bool,
-}
-
 /// All sets under way.
 #[derive(Debug)]
 pub(crate) struct Sets {
     list: Vec<Set>,
-    pub(crate) graph: Graph<Vec<Node>, Vec<Edge>>,
+    graph: Graph<Vec<Node>, Vec<Edge>>,
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
     read_index: Vec<u32>,
     change_index: Vec<u32>,
     /// The first and last of the live sets that change contents, in the order of translation.
-    pub(crate) oldest_change: u32,
-    pub(crate) latest_change: u32,
+    oldest_change: u32,
+    latest_change: u32,
     /// The number of the next set in the order of creation.
-    pub(crate) next_number: u64,
+    next_number: u64,
     /// Sets without a slot, in the order in which they get one.
-    pub(crate) unslotted: VecDeque<u32>,
+    unslotted: VecDeque<u32>,
     /// Slots that are taken, of the device and by die.
-    pub(crate) slots: u64,
-    pub(crate) slots_of_die: Vec<u64>,
-    pub(crate) ready: Ready,
-    /// Scratch lists; empty between uses.
-    pub(crate) woken: Vec<u32>,
-    pub(crate) changed: Vec<u32>,
-    pub(crate) added: Vec<u32>,
-    pub(crate) chain: Vec<u32>,
-    pub(crate) done: Vec<u32>,
+    slots: u64,
+    slots_of_die: Vec<u64>,
+    /// Sets that may have lost their last wait, until they are woken; the next one to wake comes
+    /// last.
+    ready: Vec<u32>,
+    /// Whether an access has ended since that was drained; otherwise whoever added sets wakes them.
+    ready_is_due: bool,
 }
 
 impl Index<u32> for Sets {
@@ -84,18 +74,9 @@ impl Sets {
             unslotted: VecDeque::new(),
             slots: 0,
             slots_of_die: vec![0; dies],
-            ready: Ready::default(),
-            woken: Vec::new(),
-            changed: Vec::new(),
-            added: Vec::new(),
-            chain: Vec::new(),
-            done: Vec::new(),
+            ready: Vec::new(),
+            ready_is_due: false,
         }
-    }
-
-    /// The sets by handle, and their graph.
-    pub(crate) fn list_and_graph(&mut self) -> (&[Set], &mut Graph<Vec<Node>, Vec<Edge>>) {
-        (&self.list, &mut self.graph)
     }
 
     /// How many sets there is memory for.
@@ -106,6 +87,16 @@ impl Sets {
     /// Whether there is memory for one more.
     pub(crate) fn has_room(&self) -> bool {
         self.graph.has_node()
+    }
+
+    /// The number of the next set in the order of creation.
+    pub(crate) const fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Sets the number of the next set, on a device that was saved.
+    pub(crate) const fn restore_number(&mut self, next: u64) {
+        self.next_number = next;
     }
 
     /// The number of the next set in the order of creation, which is then used up.
@@ -148,9 +139,37 @@ impl Sets {
 
     /// The same where those sets come to the list of ready ones.
     pub(crate) fn complete_and_list(&mut self, set: u32) {
-        let mut ready = std::mem::take(&mut self.ready.sets);
+        let mut ready = std::mem::take(&mut self.ready);
         self.complete_stage(set, |waiter| ready.push(waiter));
-        self.ready.sets = ready;
+        self.ready = ready;
+    }
+
+    /// Forgets a set whose commands are all over.
+    pub(crate) fn remove(&mut self, set: u32) {
+        self.graph.remove(set);
+    }
+
+    /// The sets that may have lost their last wait.
+    pub(crate) fn ready(&self) -> &[u32] {
+        &self.ready
+    }
+
+    /// Takes the next set of the ready list; when there is none, the list is no longer due.
+    #[inline]
+    pub(crate) fn next_ready(&mut self) -> Option<u32> {
+        self.ready_is_due &= !self.ready.is_empty();
+        self.ready.pop()
+    }
+
+    /// An access has ended: the sets of the ready list are to be woken.
+    pub(crate) const fn ready_becomes_due(&mut self) {
+        self.ready_is_due = true;
+    }
+
+    /// Whether an access has ended since the ready list was drained.
+    #[inline]
+    pub(crate) const fn ready_is_due(&self) -> bool {
+        self.ready_is_due
     }
 
     /// The current command of a set runs on another plane.
@@ -173,11 +192,56 @@ impl Sets {
         self[set].plane
     }
 
+    /// The commands of a set and the planes that they run on.
+    #[inline]
+    pub(crate) fn commands(&self, set: u32) -> &[(Stage, PlaneId)] {
+        &self[set].stages[..self.graph.node(set).stages as usize]
+    }
+
+    /// How many commands of a set are over: the place of its current one.
+    #[inline]
+    pub(crate) fn commands_over(&self, set: u32) -> u8 {
+        self.graph.node(set).stage
+    }
+
+    /// Whether all commands of a set are over.
+    #[inline]
+    pub(crate) fn is_over(&self, set: u32) -> bool {
+        let node = self.graph.node(set);
+        node.stage == node.stages
+    }
+
+    /// The place of the last command of a set; 0 where it has none.
+    #[inline]
+    pub(crate) fn last_stage(&self, set: u32) -> u8 {
+        self.graph.node(set).stages.saturating_sub(1)
+    }
+
     /// The place of a stage among the commands of a set.
     pub(crate) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
-        let stages = &self[set].stages[..self.graph.node(set).stages as usize];
-        let place = stages.iter().position(|(stage, _)| *stage == wanted);
+        let place = self.commands(set).iter().position(|(stage, _)| *stage == wanted);
         place.expect("the set has this command").to_le_bytes()[0]
+    }
+
+    /// The place of a set in the order of creation or, of a flush, of the write that it carries.
+    #[inline]
+    pub(crate) fn number(&self, set: u32) -> u64 {
+        self.graph.node(set).number
+    }
+
+    /// How many sets are under way.
+    pub(crate) const fn live(&self) -> u32 {
+        self.graph.live()
+    }
+
+    /// The nominal duration of all commands of a set.
+    pub(crate) fn span(&self, set: u32) -> Span {
+        self.graph.node(set).spans.iter().fold(Span::ZERO, |sum, &span| sum + span)
+    }
+
+    /// Changes the nominal duration of a set of one command.
+    pub(crate) fn set_span(&mut self, set: u32, span: Span) {
+        self.graph.set_span(set, 0, span);
     }
 
     /// Doubles the memory. Happens until the deepest queue of a run has been seen.
@@ -187,20 +251,14 @@ impl Sets {
         let (nodes, edges) = self.graph.storage_mut();
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
-        for list in [
-            &mut self.chain,
-            &mut self.ready.sets,
-            &mut self.woken,
-            &mut self.changed,
-            &mut self.done,
-        ] {
-            list.reserve(count);
-        }
+        self.ready.reserve(count);
         self.unslotted.reserve(count);
-        self.added.reserve(count);
         self.grow_index(count);
     }
+}
 
+/// What sets wait for.
+impl Sets {
     /// Lets `target` start `stage` only after `wait` is over.
     pub(crate) fn connect(&mut self, wait: Wait, target: u32, stage: u8) {
         if !self.graph.has_edge() {
@@ -210,17 +268,110 @@ impl Sets {
         }
         self.graph.connect(wait, target, stage);
     }
+
+    /// Whether the current command of a set waits for another set.
+    #[inline]
+    pub(crate) fn is_blocked(&self, set: u32) -> bool {
+        self.graph.node(set).is_blocked()
+    }
+
+    /// What the current command of a set has waited for longest.
+    pub(crate) fn first_wait(&self, set: u32) -> Option<Wait> {
+        self.graph.first_wait(set)
+    }
+
+    /// Calls `visit` with everything that a command of a set waits for.
+    pub(crate) fn waits_of(&self, set: u32, stage: u8, visit: impl FnMut(Wait)) {
+        self.graph.waits_of(set, stage, visit);
+    }
+
+    /// Until the next call of this, [`Self::delays`] counts no command of another set twice.
+    pub(crate) const fn new_count(&mut self) {
+        self.graph.new_count();
+    }
+
+    /// Calls `add` with the planes and nominal durations of the commands of a set, and of the
+    /// unfinished ones of others than `owner` that it waits for.
+    pub(crate) fn delays(
+        &mut self,
+        set: u32,
+        owner: u32,
+        reach: Reach,
+        mut add: impl FnMut(PlaneId, Span),
+    ) {
+        for (&(_, plane), &span) in self.commands(set).iter().zip(&self.graph.node(set).spans) {
+            add(plane, span);
+        }
+        self.graph.prerequisites(set, reach, |other, node, stage| {
+            if node.owner != owner {
+                let stage = usize::from(stage);
+                add(self.list[other as usize].stages[stage].1, node.spans[stage]);
+            }
+        });
+    }
+
+    /// The best rank of the requests that wait for the current command of a set or a later one.
+    #[inline]
+    pub(crate) fn inherited_rank(&self, set: u32) -> Rank {
+        let node = self.graph.node(set);
+        node.inherited_at(node.stage)
+    }
+
+    /// Hands a rank on to what a set waits for; calls `changed` with each set of another request
+    /// that is better off than before.
+    pub(crate) fn hand_on(&mut self, set: u32, rank: Rank, reach: Reach, changed: impl FnMut(u32)) {
+        self.graph.inherit(set, self[set].request, rank, reach, changed);
+    }
 }
 
 /// Slots of the device's queue.
 impl Sets {
+    /// Slots that are taken.
+    #[inline]
+    pub(crate) const fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Slots of a die that are taken.
+    pub(crate) fn slots_of_die(&self, die: DieId) -> u64 {
+        self.slots_of_die[die.index()]
+    }
+
+    /// A new set waits for a slot.
+    #[inline]
+    pub(crate) fn await_slot(&mut self, set: u32) {
+        self.unslotted.push_back(set);
+    }
+
+    /// How many sets wait for a slot.
+    #[inline]
+    pub(crate) fn unslotted(&self) -> usize {
+        self.unslotted.len()
+    }
+
+    /// Those sets, from one on, in the order in which they get a slot.
+    pub(crate) fn unslotted_from(&self, first: usize) -> impl Iterator<Item = u32> {
+        self.unslotted.range(first..).copied()
+    }
+
+    /// The set that gets a slot next.
+    #[inline]
+    pub(crate) fn next_unslotted(&self) -> Option<u32> {
+        self.unslotted.front().copied()
+    }
+
+    /// That set waits for a slot no longer.
+    #[inline]
+    pub(crate) fn end_slot_wait(&mut self) {
+        self.unslotted.pop_front();
+    }
+
     /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
     pub(crate) fn slot_die(&self, set: u32, geometry: &Geometry) -> DieId {
-        let state = &self[set];
-        match self.graph.node(set).stages {
-            0 => geometry.die_of_lpn(state.lpn),
-            last => geometry.die_of_plane(state.stages[last as usize - 1].1),
+        match self.commands(set).last() {
+            None => geometry.die_of_lpn(self[set].lpn),
+            Some(&(_, plane)) => geometry.die_of_plane(plane),
         }
     }
 

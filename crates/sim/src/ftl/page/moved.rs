@@ -42,26 +42,26 @@ pub(crate) enum Rewrite {
 /// Where among the commands of a set that writes a map page the program is.
 pub(crate) fn map_write(sets: &Sets, set: u32) -> u8 {
     let writes = |stage| matches!(stage, Stage::Writeback | Stage::RewriteProgram);
-    let found = (0u8..).zip(&sets[set].stages).find(|(_, stage)| writes(stage.0));
+    let found = (0u8..).zip(sets.commands(set)).find(|(_, stage)| writes(stage.0));
     found.expect("the set writes a map page").0
 }
 
 /// Whether the map program of a set has begun.
 fn has_begun(sets: &Sets, set: u32) -> bool {
-    let (stage, write) = (sets.graph.node(set).stage, map_write(sets, set));
+    let (stage, write) = (sets.commands_over(set), map_write(sets, set));
     let runs = matches!(sets[set].mode, Mode::Running | Mode::Suspended);
     stage > write || (stage == write && runs)
 }
 
 /// Whether a set that writes a map page rewrites it for garbage collection.
 fn is_rewrite(sets: &Sets, writer: u32) -> bool {
-    sets[writer].stages[usize::from(map_write(sets, writer))].0 == Stage::RewriteProgram
+    sets.commands(writer)[usize::from(map_write(sets, writer))].0 == Stage::RewriteProgram
 }
 
 /// Whether a set rewrites a map page and has not begun to.
 fn takes_rewrites(sets: &Sets, writer: u32) -> bool {
     is_rewrite(sets, writer)
-        && sets.graph.node(writer).stage == 0
+        && sets.commands_over(writer) == 0
         && sets[writer].mode != Mode::Running
 }
 
@@ -126,7 +126,7 @@ impl Ftl {
         let is_eraser = |wait: Wait| job.is_some_and(|job| wait.source == job.eraser);
         sets[set].mode == Mode::Waiting
             && self.study.erase_after_map
-            && sets.graph.first_wait(set).is_some_and(is_eraser)
+            && sets.first_wait(set).is_some_and(is_eraser)
     }
 
     /// Whether the erase of a victim waits for the rewrites of map pages.

@@ -101,7 +101,7 @@ impl Ftl {
         let filler = planned.filler[block].live(sets).map(|set| (set, 0, EdgeKind::Order));
         let writer = planned.writer[block].live(sets).and_then(|set| {
             let stage = commit_stage(sets, set);
-            (sets.graph.node(set).stage <= stage).then_some((set, stage, EdgeKind::Order))
+            (sets.commands_over(set) <= stage).then_some((set, stage, EdgeKind::Order))
         });
         [merge, filler, writer]
     }

@@ -56,8 +56,8 @@ impl StaleRef {
         if self.set == NIL {
             return None;
         }
-        let node = sets.graph.node(self.set);
-        (node.number == self.number && node.stage < node.stages).then_some(self.set)
+        let live = sets.number(self.set) == self.number && !sets.is_over(self.set);
+        live.then_some(self.set)
     }
 }
 
