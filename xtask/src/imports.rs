@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The rooms of `crates/sim` from bottom to top: modules of one row do not import one another, but
 /// those of the first row are one room.
 const ROOMS: &[&[&str]] = &[
-    &["account::metrics", "account::observe", "random", "saved", "stream"],
+    &["account::metrics", "account::observe", "handle", "random", "saved", "stream"],
     &["config"],
     &["policy"],
     &["sets"],

@@ -19,9 +19,10 @@ mod writes;
 
 use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
 use crate::config::{PartialWrite, Recency};
-use crate::sets::Sets;
+use crate::handle::SetId;
+use crate::sets::{Sets, Wait};
 pub(crate) use fills::Fill;
-use flashyard_core::graph::{NIL, Wait};
+use flashyard_core::graph::NIL;
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 pub(crate) use flush::{FlushOutcome, Quiet};
 pub use line::Line;
@@ -41,7 +42,7 @@ const PLANE_LIMIT: u32 = 2;
 /// Where a read finds what the buffer has of its unit.
 pub(crate) enum Found {
     /// A write is about to put it.
-    Write(u32),
+    Write(SetId),
     /// A line, which may hold all that is wanted.
     Line(u32, bool),
     /// It has nothing of it.
@@ -68,7 +69,7 @@ pub(crate) struct Buffer {
     /// Time of a unit on its port, got and put.
     spans: [Span; 2],
     /// Writes that wait for a line.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<SetId>,
     /// Units that reads leave and that wait for one.
     fills: VecDeque<Fill>,
     rule: AnyRule,
@@ -84,7 +85,7 @@ pub(crate) struct Buffer {
     looks: bool,
     /// Scratch lists of the device: flushes that begin together, and map commands that they wait
     /// for; empty between uses.
-    pub(crate) scratch: (Vec<u32>, Vec<(u32, Wait)>),
+    pub(crate) scratch: (Vec<SetId>, Vec<(SetId, Wait)>),
 }
 
 impl Buffer {
@@ -243,12 +244,12 @@ impl Buffer {
     }
 
     /// The write whose turn it is to get a line.
-    pub(crate) fn first_waiting(&self) -> Option<u32> {
+    pub(crate) fn first_waiting(&self) -> Option<SetId> {
         self.waiting.front().copied()
     }
 
     /// A write waits for a line.
-    pub(crate) fn wait(&mut self, set: u32) {
+    pub(crate) fn wait(&mut self, set: SetId) {
         self.waiting.push_back(set);
     }
 

@@ -7,11 +7,12 @@
 use super::Device;
 use super::view::View;
 use crate::config::{Admission, SlotsScope};
+use crate::handle::SetId;
 use crate::host::timers::Timer;
 use crate::metrics::parts::{Part, Parts};
 use crate::sets::Track;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
@@ -416,19 +417,19 @@ impl Device {
 
     /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
-    fn slot_die(&self, set: u32) -> DieId {
+    fn slot_die(&self, set: SetId) -> DieId {
         self.sets.slot_die(set, &self.settings.geometry)
     }
 
     #[inline]
-    pub(super) fn take_slot(&mut self, set: u32) {
+    pub(super) fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set, &self.settings.geometry);
         let (now, request) = (self.now, self.sets[set].request);
         self.host.pending[request as usize].first_slot.get_or_insert(now);
     }
 
     /// A set may go on, and then whoever waited for what it does at once.
-    pub(super) fn activate(&mut self, set: u32) {
+    pub(super) fn activate(&mut self, set: SetId) {
         self.go_on(set);
         self.wake_due();
     }
@@ -439,7 +440,7 @@ impl Device {
     /// sets that waited for it are then due in the ready list: [`Self::wake_due`] must follow. They
     /// are not woken in here, because each may in turn end at once what the next one waits for: a
     /// row of writes of one unit would take a frame of the stack for each.
-    pub(super) fn go_on(&mut self, set: u32) {
+    pub(super) fn go_on(&mut self, set: SetId) {
         if self.sets.is_blocked(set) {
             return self.enter(set, Mode::Waiting);
         }
@@ -456,7 +457,7 @@ impl Device {
 
     /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
     /// waited for it are woken by [`Self::wake_passed`].
-    fn barrier_over(&mut self, set: u32) {
+    fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
         self.charge_passed();

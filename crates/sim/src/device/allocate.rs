@@ -8,13 +8,14 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::PartialWrite;
+use crate::handle::SetId;
 use crate::host::timers::Timer;
 use flashyard_core::units::Lpn;
 
 impl Device {
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
     /// it was asked for, no write waits for a line, and a line can be had.
-    pub(super) fn allocate_read(&mut self, set: u32) {
+    pub(super) fn allocate_read(&mut self, set: SetId) {
         let state = &self.sets[set];
         let (lpn, request, page) = (state.lpn, state.request, state.page);
         let Some(buffer) = &self.buffer else { return };

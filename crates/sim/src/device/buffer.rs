@@ -10,6 +10,7 @@ use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
+use crate::handle::SetId;
 use crate::host::timers::Timer;
 use crate::observe::BufferAccess;
 use crate::sets::{Mode, Set, Stage};
@@ -53,7 +54,7 @@ impl Device {
     /// The command of a live change after which a barrier need not wait for it; none where it need
     /// not wait at all. That is the put of a write where the buffer keeps what it holds, the last
     /// command otherwise.
-    pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
+    pub(super) fn barrier_stage(&self, change: SetId) -> Option<u8> {
         let state = &self.sets[change];
         if state.trims || !self.keeps_writes() {
             return Some(self.sets.last_stage(change));
@@ -106,7 +107,7 @@ impl Device {
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
-    pub(super) fn use_buffer(&mut self, set: u32) {
+    pub(super) fn use_buffer(&mut self, set: SetId) {
         let Set { slotted, changes, request, .. } = self.sets[set];
         if !slotted && request != NIL {
             self.take_slot(set);
@@ -123,7 +124,7 @@ impl Device {
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     /// [`Self::wake_due`] must follow.
-    fn access_buffer(&mut self, set: u32) {
+    fn access_buffer(&mut self, set: SetId) {
         let Set { changes, request, .. } = self.sets[set];
         let comes = self.host.carries_pages && changes && request != NIL;
         if !(comes && self.crosses_link(set)) {
@@ -132,7 +133,7 @@ impl Device {
     }
 
     /// A unit is put or got. [`Self::wake_due`] must follow.
-    pub(super) fn access(&mut self, set: u32) {
+    pub(super) fn access(&mut self, set: SetId) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set];
         let host = request != NIL;
         let direction = if host && changes { Direction::Put } else { Direction::Get };
@@ -172,7 +173,7 @@ impl Device {
     /// Tells observers of an access.
     fn tell_access(
         &mut self,
-        set: u32,
+        set: SetId,
         direction: Direction,
         line: Option<u32>,
         granted: &Reservation,
@@ -191,7 +192,7 @@ impl Device {
     }
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
-    pub(super) fn access_over(&mut self, set: u32) {
+    pub(super) fn access_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
         if !changes && self.account.is_checked() {
@@ -208,7 +209,7 @@ impl Device {
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
-    fn put(&mut self, set: u32, granted: bool) -> bool {
+    fn put(&mut self, set: SetId, granted: bool) -> bool {
         let Set { lpn, superseded, stream, request, .. } = self.sets[set];
         if superseded {
             // A later trim has forgotten the unit already.
@@ -234,7 +235,7 @@ impl Device {
     }
 
     /// The program of a write carries its own unit, and others fill its program unit.
-    fn write_through(&mut self, set: u32, line: u32, group: u32) {
+    fn write_through(&mut self, set: SetId, line: u32, group: u32) {
         self.begin_flush(set, line, group);
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), true);

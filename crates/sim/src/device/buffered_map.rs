@@ -17,6 +17,7 @@
 use super::Device;
 use crate::buffer::Found;
 use crate::ftl::line_cache::Lookup;
+use crate::handle::SetId;
 use crate::sets::Mode;
 use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;
@@ -63,7 +64,7 @@ impl Device {
 
     /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
     /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
-    fn waits_for_slot(&self, set: u32) -> bool {
+    fn waits_for_slot(&self, set: SetId) -> bool {
         let mut at = set;
         loop {
             let state = &self.sets[at];

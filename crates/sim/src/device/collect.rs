@@ -6,10 +6,11 @@
 use super::{Device, SimError};
 use crate::ftl::page_map::Owner;
 use crate::ftl::{BegunJob, Collecting, Job, JobStep};
+use crate::handle::SetId;
 use crate::host::timers::Timer;
 use crate::metrics::counters::Phase;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::{PlaneId, Span};
 
 impl Device {
@@ -39,13 +40,15 @@ impl Device {
             return;
         };
         self.account.gc_started(valid, searches, job.levels);
-        let eraser = if self.ftl.is_paced() { NIL } else { self.new_eraser(plane, &job) };
-        self.ftl.eraser_made(plane, eraser);
+        let eraser = (!self.ftl.is_paced()).then(|| self.new_eraser(plane, &job));
+        if let Some(eraser) = eraser {
+            self.ftl.eraser_made(plane, eraser);
+        }
         let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if search == Span::ZERO {
             self.search_over(plane);
         } else {
-            if eraser != NIL {
+            if let Some(eraser) = eraser {
                 self.enter(eraser, Mode::Firmware);
             }
             self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
@@ -53,7 +56,7 @@ impl Device {
     }
 
     /// Makes the set that erases the victim of a job.
-    pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> u32 {
+    pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> SetId {
         let charge = if self.ftl.is_paced() { self.last_allocator(plane) } else { job.charge };
         let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
         let state = Set { ppn, levels: job.levels, ..Set::VACANT };
@@ -65,7 +68,7 @@ impl Device {
         self.ftl.victim_found(plane);
         self.copy_more(plane);
         if !self.ftl.is_paced() {
-            self.activate(self.ftl.job(plane).eraser);
+            self.activate(self.ftl.job(plane).eraser());
         }
     }
 
@@ -98,7 +101,12 @@ impl Device {
     }
 
     /// Makes a set of the device's own work.
-    pub(super) fn own_set(&mut self, charge: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    pub(super) fn own_set(
+        &mut self,
+        charge: u32,
+        state: &Set,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
         if charge != NIL {
             self.host.pending[charge as usize].charges += 1;
         }
@@ -131,7 +139,7 @@ impl Device {
                     }
                     if !paced {
                         let wait = Wait { source: copy, stage: 1, kind: EdgeKind::Gc };
-                        self.sets.connect(wait, job.eraser, 0);
+                        self.sets.connect(wait, job.eraser(), 0);
                     }
                     self.activate(copy);
                 }
@@ -143,7 +151,7 @@ impl Device {
     }
 
     /// A copy has been programmed: it counts if its source is still the newest.
-    pub(super) fn copy_over(&mut self, set: u32) {
+    pub(super) fn copy_over(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let copy = self.ftl.copied(set, &self.sets);
         self.account.copied(copy.from, copy.to, copy.lpn);
@@ -162,7 +170,7 @@ impl Device {
 
     /// A block has been erased. That of a job wakes programs that wait for room by its set; the
     /// next job starts if blocks are still short.
-    pub(super) fn erase_over(&mut self, set: u32) {
+    pub(super) fn erase_over(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
@@ -182,7 +190,7 @@ impl Device {
 
     /// A program without room waits for the erase that garbage collection of its plane works
     /// towards, or goes to another plane where this one has more valid data than it can collect.
-    pub(super) fn wait_for_room(&mut self, set: u32) {
+    pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         if self.ftl.blocks_collection(self.sets.stage(set)) {
             self.failed = Some(SimError::NoReserve { plane: plane.get() });

@@ -1,13 +1,14 @@
 //! What sets wait for, as policies see it: flash operation times, and ranks handed on.
 
 use super::Device;
+use crate::handle::SetId;
 use flashyard_core::graph::NIL;
 use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 impl Device {
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
-    pub(super) fn count_fot(&mut self, handle: u32, new: &[u32]) {
+    pub(super) fn count_fot(&mut self, handle: u32, new: &[SetId]) {
         if !self.queues.counts_fot {
             return;
         }
@@ -35,7 +36,7 @@ impl Device {
     /// Hands the rank of each set, its request's or a better one that it has inherited, on to what
     /// it waits for, and moves waiting commands whose placement has changed, in the order of their
     /// sets. `split` is the request whose FOT has grown while its first sets wait already.
-    pub(super) fn hand_on_ranks(&mut self, sets: &[u32], split: Option<u32>) {
+    pub(super) fn hand_on_ranks(&mut self, sets: &[SetId], split: Option<u32>) {
         let mut changed = std::mem::take(&mut self.work.changed);
         if self.queues.inherits {
             let reach = self.settings.keys.fot.reach();
@@ -52,7 +53,7 @@ impl Device {
         }
         if self.queues.rekeys {
             if let Some(handle) = split {
-                let queued = self.queues.of_dies.iter().flat_map(|die| die.host.members());
+                let queued = self.queues.of_requests();
                 changed.extend(queued.filter(|&set| self.sets[set].request == handle));
             }
             changed.sort_unstable_by_key(|&set| self.sets.number(set));

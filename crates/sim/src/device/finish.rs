@@ -4,6 +4,7 @@ use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
 use crate::flash::Operation;
+use crate::handle::SetId;
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
@@ -35,9 +36,9 @@ impl Device {
 
     /// The commands that an operation served are over. A set that is then complete is forgotten,
     /// and with it the way to the next one, so several are listed first.
-    fn stages_over(&mut self, leader: u32) {
-        if self.sets[leader].rider == NIL {
-            return self.stage_over(leader);
+    fn stages_over(&mut self, leader: Option<SetId>) {
+        if let Some(alone) = leader.filter(|&set| self.sets[set].rider.is_none()) {
+            return self.stage_over(alone);
         }
         let mut done = std::mem::take(&mut self.work.done);
         self.for_riders(leader, |_, set| done.push(set));
@@ -48,7 +49,7 @@ impl Device {
     }
 
     /// Ends the account of a command and, of a program, fills its block.
-    fn settle(&mut self, set: u32, operation: &Operation) {
+    fn settle(&mut self, set: SetId, operation: &Operation) {
         self.close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set].ppn.expect("a program has a page");
@@ -56,7 +57,7 @@ impl Device {
         }
     }
 
-    fn stage_over(&mut self, set: u32) {
+    fn stage_over(&mut self, set: SetId) {
         if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
             return;
         }
@@ -82,25 +83,25 @@ impl Device {
     }
 
     /// Something that a set waited for is over. [`Self::wake_due`] must follow.
-    pub(super) fn wake(&mut self, set: u32) {
+    pub(super) fn wake(&mut self, set: SetId) {
         if self.sets[set].mode == Mode::Waiting {
             self.go_on(set);
         }
     }
 
     /// Ends the current segment of a set's account; until it enters the next mode no time passes.
-    pub(super) fn close_and_rest(&mut self, set: u32) {
+    pub(super) fn close_and_rest(&mut self, set: SetId) {
         self.enter(set, Mode::Slotless);
     }
 
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
-    fn account_for(&mut self, set: u32, die: DieId, operation: &Operation) {
+    fn account_for(&mut self, set: SetId, die: DieId, operation: &Operation) {
         let stage = self.sets.stage(set);
         let state = &self.sets[set];
         let (op, purpose, charge) =
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
-        let leads = set == operation.leader;
+        let leads = Some(set) == operation.leader;
         if state.page_units > 0 {
             let command_ns = if leads { self.flash.command_ns() } else { 0 };
             let data_ns = self.flash.channel_ns(stage, state.page_units);
@@ -120,7 +121,7 @@ impl Device {
         }
     }
 
-    fn command_done(&self, set: u32, die: DieId) -> CommandDone {
+    fn command_done(&self, set: SetId, die: DieId) -> CommandDone {
         let state = &self.sets[set];
         let stage = self.sets.stage(set);
         CommandDone {
@@ -140,7 +141,7 @@ impl Device {
     }
 
     /// What a command changes when it completes.
-    fn take_effect(&mut self, set: u32) {
+    fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
@@ -178,7 +179,7 @@ impl Device {
     }
 
     /// The data of a write is on flash: it counts unless a later change has been committed.
-    fn commit_write(&mut self, set: u32) {
+    fn commit_write(&mut self, set: SetId) {
         let state = &self.sets[set];
         let ppn = state.ppn.expect("a program has a page");
         let number = self.sets.number(set);
@@ -197,7 +198,7 @@ impl Device {
     }
 
     /// Every command of a set is over.
-    pub(super) fn complete_set(&mut self, set: u32) {
+    pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
         if self.sets[set].buffered != NIL {
             self.flush_over(set);
@@ -232,7 +233,7 @@ impl Device {
         }
     }
 
-    fn commit_trim(&mut self, set: u32) {
+    fn commit_trim(&mut self, set: SetId) {
         let Set { request, lpn, superseded, .. } = self.sets[set];
         if self.account.is_checked() {
             let order = self.host.pending[request as usize].order;

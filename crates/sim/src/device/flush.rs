@@ -9,9 +9,10 @@ use super::Device;
 use super::translate::Plan;
 use crate::buffer::FlushOutcome;
 use crate::config::PartialWrite;
+use crate::handle::SetId;
 use crate::metrics::parts::Parts;
-use crate::sets::{Mode, Set, Stage, Track};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Track, Wait};
+use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::units::PlaneId;
 
 impl Device {
@@ -28,7 +29,7 @@ impl Device {
     }
 
     /// A set begins to carry the contents of a line to flash.
-    pub(super) fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
+    pub(super) fn begin_flush(&mut self, set: SetId, line: u32, group: u32) {
         self.sets[set].buffered = line;
         self.account.unit_flushed(self.phase());
         self.write_buffer_mut().begin_flush(line, group);
@@ -41,7 +42,7 @@ impl Device {
         &mut self,
         head: Option<u32>,
         group: u32,
-        first: Option<(u32, PlaneId)>,
+        first: Option<(SetId, PlaneId)>,
         asked: bool,
     ) -> FlushOutcome {
         let mut together = std::mem::take(&mut self.write_buffer_mut().scratch.0);
@@ -93,7 +94,7 @@ impl Device {
     /// The programs of sets begin when all of them can: each waits for the command before the
     /// program of every other one, and for map commands that such a program waits for. Nothing
     /// before a program waits for one of the group, so there is no circle.
-    fn start_together(&mut self, sets: &[u32]) {
+    fn start_together(&mut self, sets: &[SetId]) {
         if sets.len() < 2 {
             return;
         }
@@ -130,7 +131,7 @@ impl Device {
     }
 
     /// Makes the set that programs the contents of a line.
-    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
+    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
         let (handle, order) = state.writer;
         let known = handle != NIL && self.host.pending[handle as usize].order == order;
@@ -189,7 +190,7 @@ impl Device {
     }
 
     /// A set that carried a unit to flash is complete.
-    pub(super) fn flush_over(&mut self, set: u32) {
+    pub(super) fn flush_over(&mut self, set: SetId) {
         let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
         let group = self.group_of(lpn, stream);
         let freed = self.write_buffer_mut().end_flush(buffered, group, leads_flush);

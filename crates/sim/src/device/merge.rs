@@ -6,9 +6,10 @@
 use super::Device;
 use super::translate::Plan;
 use crate::ftl::TaskStep;
+use crate::handle::SetId;
 use crate::host::timers::Timer;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::{EdgeKind, NIL};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, PlaneId, Ppn, Span};
 use std::ops::Range;
@@ -39,7 +40,7 @@ impl Device {
     /// work of its plane.
     pub(super) fn plan_behind(
         &mut self,
-        set: u32,
+        set: SetId,
         target: Ppn,
         behind: usize,
         barrier: Option<u8>,
@@ -82,7 +83,7 @@ impl Device {
     }
 
     /// A search for a victim, if it takes time: a set that is over when it is.
-    fn begin_search(&mut self, plane: PlaneId, charge: u32, searches: u64) -> Option<u32> {
+    fn begin_search(&mut self, plane: PlaneId, charge: u32, searches: u64) -> Option<SetId> {
         let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if span == Span::ZERO {
             return None;
@@ -95,13 +96,13 @@ impl Device {
     }
 
     /// The search of a layer is over.
-    pub(super) fn merge_search_over(&mut self, set: u32) {
+    pub(super) fn merge_search_over(&mut self, set: SetId) {
         self.activate(set);
         self.wake_passed();
     }
 
     /// The last `count` steps of a merge queue become a task, which begins behind a search.
-    fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<u32>) {
+    fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<SetId>) {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = self.own_set(charge, &state, &[(stages.read, plane)]);
@@ -129,7 +130,7 @@ impl Device {
 /// Tasks.
 impl Device {
     /// A task has come to a step: its command, and what that waits for.
-    fn begin_step(&mut self, set: u32, plane: PlaneId) {
+    fn begin_step(&mut self, set: SetId, plane: PlaneId) {
         let stages = self.ftl.task_stages();
         let number = self.sets.number(set);
         let step = self.ftl.begin_step(plane, number, &self.sets);
@@ -152,7 +153,7 @@ impl Device {
     }
 
     /// A command of a task is over; returns whether the task goes on with another one.
-    pub(super) fn task_goes_on(&mut self, set: u32) -> bool {
+    pub(super) fn task_goes_on(&mut self, set: SetId) -> bool {
         let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
         let span = self.sets.span(set);
         let left = span.as_ns() - self.flash.nominal(stage).as_ns();

@@ -50,6 +50,7 @@ use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
+use crate::handle::SetId;
 use crate::host::{Host, Pending};
 use crate::initial::progress::Building;
 use crate::metrics::counters::Phase;
@@ -93,15 +94,15 @@ struct Work {
     /// Dies that are due.
     due: Vec<DieId>,
     /// Sets whose command an operation has served.
-    done: Vec<u32>,
+    done: Vec<SetId>,
     /// Sets that have lost a wait.
-    woken: Vec<u32>,
+    woken: Vec<SetId>,
     /// New sets of a request.
-    added: Vec<u32>,
+    added: Vec<SetId>,
     /// Sets that have inherited a rank.
-    changed: Vec<u32>,
+    changed: Vec<SetId>,
     /// Sets that wait for one another in a row.
-    chain: Vec<u32>,
+    chain: Vec<SetId>,
 }
 
 impl Work {
@@ -309,24 +310,30 @@ impl Device {
     }
 
     /// The die of the current command of a set.
-    fn current_die(&self, set: u32) -> DieId {
+    fn current_die(&self, set: SetId) -> DieId {
         self.settings.geometry.die_of_plane(self.sets.plane(set))
     }
 
     /// Adds a set with these commands.
-    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
         let number = self.sets.take_number();
         self.numbered_set(number, state, stages)
     }
 
     /// The same with this place in the order of changes, instead of the next one.
-    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
         self.set_of(number, state.request, state, stages)
     }
 
     /// The same for a request, or for none.
     #[inline]
-    fn set_of(&mut self, number: u64, owner: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn set_of(
+        &mut self,
+        number: u64,
+        owner: u32,
+        state: &Set,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
         if !self.sets.has_room() {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());

@@ -2,6 +2,7 @@
 
 use super::Device;
 use crate::config::Admission;
+use crate::handle::SetId;
 use flashyard_core::graph::NIL;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::RequestOp;
@@ -167,7 +168,7 @@ impl Device {
     pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
         let lpn = self.page_lpn(handle, page);
         let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
-        let is_other = |set: u32| {
+        let is_other = |set: SetId| {
             let request = self.sets[set].request;
             request != NIL && request != handle
         };

@@ -41,7 +41,7 @@ impl Device {
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
-        [self.host.arrived, self.sets.next_number(), self.queues.next_insertion].save(&mut to);
+        [self.host.arrived, self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
@@ -136,8 +136,9 @@ impl Device {
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
-        [self.host.arrived, _, self.queues.next_insertion] = counts;
+        self.host.arrived = counts[0];
         self.sets.restore_number(counts[1]);
+        self.queues.skip_insertions(counts[2]);
         self.ftl.load_map(from)?;
         self.load_buffer(from)?;
         self.ftl.load_planes(from)?;

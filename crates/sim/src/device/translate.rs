@@ -7,8 +7,9 @@ use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
-use crate::sets::{Set, Sets, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
+use crate::handle::SetId;
+use crate::sets::{Set, Sets, Stage, Wait};
+use flashyard_core::graph::{EdgeKind, NIL, STAGES};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
@@ -16,14 +17,14 @@ use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 pub(super) struct Plan {
     stages: [(Stage, PlaneId); STAGES],
     count: u8,
-    waits: [(u8, u32, u8, EdgeKind); 6],
-    wait_count: usize,
+    /// Which of its commands waits, and for what; those that there are come first.
+    waits: [Option<(u8, Wait)>; 6],
     /// What the map cache found; none where nobody asked it.
     lookup: Option<Lookup>,
     map_page: MapPage,
     line: u32,
     /// The set that fetches the line where another one does; whether this one does.
-    shared_fetch: u32,
+    shared_fetch: Option<SetId>,
     fetches: bool,
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
@@ -35,12 +36,11 @@ impl Plan {
         Self {
             stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
             count: 0,
-            waits: [(0, NIL, 0, EdgeKind::Order); 6],
-            wait_count: 0,
+            waits: [None; 6],
             lookup: None,
             map_page: MapPage::new(0),
             line: NIL,
-            shared_fetch: NIL,
+            shared_fetch: None,
             fetches: false,
             target: None,
         }
@@ -64,17 +64,13 @@ impl Plan {
 
     /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
     /// one source the later stage counts.
-    pub(super) fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
+    pub(super) fn wait(&mut self, source: SetId, source_stage: u8, kind: EdgeKind) {
         let count = self.count;
-        let known =
-            self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
-        match known {
-            Some(wait) if wait.2 >= source_stage => {}
-            Some(wait) => (wait.2, wait.3) = (source_stage, kind),
-            None => {
-                self.waits[self.wait_count] = (count, source, source_stage, kind);
-                self.wait_count += 1;
-            }
+        let same = |(target, wait): (u8, Wait)| target == count && wait.source == source;
+        let place = self.waits.iter_mut().find(|known| known.is_none_or(same));
+        let place = place.expect("a set waits for few others");
+        if place.is_none_or(|(_, wait)| wait.stage < source_stage) {
+            *place = Some((count, Wait { source, stage: source_stage, kind }));
         }
     }
 }
@@ -82,7 +78,7 @@ impl Plan {
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     #[inline]
-    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
+    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<SetId> {
         let request = &mut self.host.pending[handle as usize];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
@@ -99,7 +95,7 @@ impl Device {
         self.end_stall(handle);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.ftl.is_planned())) {
+        if plan.count == 0 && (plan.waits[0].is_some() || (trims && self.ftl.is_planned())) {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
@@ -120,7 +116,13 @@ impl Device {
 
     /// Makes the set of a page access with these commands.
     #[inline]
-    fn access_set(&mut self, handle: u32, page: u32, lpn: Lpn, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn access_set(
+        &mut self,
+        handle: u32,
+        page: u32,
+        lpn: Lpn,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
         let parts = self.parts_until_now(handle);
         let request = &mut self.host.pending[handle as usize];
         request.translated += 1;
@@ -138,7 +140,7 @@ impl Device {
     /// the link by themselves and which waits for no earlier change: it has one command, or none
     /// where nothing was ever written.
     #[inline]
-    fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
+    fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> SetId {
         let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
         let set = self.access_set(handle, page, lpn, command.as_slice());
         if self.account.is_checked() {
@@ -160,7 +162,7 @@ impl Device {
             Lookup::Hit { line, fetch } => {
                 self.account.map_hit();
                 plan.line = line;
-                if fetch != NIL {
+                if let Some(fetch) = fetch {
                     let stage = self.sets.stage_index(fetch, Stage::Fetch);
                     plan.wait(fetch, stage, EdgeKind::MapFetch);
                 }
@@ -192,7 +194,7 @@ impl Device {
             plan.push(Stage::Writeback, plane);
         }
         if let Some(fetch) = miss.shared_fetch {
-            plan.shared_fetch = fetch;
+            plan.shared_fetch = Some(fetch);
             plan.wait(fetch, self.sets.stage_index(fetch, Stage::Fetch), EdgeKind::MapFetch);
         }
         if let Some((page, writer)) = miss.fetch {
@@ -203,7 +205,7 @@ impl Device {
     }
 
     /// A map operation that an unfinished write makes stale waits for it, or is counted.
-    fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
+    fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<SetId>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
             plan.wait(writer, map_write(&self.sets, writer), EdgeKind::MapWriteback);
@@ -323,7 +325,7 @@ impl Device {
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.
-    fn plan_order(&self, plan: &mut Plan, earlier: Option<u32>) {
+    fn plan_order(&self, plan: &mut Plan, earlier: Option<SetId>) {
         if self.settings.keys.queue.data_order == DataOrder::Lpn
             && let Some(earlier) = earlier
         {
@@ -332,7 +334,7 @@ impl Device {
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
-    pub(super) fn enlist(&mut self, set: u32, plan: &Plan) {
+    pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
         let Set { lpn, changes, request, .. } = self.sets[set];
         if self.account.is_checked() {
             if request != NIL {
@@ -344,12 +346,12 @@ impl Device {
             }
         }
         if let Some(lookup) = plan.lookup {
-            let fetch = if plan.fetches { set } else { plan.shared_fetch };
+            let fetch = if plan.fetches { Some(set) } else { plan.shared_fetch };
             self.ftl.translated(lookup, lpn, (set, fetch), changes);
         }
-        for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
+        for (stage, wait) in plan.waits.iter().map_while(|known| *known) {
             if stage < plan.count {
-                self.sets.connect(Wait { source, stage: source_stage, kind }, set, stage);
+                self.sets.connect(wait, set, stage);
             }
         }
         self.sets.list_by_lpn(set);

@@ -88,7 +88,7 @@ impl Device {
 
     /// Whether a die does nothing and nothing waits for it.
     fn die_rests(&self, die: DieId) -> bool {
-        self.flash.rests(die) && self.queues.of_dies[die.index()].is_empty()
+        self.flash.rests(die) && self.queues.is_empty(die)
     }
 
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is

@@ -1,6 +1,7 @@
 //! Timers: what happens at a known instant away from the dies. At one instant they go off in the
 //! order in which they were set.
 
+use crate::handle::SetId;
 use flashyard_core::units::{DieId, PlaneId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,9 +14,9 @@ pub(crate) enum Timer {
     /// An answer, with its data where the request reads, has.
     Answer(u32),
     /// A unit has been put into the write buffer or got from there.
-    Buffer(u32),
+    Buffer(SetId),
     /// The data of a page access has come over the link.
-    Linked(u32),
+    Linked(SetId),
     /// The dispatcher has done its work on a request.
     Dispatched,
     /// A port of the write buffer is free, after a put that no command set waits for.
@@ -25,7 +26,7 @@ pub(crate) enum Timer {
     /// A victim of this plane has been found.
     Search(PlaneId),
     /// The search of a translation layer is over.
-    Sought(u32),
+    Sought(SetId),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
 }

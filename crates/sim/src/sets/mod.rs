@@ -8,15 +8,33 @@ pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod track;
 
+use crate::handle::SetId;
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::graph::{Edge, Graph, NIL, Node, Reach, Wait};
+use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
 use flashyard_core::units::{DieId, PlaneId, Span};
 pub(crate) use set::{Mode, Set};
 pub(crate) use stage::{STAGE_KINDS, Stage};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use track::Track;
+
+/// A stage that a set waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// The set waited for.
+    pub(crate) source: SetId,
+    /// Its stage that must complete.
+    pub(crate) stage: u8,
+    /// Why.
+    pub(crate) kind: EdgeKind,
+}
+
+impl From<graph::Wait> for Wait {
+    fn from(wait: graph::Wait) -> Self {
+        Self { source: SetId::new(wait.source), stage: wait.stage, kind: wait.kind }
+    }
+}
 
 /// All sets under way.
 #[derive(Debug)]
@@ -25,38 +43,38 @@ pub(crate) struct Sets {
     graph: Graph<Vec<Node>, Vec<Edge>>,
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
-    read_index: Vec<u32>,
-    change_index: Vec<u32>,
+    read_index: Vec<Option<SetId>>,
+    change_index: Vec<Option<SetId>>,
     /// The first and last of the live sets that change contents, in the order of translation.
-    oldest_change: u32,
-    latest_change: u32,
+    oldest_change: Option<SetId>,
+    latest_change: Option<SetId>,
     /// The number of the next set in the order of creation.
     next_number: u64,
     /// Sets without a slot, in the order in which they get one.
-    unslotted: VecDeque<u32>,
+    unslotted: VecDeque<SetId>,
     /// Slots that are taken, of the device and by die.
     slots: u64,
     slots_of_die: Vec<u64>,
     /// Sets that may have lost their last wait, until they are woken; the next one to wake comes
     /// last.
-    ready: Vec<u32>,
+    ready: Vec<SetId>,
     /// Whether an access has ended since that was drained; otherwise whoever added sets wakes them.
     ready_is_due: bool,
 }
 
-impl Index<u32> for Sets {
+impl Index<SetId> for Sets {
     type Output = Set;
 
     #[inline]
-    fn index(&self, set: u32) -> &Set {
-        &self.list[set as usize]
+    fn index(&self, set: SetId) -> &Set {
+        &self.list[set.index()]
     }
 }
 
-impl IndexMut<u32> for Sets {
+impl IndexMut<SetId> for Sets {
     #[inline]
-    fn index_mut(&mut self, set: u32) -> &mut Set {
-        &mut self.list[set as usize]
+    fn index_mut(&mut self, set: SetId) -> &mut Set {
+        &mut self.list[set.index()]
     }
 }
 
@@ -66,10 +84,10 @@ impl Sets {
         Self {
             list: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
-            read_index: vec![NIL; 1],
-            change_index: vec![NIL; 1],
-            oldest_change: NIL,
-            latest_change: NIL,
+            read_index: vec![None; 1],
+            change_index: vec![None; 1],
+            oldest_change: None,
+            latest_change: None,
             next_number: 0,
             unslotted: VecDeque::new(),
             slots: 0,
@@ -115,10 +133,10 @@ impl Sets {
         state: &Set,
         stages: &[(Stage, PlaneId)],
         span_of: impl Fn(Stage) -> Span,
-    ) -> u32 {
+    ) -> SetId {
         let spans = stages.iter().map(|(stage, _)| span_of(*stage));
-        let set = self.graph.insert(number, owner, spans);
-        let slot = &mut self.list[set as usize];
+        let set = SetId::new(self.graph.insert(number, owner, spans));
+        let slot = &mut self.list[set.index()];
         *slot = *state;
         slot.stages[..stages.len()].copy_from_slice(stages);
         (slot.current, slot.plane) = slot.stages[0];
@@ -128,35 +146,35 @@ impl Sets {
     /// Marks the current command of a set as completed; calls `passed` with each set that has lost
     /// a wait.
     #[inline]
-    pub(crate) fn complete_stage(&mut self, set: u32, passed: impl FnMut(u32)) {
-        self.graph.complete_stage(set, passed);
-        let node = self.graph.node(set);
+    pub(crate) fn complete_stage(&mut self, set: SetId, mut passed: impl FnMut(SetId)) {
+        self.graph.complete_stage(set.get(), |other| passed(SetId::new(other)));
+        let node = self.graph.node(set.get());
         if node.stage < node.stages {
-            let state = &mut self.list[set as usize];
+            let state = &mut self.list[set.index()];
             (state.current, state.plane) = state.stages[node.stage as usize];
         }
     }
 
     /// The same where those sets come to the list of ready ones.
-    pub(crate) fn complete_and_list(&mut self, set: u32) {
+    pub(crate) fn complete_and_list(&mut self, set: SetId) {
         let mut ready = std::mem::take(&mut self.ready);
         self.complete_stage(set, |waiter| ready.push(waiter));
         self.ready = ready;
     }
 
     /// Forgets a set whose commands are all over.
-    pub(crate) fn remove(&mut self, set: u32) {
-        self.graph.remove(set);
+    pub(crate) fn remove(&mut self, set: SetId) {
+        self.graph.remove(set.get());
     }
 
     /// The sets that may have lost their last wait.
-    pub(crate) fn ready(&self) -> &[u32] {
+    pub(crate) fn ready(&self) -> &[SetId] {
         &self.ready
     }
 
     /// Takes the next set of the ready list; when there is none, the list is no longer due.
     #[inline]
-    pub(crate) fn next_ready(&mut self) -> Option<u32> {
+    pub(crate) fn next_ready(&mut self) -> Option<SetId> {
         self.ready_is_due &= !self.ready.is_empty();
         self.ready.pop()
     }
@@ -173,60 +191,60 @@ impl Sets {
     }
 
     /// The current command of a set runs on another plane.
-    pub(crate) fn move_to(&mut self, set: u32, plane: PlaneId) {
-        let stage = self.graph.node(set).stage;
-        let state = &mut self.list[set as usize];
+    pub(crate) fn move_to(&mut self, set: SetId, plane: PlaneId) {
+        let stage = self.graph.node(set.get()).stage;
+        let state = &mut self.list[set.index()];
         state.stages[stage as usize].1 = plane;
         state.plane = plane;
     }
 
     /// The current command of a set.
     #[inline]
-    pub(crate) fn stage(&self, set: u32) -> Stage {
+    pub(crate) fn stage(&self, set: SetId) -> Stage {
         self[set].current
     }
 
     /// The plane of the current command of a set.
     #[inline]
-    pub(crate) fn plane(&self, set: u32) -> PlaneId {
+    pub(crate) fn plane(&self, set: SetId) -> PlaneId {
         self[set].plane
     }
 
     /// The commands of a set and the planes that they run on.
     #[inline]
-    pub(crate) fn commands(&self, set: u32) -> &[(Stage, PlaneId)] {
-        &self[set].stages[..self.graph.node(set).stages as usize]
+    pub(crate) fn commands(&self, set: SetId) -> &[(Stage, PlaneId)] {
+        &self[set].stages[..self.graph.node(set.get()).stages as usize]
     }
 
     /// How many commands of a set are over: the place of its current one.
     #[inline]
-    pub(crate) fn commands_over(&self, set: u32) -> u8 {
-        self.graph.node(set).stage
+    pub(crate) fn commands_over(&self, set: SetId) -> u8 {
+        self.graph.node(set.get()).stage
     }
 
     /// Whether all commands of a set are over.
     #[inline]
-    pub(crate) fn is_over(&self, set: u32) -> bool {
-        let node = self.graph.node(set);
+    pub(crate) fn is_over(&self, set: SetId) -> bool {
+        let node = self.graph.node(set.get());
         node.stage == node.stages
     }
 
     /// The place of the last command of a set; 0 where it has none.
     #[inline]
-    pub(crate) fn last_stage(&self, set: u32) -> u8 {
-        self.graph.node(set).stages.saturating_sub(1)
+    pub(crate) fn last_stage(&self, set: SetId) -> u8 {
+        self.graph.node(set.get()).stages.saturating_sub(1)
     }
 
     /// The place of a stage among the commands of a set.
-    pub(crate) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
+    pub(crate) fn stage_index(&self, set: SetId, wanted: Stage) -> u8 {
         let place = self.commands(set).iter().position(|(stage, _)| *stage == wanted);
         place.expect("the set has this command").to_le_bytes()[0]
     }
 
     /// The place of a set in the order of creation or, of a flush, of the write that it carries.
     #[inline]
-    pub(crate) fn number(&self, set: u32) -> u64 {
-        self.graph.node(set).number
+    pub(crate) fn number(&self, set: SetId) -> u64 {
+        self.graph.node(set.get()).number
     }
 
     /// How many sets are under way.
@@ -235,13 +253,13 @@ impl Sets {
     }
 
     /// The nominal duration of all commands of a set.
-    pub(crate) fn span(&self, set: u32) -> Span {
-        self.graph.node(set).spans.iter().fold(Span::ZERO, |sum, &span| sum + span)
+    pub(crate) fn span(&self, set: SetId) -> Span {
+        self.graph.node(set.get()).spans.iter().fold(Span::ZERO, |sum, &span| sum + span)
     }
 
     /// Changes the nominal duration of a set of one command.
-    pub(crate) fn set_span(&mut self, set: u32, span: Span) {
-        self.graph.set_span(set, 0, span);
+    pub(crate) fn set_span(&mut self, set: SetId, span: Span) {
+        self.graph.set_span(set.get(), 0, span);
     }
 
     /// Doubles the memory. Happens until the deepest queue of a run has been seen.
@@ -260,29 +278,31 @@ impl Sets {
 /// What sets wait for.
 impl Sets {
     /// Lets `target` start `stage` only after `wait` is over.
-    pub(crate) fn connect(&mut self, wait: Wait, target: u32, stage: u8) {
+    pub(crate) fn connect(&mut self, wait: Wait, target: SetId, stage: u8) {
         if !self.graph.has_edge() {
             let edges = self.graph.storage_mut().1;
             let count = (2 * edges.len()).max(64);
             edges.resize(count, Edge::VACANT);
         }
-        self.graph.connect(wait, target, stage);
+        let Wait { source, stage: source_stage, kind } = wait;
+        let wait = graph::Wait { source: source.get(), stage: source_stage, kind };
+        self.graph.connect(wait, target.get(), stage);
     }
 
     /// Whether the current command of a set waits for another set.
     #[inline]
-    pub(crate) fn is_blocked(&self, set: u32) -> bool {
-        self.graph.node(set).is_blocked()
+    pub(crate) fn is_blocked(&self, set: SetId) -> bool {
+        self.graph.node(set.get()).is_blocked()
     }
 
     /// What the current command of a set has waited for longest.
-    pub(crate) fn first_wait(&self, set: u32) -> Option<Wait> {
-        self.graph.first_wait(set)
+    pub(crate) fn first_wait(&self, set: SetId) -> Option<Wait> {
+        self.graph.first_wait(set.get()).map(Wait::from)
     }
 
     /// Calls `visit` with everything that a command of a set waits for.
-    pub(crate) fn waits_of(&self, set: u32, stage: u8, visit: impl FnMut(Wait)) {
-        self.graph.waits_of(set, stage, visit);
+    pub(crate) fn waits_of(&self, set: SetId, stage: u8, mut visit: impl FnMut(Wait)) {
+        self.graph.waits_of(set.get(), stage, |wait| visit(Wait::from(wait)));
     }
 
     /// Until the next call of this, [`Self::delays`] counts no command of another set twice.
@@ -294,15 +314,16 @@ impl Sets {
     /// unfinished ones of others than `owner` that it waits for.
     pub(crate) fn delays(
         &mut self,
-        set: u32,
+        set: SetId,
         owner: u32,
         reach: Reach,
         mut add: impl FnMut(PlaneId, Span),
     ) {
-        for (&(_, plane), &span) in self.commands(set).iter().zip(&self.graph.node(set).spans) {
+        for (&(_, plane), &span) in self.commands(set).iter().zip(&self.graph.node(set.get()).spans)
+        {
             add(plane, span);
         }
-        self.graph.prerequisites(set, reach, |other, node, stage| {
+        self.graph.prerequisites(set.get(), reach, |other, node, stage| {
             if node.owner != owner {
                 let stage = usize::from(stage);
                 add(self.list[other as usize].stages[stage].1, node.spans[stage]);
@@ -312,15 +333,22 @@ impl Sets {
 
     /// The best rank of the requests that wait for the current command of a set or a later one.
     #[inline]
-    pub(crate) fn inherited_rank(&self, set: u32) -> Rank {
-        let node = self.graph.node(set);
+    pub(crate) fn inherited_rank(&self, set: SetId) -> Rank {
+        let node = self.graph.node(set.get());
         node.inherited_at(node.stage)
     }
 
     /// Hands a rank on to what a set waits for; calls `changed` with each set of another request
     /// that is better off than before.
-    pub(crate) fn hand_on(&mut self, set: u32, rank: Rank, reach: Reach, changed: impl FnMut(u32)) {
-        self.graph.inherit(set, self[set].request, rank, reach, changed);
+    pub(crate) fn hand_on(
+        &mut self,
+        set: SetId,
+        rank: Rank,
+        reach: Reach,
+        mut changed: impl FnMut(SetId),
+    ) {
+        let owner = self[set].request;
+        self.graph.inherit(set.get(), owner, rank, reach, |other| changed(SetId::new(other)));
     }
 }
 
@@ -339,7 +367,7 @@ impl Sets {
 
     /// A new set waits for a slot.
     #[inline]
-    pub(crate) fn await_slot(&mut self, set: u32) {
+    pub(crate) fn await_slot(&mut self, set: SetId) {
         self.unslotted.push_back(set);
     }
 
@@ -350,13 +378,13 @@ impl Sets {
     }
 
     /// Those sets, from one on, in the order in which they get a slot.
-    pub(crate) fn unslotted_from(&self, first: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn unslotted_from(&self, first: usize) -> impl Iterator<Item = SetId> {
         self.unslotted.range(first..).copied()
     }
 
     /// The set that gets a slot next.
     #[inline]
-    pub(crate) fn next_unslotted(&self) -> Option<u32> {
+    pub(crate) fn next_unslotted(&self) -> Option<SetId> {
         self.unslotted.front().copied()
     }
 
@@ -368,7 +396,7 @@ impl Sets {
 
     /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
-    pub(crate) fn slot_die(&self, set: u32, geometry: &Geometry) -> DieId {
+    pub(crate) fn slot_die(&self, set: SetId, geometry: &Geometry) -> DieId {
         match self.commands(set).last() {
             None => geometry.die_of_lpn(self[set].lpn),
             Some(&(_, plane)) => geometry.die_of_plane(plane),
@@ -377,9 +405,9 @@ impl Sets {
 
     /// A set gets a slot.
     #[inline]
-    pub(crate) fn take_slot(&mut self, set: u32, geometry: &Geometry) {
+    pub(crate) fn take_slot(&mut self, set: SetId, geometry: &Geometry) {
         let die = self.slot_die(set, geometry);
-        let state = &mut self.list[set as usize];
+        let state = &mut self.list[set.index()];
         state.slotted = true;
         state.slot_die = die;
         self.slots += 1;
@@ -387,8 +415,8 @@ impl Sets {
     }
 
     /// A set gives its slot back, if it has one.
-    pub(crate) fn drop_slot(&mut self, set: u32) {
-        let state = &mut self.list[set as usize];
+    pub(crate) fn drop_slot(&mut self, set: SetId) {
+        let state = &mut self.list[set.index()];
         if std::mem::take(&mut state.slotted) {
             self.slots -= 1;
             self.slots_of_die[state.slot_die.index()] -= 1;

@@ -1,8 +1,10 @@
 //! What is known of a command set under way.
 
+use super::changes::Links;
 use super::stage::Stage;
 use super::track::Track;
 use crate::flash::Place;
+use crate::handle::SetId;
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
@@ -75,18 +77,8 @@ pub(crate) struct Set {
     /// Whether it copies a map page, and whether its job levels wear.
     pub(crate) copies_map: bool,
     pub(crate) levels: bool,
-    /// Whether it is in the index by LPN, and the neighbours of a read, or of the latest change of
-    /// an LPN, in the bucket.
-    pub(crate) listed: bool,
-    pub(crate) prev_of_bucket: u32,
-    pub(crate) next_of_bucket: u32,
-    /// Of a change the next later and the next earlier one of its LPN by number. The latest one
-    /// names the earliest one as the later one; the earliest one has no earlier one.
-    pub(crate) later_of_lpn: u32,
-    pub(crate) earlier_of_lpn: u32,
-    /// Its neighbours among the live changes.
-    pub(crate) earlier_change: u32,
-    pub(crate) later_change: u32,
+    /// Its places in the index by LPN and in the order of changes.
+    pub(crate) links: Links,
     /// Where its current command waits or came from.
     pub(crate) queue: u8,
     pub(crate) in_gc_queue: bool,
@@ -95,10 +87,10 @@ pub(crate) struct Set {
     pub(crate) rekeys: u32,
     /// Its neighbours among the queued commands of the same kind on its plane, where operations
     /// gather several.
-    pub(crate) prev_queued: u32,
-    pub(crate) next_queued: u32,
+    pub(crate) prev_queued: Option<SetId>,
+    pub(crate) next_queued: Option<SetId>,
     /// The next set that the operation of its current command serves.
-    pub(crate) rider: u32,
+    pub(crate) rider: Option<SetId>,
     /// Of the first set of a page in an operation: how many of the page's units are moved.
     pub(crate) page_units: u32,
     /// When its current command started, and the time on the channel not yet charged.
@@ -143,21 +135,15 @@ impl Set {
         asked: false,
         copies_map: false,
         levels: false,
-        listed: false,
-        prev_of_bucket: NIL,
-        next_of_bucket: NIL,
-        later_of_lpn: NIL,
-        earlier_of_lpn: NIL,
-        earlier_change: NIL,
-        later_change: NIL,
+        links: Links::NONE,
         queue: 0,
         in_gc_queue: false,
         key: 0,
         enqueued: Time::ZERO,
         rekeys: 0,
-        prev_queued: NIL,
-        next_queued: NIL,
-        rider: NIL,
+        prev_queued: None,
+        next_queued: None,
+        rider: None,
         page_units: 0,
         started: Time::ZERO,
         channel_ns: 0,

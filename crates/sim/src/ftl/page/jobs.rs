@@ -13,8 +13,8 @@ use crate::config::GcStart;
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl, Scheme};
+use crate::handle::SetId;
 use crate::sets::Sets;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, PlaneId, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
@@ -74,11 +74,11 @@ impl Ftl {
             victim,
             next_unit: 0,
             copies: 0,
-            eraser: NIL,
+            eraser: None,
             charge,
             levels,
             ratio: 0,
-            gate: NIL,
+            gate: None,
             presses: false,
             found: false,
             erases: false,
@@ -131,8 +131,8 @@ impl Ftl {
     }
 
     /// The set that erases the victim of a plane's job has been made.
-    pub(crate) fn eraser_made(&mut self, plane: PlaneId, eraser: u32) {
-        self.job_mut(plane).eraser = eraser;
+    pub(crate) fn eraser_made(&mut self, plane: PlaneId, eraser: SetId) {
+        self.job_mut(plane).eraser = Some(eraser);
     }
 
     /// The victim of a plane's job has been found.
@@ -169,7 +169,7 @@ impl Ftl {
     }
 
     /// A copy of a job has been programmed by a set.
-    pub(in crate::ftl) fn job_copied(&mut self, set: u32, sets: &Sets) -> Copied {
+    pub(in crate::ftl) fn job_copied(&mut self, set: SetId, sets: &Sets) -> Copied {
         let (plane, state) = (sets.plane(set), &sets[set]);
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
         let lpn = (!state.copies_map).then_some(state.lpn);
@@ -187,10 +187,10 @@ impl Ftl {
     }
 
     /// The victim of a plane's job has been erased by this set.
-    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: u32) -> Erased {
+    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: SetId) -> Erased {
         let state = self.page_mut().plane_mut(plane);
         let job = state.job.take().expect("an erase belongs to a job");
-        assert_eq!(job.eraser, eraser, "another job erases this block");
+        assert_eq!(job.eraser, Some(eraser), "another job erases this block");
         let waits = std::mem::take(&mut state.programs_wait);
         state.rounds_without_room += u32::from(waits);
         let rounds = u64::from(state.rounds_without_room);

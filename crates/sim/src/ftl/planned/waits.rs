@@ -4,12 +4,13 @@ use super::Planned;
 use super::queue::PlannedStep;
 use crate::ftl::Ftl;
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::handle::SetId;
 use crate::sets::{Set, Sets, Stage};
 use flashyard_core::units::{BlockId, Lpn, PlaneId};
 use std::ops::Range;
 
 /// The stage with which a change is committed.
-pub(super) fn commit_stage(sets: &Sets, set: u32) -> u8 {
+pub(super) fn commit_stage(sets: &Sets, set: SetId) -> u8 {
     let program = (0u8..).zip(sets.commands(set)).find(|(_, (stage, _))| *stage == Stage::Program);
     program.map_or_else(|| sets.last_stage(set), |(place, _)| place)
 }
@@ -21,7 +22,7 @@ fn uncommitted(
     lpn: Lpn,
     numbers: Range<u64>,
     wanted: impl Fn(&Set) -> bool,
-) -> Option<u32> {
+) -> Option<SetId> {
     sets.changes_of(lpn).find(|&set| {
         wanted(&sets[set])
             && numbers.contains(&sets.number(set))
@@ -31,7 +32,7 @@ fn uncommitted(
 
 impl Planned {
     /// A task waits for this change.
-    fn wait_for(&mut self, sets: &Sets, change: u32) {
+    fn wait_for(&mut self, sets: &Sets, change: SetId) {
         self.waits.push((change, commit_stage(sets, change)));
     }
 
@@ -101,7 +102,7 @@ impl Ftl {
     }
 
     /// What the step waits for that was begun last: changes, and the stage that commits each.
-    pub(crate) fn step_waits(&self) -> &[(u32, u8)] {
+    pub(crate) fn step_waits(&self) -> &[(SetId, u8)] {
         &self.planned().expect("only layers have merge tasks").waits
     }
 }
