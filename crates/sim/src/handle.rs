@@ -14,8 +14,8 @@ macro_rules! handle {
         impl $name {
             /// The handle of a place; panics at `u32::MAX`, which stands for none.
             #[inline]
-            pub fn new(place: u32) -> Self {
-                Self::from_raw(place).expect("places have less than 32 bits")
+            pub const fn new(place: u32) -> Self {
+                Self::from_raw(place).expect("a place that stands for none")
             }
 
             /// The same; [`NIL`] is none.
@@ -71,6 +71,11 @@ macro_rules! handle {
 handle! {
     /// A command set under way.
     SetId
+}
+
+handle! {
+    /// A request that has arrived and whose work is not over.
+    RequestId
 }
 
 impl Saved for Option<SetId> {

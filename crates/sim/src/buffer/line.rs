@@ -1,6 +1,7 @@
 //! A line of the write buffer.
 
 use super::order::Link;
+use crate::handle::RequestId;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
@@ -13,7 +14,7 @@ pub struct Line {
     /// The place of its contents in the order of changes.
     pub version: u64,
     /// Who wrote them: the handle of the request, and its order of arrival.
-    pub writer: (u32, u64),
+    pub writer: Option<(RequestId, u64)>,
     /// The stream of that request.
     pub stream: u8,
     /// The sectors that it holds.
@@ -43,7 +44,7 @@ impl Line {
     pub(crate) const VACANT: Self = Self {
         lpn: Lpn::new(0),
         version: 0,
-        writer: (NIL, 0),
+        writer: None,
         stream: 0,
         from: 0,
         until: 0,

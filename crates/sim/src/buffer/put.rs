@@ -2,6 +2,7 @@
 
 use super::writes::write_or_change;
 use super::{Buffer, is_unput};
+use crate::handle::RequestId;
 use crate::sets::Sets;
 use flashyard_core::units::Lpn;
 use std::ops::Range;
@@ -13,7 +14,7 @@ pub(crate) struct Put {
     /// The place of the write in the order of changes.
     pub(crate) number: u64,
     /// The handle of its request, and the order of arrival of that.
-    pub(crate) writer: (u32, u64),
+    pub(crate) writer: (RequestId, u64),
     pub(crate) stream: u8,
     /// The sectors that it writes.
     pub(crate) covered: Range<u64>,
@@ -58,7 +59,7 @@ impl Buffer {
         let fill_dropped = self.drop_fill(put.lpn);
         let (line, evicted) = held.map_or_else(|| self.lines.insert(put.lpn), |line| (line, None));
         let state = self.lines.line_mut(line);
-        (state.version, state.writer, state.stream) = (put.number, put.writer, put.stream);
+        (state.version, state.writer, state.stream) = (put.number, Some(put.writer), put.stream);
         (state.from, state.until) = match held {
             Some(_) => merged(state.from..state.until, &covered),
             None => (covered.start, covered.end),

@@ -2,13 +2,12 @@
 
 use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 
 /// Whether a set is a write that is not in the buffer yet, or only just.
 pub(crate) fn is_unput(sets: &Sets, set: SetId) -> bool {
     let (state, left) = (&sets[set], &sets.commands(set)[usize::from(sets.commands_over(set))..]);
-    state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
+    state.request.is_some() && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
 }
 
 /// The latest live change of a unit below a number; of a write that is being put and the flush of

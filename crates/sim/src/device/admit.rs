@@ -7,12 +7,12 @@
 use super::Device;
 use super::view::View;
 use crate::config::{Admission, SlotsScope};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::metrics::parts::{Part, Parts};
 use crate::sets::Track;
 use crate::sets::{Mode, Set, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
@@ -21,7 +21,7 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
 /// What is started next.
 enum Picked {
     /// A request, all of it.
-    Request(u32),
+    Request(RequestId),
     /// A page access or a flush, which has begun.
     Page,
     Nothing,
@@ -83,14 +83,14 @@ impl Device {
             if !self.may_start(handle, admission) {
                 return;
             }
-            if self.host.pending[handle as usize].pages == 0 {
+            if self.host[handle].pages == 0 {
                 self.host.translating = None;
                 self.start_without_pages(handle);
                 continue;
             }
             let limit = if admission == Admission::Page { 1 } else { u32::MAX };
             let translated = self.translate(handle, limit);
-            let request = &self.host.pending[handle as usize];
+            let request = &self.host[handle];
             if request.translated == request.pages {
                 self.host.translating = None;
             } else if translated == 0 {
@@ -144,7 +144,7 @@ impl Device {
             return Picked::Nothing;
         }
         let handle = self.host.waiting[start];
-        if self.host.pending[handle as usize].translated > 0 {
+        if self.host[handle].translated > 0 {
             // Its pages are started one by one; what was picked waits for that.
             return Picked::Nothing;
         }
@@ -154,7 +154,7 @@ impl Device {
     }
 
     /// A request that has left the queue is started, all of it.
-    fn start_request(&mut self, handle: u32) -> Picked {
+    fn start_request(&mut self, handle: RequestId) -> Picked {
         self.begin_request(handle);
         self.host.translating = Some(handle);
         let dispatch_ns = self.settings.keys.host.dispatch_ns;
@@ -168,14 +168,15 @@ impl Device {
     }
 
     /// A request is started.
-    pub(super) fn begin_request(&mut self, handle: u32) {
+    pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
             self.queues.fot_by_die.fill(Span::ZERO);
         }
         self.sets.new_count();
         self.host.started.unanswered += 1;
         if !self.host.policy.in_order() {
-            self.host.started.overlaps.add(handle, &self.host.pending[handle as usize]);
+            let request = &self.host.pending[handle.index()];
+            self.host.started.overlaps.add(handle, request);
         }
     }
 
@@ -185,7 +186,7 @@ impl Device {
     fn holds_back(&mut self, picked: usize, start: usize) -> bool {
         let handle = self.host.waiting[picked];
         let held = self.is_under_way(self.host.waiting[start]);
-        let known = self.host.started.held_back == handle;
+        let known = self.host.started.held_back == Some(handle);
         if start != picked && !held && !known {
             self.account.pick_replaced();
         }
@@ -194,20 +195,20 @@ impl Device {
     }
 
     /// A request that was picked must wait for another one, or not; counted once in a row.
-    pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
-        if held && self.host.started.held_back != handle {
+    pub(super) fn count_hazard(&mut self, handle: RequestId, held: bool) {
+        if held && self.host.started.held_back != Some(handle) {
             self.account.pick_replaced();
         }
-        self.host.started.held_back = if held { handle } else { NIL };
+        self.host.started.held_back = held.then_some(handle);
     }
 
     /// Whether a request that is under way conflicts with this one. Where pages are started one by
     /// one, none that is over conflicts, and so no request whose answer is on the way.
-    pub(super) fn is_under_way(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
+    pub(super) fn is_under_way(&self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
         let by_pages = self.host.policy.by_pages();
         self.host.started.overlaps.near(request).any(|other| {
-            let state = &self.host.pending[other as usize];
+            let state = &self.host[other];
             other != handle
                 && state.conflicts(request)
                 && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
@@ -217,8 +218,8 @@ impl Device {
 
     /// Whether a request that was started by pages waits with some of them behind one that waits;
     /// those that were started access no page of that.
-    fn waits_behind(&self, other: u32, handle: u32) -> bool {
-        let state = &self.host.pending[other as usize];
+    fn waits_behind(&self, other: RequestId, handle: RequestId) -> bool {
+        let state = &self.host[other];
         let waits = state.translated < state.pages && self.host.translating != Some(other);
         waits && self.queue_number(handle) < self.queue_number(other)
     }
@@ -235,32 +236,32 @@ impl Device {
 
     /// The first request that overlaps the one at `place`, where one of the two changes contents.
     pub(super) fn first_conflict(&self, place: usize) -> Option<usize> {
-        let picked = &self.host.pending[self.host.waiting[place] as usize];
+        let picked = &self.host[self.host.waiting[place]];
         self.host.waiting.iter().take(place).position(|&earlier| {
-            let earlier = &self.host.pending[earlier as usize];
+            let earlier = &self.host[earlier];
             earlier.conflicts(picked) || (picked.request.is_barrier() && earlier.changes())
         })
     }
 
     /// Whether the translation of a request may begin, or go on.
-    fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
+    fn may_start(&mut self, handle: RequestId, admission: Admission) -> bool {
         let now = self.now;
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         let barrier = request.flush_since.is_none() && request.request.is_barrier();
         if barrier && !self.keeps_writes() {
-            if !self.flush_all() && self.host.pending[handle as usize].translated == 0 {
+            if !self.flush_all() && self.host[handle].translated == 0 {
                 self.begin_stall(handle);
                 return false;
             }
             self.end_stall(handle);
         }
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         if request.translated > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request.flags.has(Flags::PREFLUSH);
         let waits = preflush && self.barrier_waits();
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if preflush {
             if waits {
                 request.flush_since.get_or_insert(now);
@@ -278,8 +279,8 @@ impl Device {
     }
 
     /// Whether the next page access of a request can have a slot now.
-    fn page_has_slot(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
+    fn page_has_slot(&self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
         self.slots_for(Lpn::new(request.first.get() + request.translated), 1)
     }
 
@@ -306,13 +307,13 @@ impl Device {
 
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
-    fn start_without_pages(&mut self, handle: u32) {
+    fn start_without_pages(&mut self, handle: RequestId) {
         let parts = self.parts_until_now(handle);
-        let request = self.host.pending[handle as usize].request;
-        self.host.pending[handle as usize].unfinished = 1;
+        let request = self.host[handle].request;
+        self.host[handle].unfinished = 1;
         let set = Set {
-            request: handle,
-            charge: handle,
+            request: Some(handle),
+            charge: Some(handle),
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
@@ -337,8 +338,8 @@ impl Device {
     }
 
     /// What the time since arrival was spent on, for a set that is made now.
-    pub(super) fn parts_until_now(&self, handle: u32) -> Parts {
-        let request = &self.host.pending[handle as usize];
+    pub(super) fn parts_until_now(&self, handle: RequestId) -> Parts {
+        let request = &self.host[handle];
         let all = self.now.since(request.request.arrival).as_ns();
         let mut parts = Parts::default();
         parts.add(Part::MapStall, request.stalled_ns);
@@ -354,11 +355,11 @@ impl Device {
 
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
-    fn translate(&mut self, handle: u32, limit: u32) -> u32 {
+    fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
         let first_new = self.sets.unslotted();
         let mut translated = 0;
         loop {
-            let request = &self.host.pending[handle as usize];
+            let request = &self.host[handle];
             if translated == limit || request.translated == request.pages {
                 break;
             }
@@ -376,11 +377,11 @@ impl Device {
     /// Counts and hands on what the last `count` sets of a request wait for; they are in
     /// `unslotted` from `first` on.
     #[inline]
-    pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
+    pub(super) fn rank_new(&mut self, handle: RequestId, first: usize, count: u32) {
         if !self.queues.counts_fot && !self.queues.inherits && !self.queues.rekeys {
             return;
         }
-        let split = self.host.pending[handle as usize].translated > count;
+        let split = self.host[handle].translated > count;
         let mut new = std::mem::take(&mut self.work.added);
         new.extend(self.sets.unslotted_from(first));
         self.count_fot(handle, &new);
@@ -424,8 +425,8 @@ impl Device {
     #[inline]
     pub(super) fn take_slot(&mut self, set: SetId) {
         self.sets.take_slot(set, &self.settings.geometry);
-        let (now, request) = (self.now, self.sets[set].request);
-        self.host.pending[request as usize].first_slot.get_or_insert(now);
+        let (now, request) = (self.now, self.sets[set].owner());
+        self.host[request].first_slot.get_or_insert(now);
     }
 
     /// A set may go on, and then whoever waited for what it does at once.

@@ -17,9 +17,9 @@ impl Device {
     /// it was asked for, no write waits for a line, and a line can be had.
     pub(super) fn allocate_read(&mut self, set: SetId) {
         let state = &self.sets[set];
-        let (lpn, request, page) = (state.lpn, state.request, state.page);
+        let (lpn, request, page) = (state.lpn, state.owner(), state.page);
         let Some(buffer) = &self.buffer else { return };
-        let asked = &self.host.pending[request as usize];
+        let asked = &self.host[request];
         let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
             || !self.is_partial(&asked.request, lpn);
         if !whole

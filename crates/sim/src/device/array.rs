@@ -239,9 +239,8 @@ impl Device {
     fn check_pages(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
             let (state, stage) = (&device.sets[set], device.sets.stage(set));
-            let read = (stage == Stage::Read).then(|| {
-                (state.lpn, (device.host.pending[state.request as usize].order, state.page))
-            });
+            let read = (stage == Stage::Read)
+                .then(|| (state.lpn, (device.host[state.owner()].order, state.page)));
             device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
             device.show_map_write(set);
         });

@@ -10,17 +10,23 @@ use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::observe::BufferAccess;
 use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, Span};
 
 impl Device {
     /// The commands of a read or write of a page where there is a buffer.
-    pub(super) fn plan_buffered(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+    pub(super) fn plan_buffered(
+        &mut self,
+        plan: &mut Plan,
+        handle: RequestId,
+        op: RequestOp,
+        lpn: Lpn,
+    ) {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
@@ -31,7 +37,7 @@ impl Device {
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
@@ -69,10 +75,9 @@ impl Device {
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
-    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
-        let access =
-            (self.host.pending[handle as usize].order, self.host.pending[handle as usize].page);
+        let access = (self.host[handle].order, self.host[handle].page);
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {
                 let version = self.sets.number(write);
@@ -109,11 +114,11 @@ impl Device {
     /// [`Self::wake_due`] must follow.
     pub(super) fn use_buffer(&mut self, set: SetId) {
         let Set { slotted, changes, request, .. } = self.sets[set];
-        if !slotted && request != NIL {
+        if !slotted && request.is_some() {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
-        if changes && request != NIL && !self.put(set, false) {
+        if changes && request.is_some() && !self.put(set, false) {
             self.enter(set, Mode::Lineless);
             self.account.buffer_stalled();
             self.write_buffer_mut().wait(set);
@@ -126,7 +131,7 @@ impl Device {
     /// [`Self::wake_due`] must follow.
     fn access_buffer(&mut self, set: SetId) {
         let Set { changes, request, .. } = self.sets[set];
-        let comes = self.host.carries_pages && changes && request != NIL;
+        let comes = self.host.carries_pages && changes && request.is_some();
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }
@@ -135,7 +140,7 @@ impl Device {
     /// A unit is put or got. [`Self::wake_due`] must follow.
     pub(super) fn access(&mut self, set: SetId) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set];
-        let host = request != NIL;
+        let host = request.is_some();
         let direction = if host && changes { Direction::Put } else { Direction::Get };
         let line = if host { self.write_buffer().lines().find(lpn) } else { Some(buffered) };
         let granted = self.take_port(direction, lpn, line, host);
@@ -180,7 +185,7 @@ impl Device {
     ) {
         let Set { request, page, lpn, .. } = self.sets[set];
         let event = BufferAccess {
-            request: (request != NIL).then(|| self.host.pending[request as usize].order),
+            request: request.map(|request| self.host[request].order),
             page,
             lpn: lpn.get(),
             bank: line.map(|line| self.write_buffer().lines().line(line).bank()),
@@ -195,10 +200,10 @@ impl Device {
     pub(super) fn access_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
-        if !changes && self.account.is_checked() {
-            self.account.read_over(self.host.pending[request as usize].order, page);
+        if let Some(request) = request.filter(|_| !changes && self.account.is_checked()) {
+            self.account.read_over(self.host[request].order, page);
         }
-        if changes && request != NIL {
+        if changes && request.is_some() {
             self.account.put_over(lpn, self.sets.number(set));
             self.flush_at_once(lpn);
         }
@@ -210,13 +215,14 @@ impl Device {
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
     fn put(&mut self, set: SetId, granted: bool) -> bool {
-        let Set { lpn, superseded, stream, request, .. } = self.sets[set];
+        let Set { lpn, superseded, stream, .. } = self.sets[set];
         if superseded {
             // A later trim has forgotten the unit already.
             return true;
         }
         let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
-        let pending = &self.host.pending[request as usize];
+        let request = self.sets[set].owner();
+        let pending = &self.host[request];
         let writer = (request, pending.order);
         let covered = self.covered(&pending.request, lpn);
         let group = self.group_of(lpn, stream);

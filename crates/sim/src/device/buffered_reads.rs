@@ -6,18 +6,19 @@
 //! costs the same however long the queue is.
 
 use super::Device;
+use crate::handle::RequestId;
 use flashyard_core::host::LARGEST_WINDOW;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
 
 impl Device {
     /// A page access was started.
-    pub(super) fn buffered_read_started(&mut self, handle: u32, page: u32) {
+    pub(super) fn buffered_read_started(&mut self, handle: RequestId, page: u32) {
         self.host.buffered_reads.remove((self.queue_number(handle), page));
     }
 
     /// All page accesses of the request that was at `place` were started.
-    pub(super) fn buffered_reads_started(&mut self, handle: u32, place: usize) {
+    pub(super) fn buffered_reads_started(&mut self, handle: RequestId, place: usize) {
         self.host.buffered_reads.searched -= usize::from(place < self.host.buffered_reads.searched);
         if !self.host.buffered_reads.list.is_empty() {
             let number = self.queue_number(handle);
@@ -49,8 +50,8 @@ impl Device {
     }
 
     /// Adds the page accesses of a request behind all that are known.
-    fn search_buffered_reads(&mut self, handle: u32) {
-        let request = &self.host.pending[handle as usize];
+    fn search_buffered_reads(&mut self, handle: RequestId) {
+        let request = &self.host[handle];
         for lpn in (request.first.get()..).take(request.pages as usize).map(Lpn::new) {
             let access = self.waiting_read(handle, lpn);
             if let Some(access) = access.filter(|_| self.write_buffer().lines().find(lpn).is_some())
@@ -61,8 +62,8 @@ impl Device {
     }
 
     /// The access of a unit by a request, if it reads it and that has not been started.
-    fn waiting_read(&self, handle: u32, lpn: Lpn) -> Option<(u64, u32)> {
-        let request = &self.host.pending[handle as usize];
+    fn waiting_read(&self, handle: RequestId, lpn: Lpn) -> Option<(u64, u32)> {
+        let request = &self.host[handle];
         if request.request.op != RequestOp::Read || !request.touches(lpn) {
             return None;
         }

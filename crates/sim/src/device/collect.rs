@@ -6,11 +6,11 @@
 use super::{Device, SimError};
 use crate::ftl::page_map::Owner;
 use crate::ftl::{BegunJob, Collecting, Job, JobStep};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::metrics::counters::Phase;
 use crate::sets::{Mode, Set, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{PlaneId, Span};
 
 impl Device {
@@ -21,12 +21,12 @@ impl Device {
 
     /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
     /// the request whose program asked for space.
-    pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
+    pub(super) fn collect(&mut self, plane: PlaneId, charge: Option<RequestId>) {
         let collecting = self.ftl.collecting(plane, self.now, self.has_ended());
         self.collect_as(plane, charge, collecting);
     }
 
-    fn collect_as(&mut self, plane: PlaneId, charge: u32, collecting: Collecting) {
+    fn collect_as(&mut self, plane: PlaneId, charge: Option<RequestId>, collecting: Collecting) {
         match collecting {
             Collecting::Start => self.start_job(plane, charge),
             Collecting::GoOn => self.copy_more(plane),
@@ -35,7 +35,7 @@ impl Device {
     }
 
     /// Starts a job on a plane without one, where a block gains.
-    pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
+    pub(super) fn start_job(&mut self, plane: PlaneId, charge: Option<RequestId>) {
         let Some(BegunJob { job, valid, searches }) = self.ftl.begin_job(plane, charge) else {
             return;
         };
@@ -81,7 +81,7 @@ impl Device {
         let mut from = 0;
         while let Some(plane) = self.ftl.wanting_plane(from) {
             self.merge_idle(plane);
-            self.collect(plane, NIL);
+            self.collect(plane, None);
             from = plane.get() + 1;
         }
         self.ftl.idle_work_begun();
@@ -103,12 +103,12 @@ impl Device {
     /// Makes a set of the device's own work.
     pub(super) fn own_set(
         &mut self,
-        charge: u32,
+        charge: Option<RequestId>,
         state: &Set,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        if charge != NIL {
-            self.host.pending[charge as usize].charges += 1;
+        if let Some(request) = charge {
+            self.host[request].charges += 1;
         }
         let set = self.new_set(state, stages);
         let state = &mut self.sets[set];
@@ -217,17 +217,14 @@ impl Device {
     }
 
     /// The request whose program took space from a plane last, while it is not over.
-    pub(super) fn last_allocator(&self, plane: PlaneId) -> u32 {
-        let (handle, order) = self.ftl.last_allocator(plane);
-        let live = handle != NIL && self.host.pending[handle as usize].order == order;
-        if live { handle } else { NIL }
+    pub(super) fn last_allocator(&self, plane: PlaneId) -> Option<RequestId> {
+        self.ftl.last_allocator(plane).and_then(|request| self.host.live(request))
     }
 
     /// A request, or none, has taken space from a plane.
-    pub(super) fn note_allocator(&mut self, plane: PlaneId, charge: u32) {
-        if charge != NIL {
-            let order = self.host.pending[charge as usize].order;
-            self.ftl.allocated(plane, charge, order);
+    pub(super) fn note_allocator(&mut self, plane: PlaneId, charge: Option<RequestId>) {
+        if let Some(request) = charge {
+            self.ftl.allocated(plane, request, self.host[request].order);
         }
     }
 }

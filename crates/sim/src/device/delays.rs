@@ -1,14 +1,13 @@
 //! What sets wait for, as policies see it: flash operation times, and ranks handed on.
 
 use super::Device;
-use crate::handle::SetId;
-use flashyard_core::graph::NIL;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 impl Device {
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
-    pub(super) fn count_fot(&mut self, handle: u32, new: &[SetId]) {
+    pub(super) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
         if !self.queues.counts_fot {
             return;
         }
@@ -19,12 +18,12 @@ impl Device {
                 self.sets.new_count();
             }
             let (geometry, by_die) = (&self.settings.geometry, &mut self.queues.fot_by_die);
-            self.sets.delays(set, handle, keys.reach(), |plane, span| {
+            self.sets.delays(set, Some(handle), keys.reach(), |plane, span| {
                 sum += span;
                 by_die[geometry.die_of_plane(plane).index()] += span;
             });
         }
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         match keys.span {
             FotSpan::Sum => request.fot += sum,
             FotSpan::LongestDie => {
@@ -36,15 +35,15 @@ impl Device {
     /// Hands the rank of each set, its request's or a better one that it has inherited, on to what
     /// it waits for, and moves waiting commands whose placement has changed, in the order of their
     /// sets. `split` is the request whose FOT has grown while its first sets wait already.
-    pub(super) fn hand_on_ranks(&mut self, sets: &[SetId], split: Option<u32>) {
+    pub(super) fn hand_on_ranks(&mut self, sets: &[SetId], split: Option<RequestId>) {
         let mut changed = std::mem::take(&mut self.work.changed);
         if self.queues.inherits {
             let reach = self.settings.keys.fot.reach();
             for &set in sets {
                 let owner = self.sets[set].request;
                 let mut rank = self.sets.inherited_rank(set);
-                if owner != NIL {
-                    rank = rank.min(self.host.pending[owner as usize].view().rank());
+                if let Some(owner) = owner {
+                    rank = rank.min(self.host[owner].view().rank());
                 }
                 if rank.is_some() {
                     self.sets.hand_on(set, rank, reach, |other| changed.push(other));
@@ -54,7 +53,7 @@ impl Device {
         if self.queues.rekeys {
             if let Some(handle) = split {
                 let queued = self.queues.of_requests();
-                changed.extend(queued.filter(|&set| self.sets[set].request == handle));
+                changed.extend(queued.filter(|&set| self.sets[set].request == Some(handle)));
             }
             changed.sort_unstable_by_key(|&set| self.sets.number(set));
             changed.dedup();

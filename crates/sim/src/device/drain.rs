@@ -57,7 +57,7 @@ impl Device {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         let requests = self.host.translating.iter().chain(&self.host.waiting);
         let requests = requests.take(buffer.look_ahead());
-        let requests = requests.map(|&handle| &self.host.pending[handle as usize]);
+        let requests = requests.map(|&handle| &self.host[handle]);
         let writes = requests.filter(|request| request.request.op == RequestOp::Write);
         let mut coming = writes.flat_map(|write| {
             let first = write.first.get();
@@ -108,7 +108,7 @@ impl Device {
     /// Whether one of the oldest queued requests has an access of a unit that is not started.
     fn is_queued(&self, lpn: Lpn) -> bool {
         self.host.waiting.iter().take(QUEUE_LOOK).any(|&handle| {
-            let request = &self.host.pending[handle as usize];
+            let request = &self.host[handle];
             let page = || lpn.get() - request.first.get();
             request.touches(lpn) && self.unstarted_page(handle, page()) == Some(page())
         })

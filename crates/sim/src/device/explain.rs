@@ -11,7 +11,7 @@ use crate::handle::SetId;
 use crate::metrics::parts::Part;
 use crate::sets::Mode;
 use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
 
 impl Device {
@@ -229,7 +229,7 @@ impl Device {
             *spent -= base;
         }
         let same = self.sets[self.awaited(set)].request == state.request;
-        if !same || state.request == NIL {
+        if !same || state.request.is_none() {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
         spent

@@ -4,7 +4,7 @@ use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
 use crate::flash::Operation;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
@@ -156,12 +156,12 @@ impl Device {
                 self.commit_write(set);
             }
             Stage::Read => {
-                let (request, page) = (state.request, state.page);
+                let (request, page) = (state.owner(), state.page);
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 if self.account.is_checked() {
-                    let order = self.host.pending[request as usize].order;
+                    let order = self.host[request].order;
                     self.account.read_over(order, page);
                 }
             }
@@ -185,7 +185,7 @@ impl Device {
         let number = self.sets.number(set);
         if self.account.is_checked() {
             let writer = state.request;
-            let order = (writer != NIL).then(|| self.host.pending[writer as usize].order);
+            let order = writer.map(|writer| self.host[writer].order);
             self.account.programmed(order, ppn, state.lpn, number);
         }
         if state.superseded {
@@ -203,13 +203,12 @@ impl Device {
         if self.sets[set].buffered != NIL {
             self.flush_over(set);
         }
-        if handle == NIL {
+        let Some(handle) = handle else {
             self.sets.remove(set);
-            self.release_charge(charge);
-            return;
-        }
+            return self.release_charge(charge);
+        };
         self.close_segment(set);
-        if self.host.pending[handle as usize].pages > 0 {
+        if self.host[handle].pages > 0 {
             if trims {
                 self.commit_trim(set);
             }
@@ -222,9 +221,9 @@ impl Device {
         }
         self.sets.remove(set);
         let state = &mut self.sets[set];
-        state.request = NIL;
+        state.request = None;
         state.changes = false;
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         request.own += state.own;
         request.unfinished -= 1;
         if request.unfinished == 0 && request.translated == request.pages {
@@ -234,9 +233,9 @@ impl Device {
     }
 
     fn commit_trim(&mut self, set: SetId) {
-        let Set { request, lpn, superseded, .. } = self.sets[set];
+        let Set { lpn, superseded, .. } = self.sets[set];
         if self.account.is_checked() {
-            let order = self.host.pending[request as usize].order;
+            let order = self.host[self.sets[set].owner()].order;
             self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {
@@ -248,23 +247,23 @@ impl Device {
     }
 
     /// All sets of a request are complete.
-    pub(super) fn answer(&mut self, handle: u32) {
+    pub(super) fn answer(&mut self, handle: RequestId) {
         if self.sends_answer(handle) {
             return;
         }
         let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         assert!(request.answered.is_none(), "request {} is answered twice", request.order);
         let latency = now.since(request.request.arrival).as_ns();
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
         self.host.outstanding -= 1;
         self.host.started.answered(handle);
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         let answer = Answer {
             order: request.order,
             request: &request.request,
-            stream: self.host.tickets[handle as usize].lane as usize,
+            stream: self.host.tickets[handle.index()].lane as usize,
             first_slot: request.first_slot,
             own: request.own,
             parts: &request.parts,
@@ -275,16 +274,16 @@ impl Device {
     }
 
     /// One piece of work charged to a request is over.
-    fn release_charge(&mut self, handle: u32) {
-        if handle != NIL {
-            self.host.pending[handle as usize].charges -= 1;
-            self.release_if_over(handle);
+    fn release_charge(&mut self, charge: Option<RequestId>) {
+        if let Some(request) = charge {
+            self.host[request].charges -= 1;
+            self.release_if_over(request);
         }
     }
 
     /// Forgets a request once it is answered and nothing is charged to it any more.
-    fn release_if_over(&mut self, handle: u32) {
-        let request = &self.host.pending[handle as usize];
+    fn release_if_over(&mut self, handle: RequestId) {
+        let request = &self.host[handle];
         let Some(completion) = request.answered else { return };
         if request.charges > 0 {
             return;
@@ -305,8 +304,6 @@ impl Device {
             };
             self.account.tell_request(&event);
         }
-        let freed = &mut self.host.pending[handle as usize];
-        freed.order = u64::MAX;
-        freed.link = std::mem::replace(&mut self.host.free_pending, handle);
+        self.host.close(handle);
     }
 }

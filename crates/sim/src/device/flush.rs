@@ -121,7 +121,7 @@ impl Device {
         // They are got one after the other, in this order.
         if let Some((&last, others)) = sets.split_last()
             && self.sets.stage(last) == Stage::Buffer
-            && self.sets[last].request == NIL
+            && self.sets[last].request.is_none()
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {
@@ -133,11 +133,9 @@ impl Device {
     /// Makes the set that programs the contents of a line.
     fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
-        let (handle, order) = state.writer;
-        let known = handle != NIL && self.host.pending[handle as usize].order == order;
-        let charge = if known { handle } else { NIL };
-        if known {
-            self.host.pending[handle as usize].charges += 1;
+        let charge = state.writer.and_then(|writer| self.host.live(writer));
+        if let Some(request) = charge {
+            self.host[request].charges += 1;
         }
         let set = Set {
             charge,
@@ -199,7 +197,7 @@ impl Device {
         }
         self.sets[set].leads_flush = false;
         self.sets[set].buffered = NIL;
-        if request == NIL {
+        if request.is_none() {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);
         }

@@ -6,6 +6,7 @@
 //! direction of the link carries one request's data at a time, in the order of need.
 
 use super::Device;
+use crate::handle::RequestId;
 use crate::host::timers::Timer;
 use crate::host::{QueuePlace, Ticket};
 use crate::metrics::parts::Part;
@@ -15,13 +16,13 @@ use flashyard_core::units::Time;
 
 impl Device {
     /// The host issues a request of a stream.
-    pub(super) fn submit(&mut self, handle: u32, lane: usize) {
+    pub(super) fn submit(&mut self, handle: RequestId, lane: usize) {
         let host = &mut self.host;
-        if host.tickets.len() <= handle as usize {
+        if host.tickets.len() <= handle.index() {
             host.tickets.resize(host.pending.len(), Ticket::default());
         }
         let state = &mut host.lanes[lane];
-        host.tickets[handle as usize] = Ticket {
+        host.tickets[handle.index()] = Ticket {
             lane: u32::try_from(lane).expect("streams are few"),
             number: state.issued,
             link_ns: 0,
@@ -55,13 +56,13 @@ impl Device {
     }
 
     /// A request sets out for the device.
-    fn send(&mut self, handle: u32) {
+    fn send(&mut self, handle: RequestId) {
         if self.host.has_link {
-            let request = &self.host.pending[handle as usize].request;
+            let request = &self.host[handle].request;
             let sectors = carried(request, RequestOp::Write);
             let there = self.host.cross(false, sectors, self.now);
             if there > self.now {
-                self.host.tickets[handle as usize].link_ns = there.since(self.now).as_ns();
+                self.host.tickets[handle.index()].link_ns = there.since(self.now).as_ns();
                 self.host.timers.set(there, Timer::Enter(handle));
                 return;
             }
@@ -70,9 +71,9 @@ impl Device {
     }
 
     /// A request has come to the device.
-    fn enter_queue(&mut self, handle: u32) {
+    fn enter_queue(&mut self, handle: RequestId) {
         if self.account.is_checked() {
-            self.account.entered(self.host.pending[handle as usize].order);
+            self.account.entered(self.host[handle].order);
         }
         if !self.host.policy.is_fifo() {
             self.take_queue_place(handle);
@@ -80,31 +81,31 @@ impl Device {
         self.host.waiting.push_back(handle);
     }
 
-    fn take_queue_place(&mut self, handle: u32) {
+    fn take_queue_place(&mut self, handle: RequestId) {
         let host = &mut self.host;
-        if host.queue_places.len() <= handle as usize {
+        if host.queue_places.len() <= handle.index() {
             host.queue_places.resize(host.pending.len(), QueuePlace::default());
         }
         let slot = if host.policy.in_order() { 0 } else { host.queue_slots.take() };
-        host.queue_places[handle as usize] =
+        host.queue_places[handle.index()] =
             QueuePlace { entered: self.now, number: host.entered, slot };
         host.entered += 1;
     }
 
     /// Requests that came into the queue before this one.
-    pub(super) fn queue_number(&self, handle: u32) -> u64 {
-        self.host.queue_places[handle as usize].number
+    pub(super) fn queue_number(&self, handle: RequestId) -> u64 {
+        self.host.queue_places[handle.index()].number
     }
 
     /// When a request came into the queue, and the slot that it took there.
-    pub(super) fn place_in_queue(&self, handle: u32) -> (Time, u32) {
-        let place = &self.host.queue_places[handle as usize];
+    pub(super) fn place_in_queue(&self, handle: RequestId) -> (Time, u32) {
+        let place = &self.host.queue_places[handle.index()];
         (place.entered, place.slot)
     }
 
     /// Time on the way to the device.
-    pub(super) fn link_ns(&self, handle: u32) -> u64 {
-        self.host.tickets[handle as usize].link_ns
+    pub(super) fn link_ns(&self, handle: RequestId) -> u64 {
+        self.host.tickets[handle.index()].link_ns
     }
 
     /// Everything whose time has come.
@@ -129,16 +130,16 @@ impl Device {
 
     /// The work of a request is done. Returns whether its answer has yet to cross the link;
     /// [`Timer::Answer`] then says when it has.
-    pub(super) fn sends_answer(&mut self, handle: u32) -> bool {
+    pub(super) fn sends_answer(&mut self, handle: RequestId) -> bool {
         let host = &mut self.host;
-        let ticket = &mut host.tickets[handle as usize];
+        let ticket = &mut host.tickets[handle.index()];
         if !host.has_link || ticket.answering {
             return false;
         }
         ticket.answering = true;
-        let sectors = carried(&host.pending[handle as usize].request, RequestOp::Read);
+        let sectors = carried(&host[handle].request, RequestOp::Read);
         let there = host.cross(true, sectors, self.now);
-        let request = &mut host.pending[handle as usize];
+        let request = &mut host[handle];
         request.parts.add(Part::Link, there.since(self.now).as_ns());
         let later = there > self.now;
         if later {
@@ -148,14 +149,14 @@ impl Device {
     }
 
     /// The host has the answer of a request.
-    pub(super) fn answer_came(&mut self, handle: u32) {
+    pub(super) fn answer_came(&mut self, handle: RequestId) {
         let host = &mut self.host;
-        let request = &host.pending[handle as usize].request;
-        let ticket = host.tickets[handle as usize];
+        let request = &host.pending[handle.index()].request;
+        let ticket = host.tickets[handle.index()];
         let lane = &mut host.lanes[ticket.lane as usize];
         lane.outstanding -= 1;
         if !host.policy.in_order() {
-            host.queue_slots.give_back(host.queue_places[handle as usize].slot);
+            host.queue_slots.give_back(host.queue_places[handle.index()].slot);
         }
         if host.limited {
             lane.fetched -= 1;

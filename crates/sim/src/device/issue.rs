@@ -28,7 +28,7 @@ pub(super) enum Bound {
 impl Device {
     /// Puts the current command of a set into the queue of its die.
     pub(super) fn enqueue(&mut self, set: SetId) {
-        if !self.sets[set].slotted && self.sets[set].request != NIL {
+        if !self.sets[set].slotted && self.sets[set].request.is_some() {
             self.take_slot(set);
         }
         let now = self.now;
@@ -51,8 +51,7 @@ impl Device {
         in_gc_queue: bool,
         moved: bool,
     ) {
-        let request = self.sets[set].request;
-        let of_read = request != NIL && self.host.pending[request as usize].is_read();
+        let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
             self.list_queued(set);
@@ -90,8 +89,8 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
-        let request = if state.request != NIL {
-            Some(self.host.pending[state.request as usize].view())
+        let request = if let Some(request) = state.request {
+            Some(self.host[request].view())
         } else if state.buffered != NIL {
             // As a write of one unit that came when it was flushed.
             Some(RequestView {
@@ -282,8 +281,7 @@ impl Device {
 
     pub(super) fn command_name(&self, set: SetId) -> CommandName {
         let state = &self.sets[set];
-        let request =
-            (state.request != NIL).then(|| self.host.pending[state.request as usize].order);
+        let request = state.request.map(|request| self.host[request].order);
         CommandName { request, page: state.page, stage: self.sets.stage(set).name() }
     }
 

@@ -6,10 +6,10 @@
 use super::Device;
 use super::translate::Plan;
 use crate::ftl::TaskStep;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::sets::{Mode, Set, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, PlaneId, Ppn, Span};
 use std::ops::Range;
@@ -18,15 +18,21 @@ use std::ops::Range;
 impl Device {
     /// Plans a write of a page: what must be done before it becomes work of its plane, and the
     /// program that is pushed next gets its page and what it waits for.
-    pub(super) fn plan_layered(&mut self, to: &mut Plan, handle: u32, lpn: Lpn, plane: PlaneId) {
-        let pending = &self.host.pending[handle as usize];
+    pub(super) fn plan_layered(
+        &mut self,
+        to: &mut Plan,
+        handle: RequestId,
+        lpn: Lpn,
+        plane: PlaneId,
+    ) {
+        let pending = &self.host[handle];
         let writes = pending.request.op == RequestOp::Write;
         let left = if writes { pending.pages - 1 - pending.translated } else { 0 };
         let request_pages = if writes { pending.pages } else { 1 };
         let write = self.ftl.plan_write(plane, lpn, request_pages, left);
         let host = write.steps_before;
         if host > 0 {
-            self.add_tasks(plane, 0..host, handle, write.searches);
+            self.add_tasks(plane, 0..host, Some(handle), write.searches);
         }
         for (source, stage, kind) in
             self.ftl.target_waits(plane, write.target, &self.sets).into_iter().flatten()
@@ -64,13 +70,19 @@ impl Device {
     /// Plans a piece of work that nobody waits for; returns whether there was any.
     pub(super) fn merge_idle(&mut self, plane: PlaneId) -> bool {
         let Some(work) = self.ftl.plan_idle(plane) else { return false };
-        self.add_tasks(plane, 0..work.steps, NIL, work.searches);
+        self.add_tasks(plane, 0..work.steps, None, work.searches);
         true
     }
 
     /// Appends planned steps to the merge queue of a plane, for which a layer has looked at so many
     /// candidates for victims.
-    fn add_tasks(&mut self, plane: PlaneId, steps: Range<usize>, charge: u32, searches: u64) {
+    fn add_tasks(
+        &mut self,
+        plane: PlaneId,
+        steps: Range<usize>,
+        charge: Option<RequestId>,
+        searches: u64,
+    ) {
         let mut search = self.begin_search(plane, charge, searches);
         let mut count = 0;
         for place in steps.clone() {
@@ -83,7 +95,12 @@ impl Device {
     }
 
     /// A search for a victim, if it takes time: a set that is over when it is.
-    fn begin_search(&mut self, plane: PlaneId, charge: u32, searches: u64) -> Option<SetId> {
+    fn begin_search(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+        searches: u64,
+    ) -> Option<SetId> {
         let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if span == Span::ZERO {
             return None;
@@ -102,7 +119,13 @@ impl Device {
     }
 
     /// The last `count` steps of a merge queue become a task, which begins behind a search.
-    fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<SetId>) {
+    fn add_task(
+        &mut self,
+        plane: PlaneId,
+        count: u32,
+        charge: Option<RequestId>,
+        search: Option<SetId>,
+    ) {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = self.own_set(charge, &state, &[(stages.read, plane)]);

@@ -50,7 +50,7 @@ use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::host::{Host, Pending};
 use crate::initial::progress::Building;
 use crate::metrics::counters::Phase;
@@ -59,7 +59,6 @@ use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
-use flashyard_core::graph::NIL;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
@@ -258,7 +257,7 @@ impl Device {
             flush_ns: 0,
             own: Span::ZERO,
             parts: crate::metrics::parts::Parts::default(),
-            link: NIL,
+            link: None,
         };
         self.host.arrived += 1;
         self.account.arrived(request, order, (first, pages), self.host.outstanding);
@@ -267,15 +266,7 @@ impl Device {
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
         self.host.outstanding += 1;
-        let handle = if self.host.free_pending == NIL {
-            self.host.pending.push(pending);
-            u32::try_from(self.host.pending.len() - 1).expect("fewer than 2^32 requests wait")
-        } else {
-            let handle = self.host.free_pending;
-            self.host.free_pending = self.host.pending[handle as usize].link;
-            self.host.pending[handle as usize] = pending;
-            handle
-        };
+        let handle = self.host.open(pending);
         self.account.request_opened(handle);
         self.submit(handle, lane);
         Ok(())
@@ -330,7 +321,7 @@ impl Device {
     fn set_of(
         &mut self,
         number: u64,
-        owner: u32,
+        owner: Option<RequestId>,
         state: &Set,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {

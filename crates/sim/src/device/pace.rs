@@ -4,7 +4,7 @@
 use super::Device;
 use crate::handle::SetId;
 use crate::sets::{Mode, Set, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
 impl Device {
@@ -31,7 +31,7 @@ impl Device {
             return eraser;
         }
         let eraser = self.new_eraser(plane, &job);
-        let gate = self.own_set(NIL, &Set::VACANT, &[(Stage::Barrier, plane)]);
+        let gate = self.own_set(None, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.connect(Wait { source: gate, stage: 0, kind: EdgeKind::Gc }, eraser, 0);
         self.enter(gate, Mode::Collecting);
         self.enter(eraser, Mode::Waiting);

@@ -2,8 +2,7 @@
 
 use super::Device;
 use crate::config::Admission;
-use crate::handle::SetId;
-use flashyard_core::graph::NIL;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
@@ -25,14 +24,14 @@ impl Device {
         let first_new = self.sets.unslotted();
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
-        if self.host.pending[handle as usize].translated == 1 {
+        if self.host[handle].translated == 1 {
             self.begin_request(handle);
         }
         self.sets.await_slot(set);
         self.rank_new(handle, first_new, 1);
         self.mark_started(handle, page);
         self.buffered_read_started(handle, page);
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         if request.translated == request.pages {
             self.host.waiting.remove(place);
             self.buffered_reads_started(handle, place);
@@ -51,15 +50,15 @@ impl Device {
             return self.end_line_wait(handle);
         }
         let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if request.flush_since.is_none() {
             request.flush_since = Some(now);
             self.account.buffer_stalled();
         }
     }
 
-    fn lacks_line(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
+    fn lacks_line(&self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
         let Some(page) = self.unstarted_page(handle, 0) else { return false };
         let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
@@ -70,20 +69,20 @@ impl Device {
             })
     }
 
-    fn end_line_wait(&mut self, handle: u32) {
+    fn end_line_wait(&mut self, handle: RequestId) {
         let now = self.now;
         if self.starts_whole(handle) {
             return;
         }
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if let Some(since) = request.flush_since.take() {
             request.flush_ns += now.since(since).as_ns();
         }
     }
 
     /// Whether a request is never started page by page.
-    fn starts_whole(&self, handle: u32) -> bool {
-        self.host.pending[handle as usize].request.starts_whole()
+    fn starts_whole(&self, handle: RequestId) -> bool {
+        self.host[handle].request.starts_whole()
     }
 
     /// A user's own host policy may answer what cannot be done.
@@ -109,7 +108,7 @@ impl Device {
         assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
         let handle = self.host.waiting[place];
         let Some(page) = page else {
-            let parts = self.host.pending[handle as usize].translated;
+            let parts = self.host[handle].translated;
             assert!(
                 parts == 0,
                 "the host policy starts request {place}, of which it has started {parts} pages"
@@ -117,12 +116,12 @@ impl Device {
             return;
         };
         self.check_by_pages();
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         assert!(
             !self.starts_whole(handle),
             "the host policy starts page {page} of {request:?}, which only starts whole"
         );
-        let pages = self.host.pending[handle as usize].pages;
+        let pages = self.host[handle].pages;
         assert!(
             self.unstarted_page(handle, page) == Some(page),
             "the host policy starts page {page} of request {place}, which has {pages}, or again"
@@ -134,8 +133,8 @@ impl Device {
         assert!(by_pages, "the host policy starts a page or flushes, but is not `by_pages`");
     }
 
-    fn page_lpn(&self, handle: u32, page: u32) -> Lpn {
-        Lpn::new(self.host.pending[handle as usize].first.get() + page)
+    fn page_lpn(&self, handle: RequestId, page: u32) -> Lpn {
+        Lpn::new(self.host[handle].first.get() + page)
     }
 
     /// The access to start in place of this one.
@@ -152,9 +151,9 @@ impl Device {
     pub(super) fn earlier_access(&self, place: usize, page: u32) -> Option<(usize, u32)> {
         let picked = self.host.waiting[place];
         let lpn = self.page_lpn(picked, page);
-        let changes = self.host.pending[picked as usize].changes();
+        let changes = self.host[picked].changes();
         self.host.waiting.iter().take(place).enumerate().find_map(|(place, &earlier)| {
-            let request = &self.host.pending[earlier as usize];
+            let request = &self.host[earlier];
             if !(changes || request.changes()) || !request.touches(lpn) {
                 return None;
             }
@@ -165,28 +164,26 @@ impl Device {
 
     /// Whether another request has an access of the same page under way, where one of the two
     /// changes it.
-    pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
+    pub(super) fn page_is_under_way(&self, handle: RequestId, page: u32) -> bool {
         let lpn = self.page_lpn(handle, page);
-        let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
-        let is_other = |set: SetId| {
-            let request = self.sets[set].request;
-            request != NIL && request != handle
-        };
+        let changes = self.host[handle].request.op != RequestOp::Read;
+        let is_other = |set: SetId| self.sets[set].request.is_some_and(|request| request != handle);
         self.sets.changes_of(lpn).any(is_other)
             || (changes && self.sets.reads_of(lpn).any(is_other))
     }
 
     /// The first page access of a request, from number `from` on, that has not been started.
-    pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
-        let request = &self.host.pending[handle as usize];
+    pub(super) fn unstarted_page(&self, handle: RequestId, from: u32) -> Option<u32> {
+        let request = &self.host[handle];
         let from = from.max(request.next_page);
         let page = self.host.started.past_ahead(handle, from).1;
         (page < request.pages).then_some(page)
     }
 
-    fn mark_started(&mut self, handle: u32, page: u32) {
+    fn mark_started(&mut self, handle: RequestId, page: u32) {
+        let next_page = self.host[handle].next_page;
         let started = &mut self.host.started;
-        if page != self.host.pending[handle as usize].next_page {
+        if page != next_page {
             if let Err(at) = started.ahead.binary_search(&(handle, page)) {
                 started.ahead.insert(at, (handle, page));
             }
@@ -194,6 +191,6 @@ impl Device {
         }
         let (run, next) = started.past_ahead(handle, page + 1);
         started.ahead.drain(run);
-        self.host.pending[handle as usize].next_page = next;
+        self.host[handle].next_page = next;
     }
 }

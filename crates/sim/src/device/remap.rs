@@ -2,9 +2,9 @@
 
 use super::{Device, SimError};
 use crate::ftl::{Job, Moved, Rewrite, map_write};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::sets::{Set, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
 impl Device {
@@ -43,7 +43,7 @@ impl Device {
         while let Some(dirty) = self.ftl.next_dirty_map(from) {
             let plane = self.ftl.plane_of_map(dirty.page);
             let stages = [(Stage::EvictRead, plane), (Stage::Writeback, plane)];
-            let set = self.map_set(NIL, dirty.page, &stages, dirty.reads);
+            let set = self.map_set(None, dirty.page, &stages, dirty.reads);
             self.ftl.map_flushed(dirty.page, set);
             self.wait_for_writer(set, dirty.writer);
             self.activate(set);
@@ -58,7 +58,7 @@ impl Device {
     /// Makes a set that writes a map page, whose first command reads it unless not `reads`.
     fn map_set(
         &mut self,
-        charge: u32,
+        charge: Option<RequestId>,
         page: MapPage,
         stages: &[(Stage, PlaneId)],
         reads: bool,

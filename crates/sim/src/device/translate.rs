@@ -7,7 +7,7 @@ use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::sets::{Set, Sets, Stage, Wait};
 use flashyard_core::graph::{EdgeKind, NIL, STAGES};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -78,8 +78,8 @@ impl Plan {
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     #[inline]
-    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<SetId> {
-        let request = &mut self.host.pending[handle as usize];
+    pub(super) fn translate_page(&mut self, handle: RequestId, page: u32) -> Option<SetId> {
+        let request = &mut self.host[handle];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
         if request.request.op == RequestOp::Read && self.reads_are_plain {
@@ -100,7 +100,7 @@ impl Device {
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
         let set = self.access_set(handle, page, lpn, plan.stages());
-        let request = &self.host.pending[handle as usize].request;
+        let request = &self.host[handle].request;
         let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
@@ -118,20 +118,21 @@ impl Device {
     #[inline]
     fn access_set(
         &mut self,
-        handle: u32,
+        handle: RequestId,
         page: u32,
         lpn: Lpn,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
         let parts = self.parts_until_now(handle);
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         request.translated += 1;
         request.unfinished += 1;
         self.host.started.accesses += 1;
         let number = self.sets.take_number();
-        let set = self.set_of(number, handle, &Set::VACANT, stages);
+        let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
-        (state.request, state.charge, state.page, state.lpn) = (handle, handle, page, lpn);
+        (state.request, state.charge, state.page, state.lpn) =
+            (Some(handle), Some(handle), page, lpn);
         (state.track.since, state.track.parts) = (self.now, parts);
         set
     }
@@ -140,11 +141,11 @@ impl Device {
     /// the link by themselves and which waits for no earlier change: it has one command, or none
     /// where nothing was ever written.
     #[inline]
-    fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> SetId {
+    fn translate_plain_read(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> SetId {
         let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
         let set = self.access_set(handle, page, lpn, command.as_slice());
         if self.account.is_checked() {
-            self.account.translated(self.host.pending[handle as usize].order, lpn, false);
+            self.account.translated(self.host[handle].order, lpn, false);
         }
         self.sets.list_by_lpn(set);
         set
@@ -216,8 +217,8 @@ impl Device {
 
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others.
-    fn page_op(&self, handle: u32, lpn: Lpn) -> RequestOp {
-        let request = &self.host.pending[handle as usize].request;
+    fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
+        let request = &self.host[handle].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
         if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
@@ -236,7 +237,7 @@ impl Device {
         covered.end.saturating_sub(covered.start) < unit
     }
 
-    fn plan_data(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+    fn plan_data(&mut self, plan: &mut Plan, handle: RequestId, op: RequestOp, lpn: Lpn) {
         match op {
             RequestOp::Read | RequestOp::Write if self.buffer.is_some() => {
                 self.plan_buffered(plan, handle, op, lpn);
@@ -291,9 +292,9 @@ impl Device {
         Some((Stage::Read, self.ftl.plane_of_data(lpn, place)))
     }
 
-    pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+    pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         self.account.table_looked_up();
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
@@ -337,8 +338,8 @@ impl Device {
     pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
         let Set { lpn, changes, request, .. } = self.sets[set];
         if self.account.is_checked() {
-            if request != NIL {
-                let order = self.host.pending[request as usize].order;
+            if let Some(request) = request {
+                let order = self.host[request].order;
                 self.account.translated(order, lpn, changes);
             }
             if changes && plan.lookup.is_some() {
@@ -362,14 +363,14 @@ impl Device {
 
     /// A request at the head of the queue begins to wait for a line of the map cache, or goes on
     /// waiting.
-    pub(super) fn begin_stall(&mut self, handle: u32) {
+    pub(super) fn begin_stall(&mut self, handle: RequestId) {
         let now = self.now;
-        self.host.pending[handle as usize].stalled_since.get_or_insert(now);
+        self.host[handle].stalled_since.get_or_insert(now);
     }
 
-    pub(super) fn end_stall(&mut self, handle: u32) {
+    pub(super) fn end_stall(&mut self, handle: RequestId) {
         let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if let Some(since) = request.stalled_since.take() {
             request.stalled_ns += now.since(since).as_ns();
         }

@@ -2,7 +2,6 @@
 
 use super::{Device, SimError};
 use crate::ftl::Ftl;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Time};
 
 /// Work that nobody has asked for yet.
@@ -54,7 +53,7 @@ impl Device {
         let jobs = self.account.gc_jobs();
         for plane in self.ftl.planes() {
             if wanted(&self.ftl, plane) {
-                self.start_job(plane, NIL);
+                self.start_job(plane, None);
                 if self.ftl.is_busy(plane) {
                     self.press_job(plane);
                 }

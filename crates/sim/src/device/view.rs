@@ -3,6 +3,7 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::Allocation;
+use crate::handle::RequestId;
 use crate::host::Pending;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
 use flashyard_core::request::{Request, RequestOp};
@@ -12,12 +13,12 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub(super) struct View<'a>(pub(super) &'a Device);
 
 impl View<'_> {
-    fn handle(&self, place: usize) -> u32 {
+    fn handle(&self, place: usize) -> RequestId {
         self.0.host.waiting[place]
     }
 
     fn pending(&self, place: usize) -> &Pending {
-        &self.0.host.pending[self.handle(place) as usize]
+        &self.0.host[self.handle(place)]
     }
 
     fn line(&self, line: u32) -> Option<LineView> {
@@ -58,13 +59,13 @@ impl View<'_> {
 
 impl Device {
     /// Whether a line holds all that a request reads of its unit.
-    pub(super) fn line_covers(&self, handle: u32, line: u32, lpn: Lpn) -> bool {
-        let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
+    pub(super) fn line_covers(&self, handle: RequestId, line: u32, lpn: Lpn) -> bool {
+        let wanted = self.covered(&self.host[handle].request, lpn);
         self.write_buffer().covers(line, &wanted)
     }
 
     /// Whether a line alone serves the read of a unit: what was never written needs no array.
-    fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
+    fn line_serves(&self, handle: RequestId, lpn: Lpn) -> bool {
         let line = self.buffer.as_ref().and_then(|buffer| buffer.lines().find(lpn));
         line.is_some_and(|line| {
             self.line_covers(handle, line, lpn) || self.ftl.locate(lpn).is_none()
@@ -72,8 +73,8 @@ impl Device {
     }
 
     /// Whether an access of a unit needs no die now, because the buffer alone serves it.
-    fn needs_no_die(&self, handle: u32, lpn: Lpn) -> bool {
-        let request = &self.host.pending[handle as usize].request;
+    fn needs_no_die(&self, handle: RequestId, lpn: Lpn) -> bool {
+        let request = &self.host[handle].request;
         match request.op {
             RequestOp::Read => self.line_serves(handle, lpn),
             RequestOp::Write => self.buffer.is_some() && !self.is_durable(request.flags),
@@ -192,7 +193,7 @@ impl HostView for View<'_> {
 
     fn is_page_buffered(&self, place: usize, page: u32) -> bool {
         let handle = self.handle(place);
-        let request = &self.0.host.pending[handle as usize];
+        let request = &self.0.host[handle];
         let lpn = Lpn::new(request.first.get() + page);
         if request.is_read() {
             return self.0.line_serves(handle, lpn);

@@ -12,16 +12,17 @@ pub(crate) mod started;
 pub(crate) mod timers;
 
 use crate::config::{Arbitration, Duplex, InterfaceKeys, Transfer};
+use crate::handle::RequestId;
 use crate::policy::HostRule;
 use crate::stream::{Feed, Pacing, StreamKeys};
 use buffered_reads::BufferedReads;
-use flashyard_core::graph::NIL;
 use flashyard_core::request::SECTOR_BYTES;
 use flashyard_core::units::{Span, Time};
 pub(crate) use request::Pending;
 use started::Started;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::{Index, IndexMut};
 use timers::Timers;
 
 /// Requests that a stream of pacing `fast` keeps outstanding where the submission queue has no
@@ -39,7 +40,7 @@ pub(crate) struct Lane {
     /// Fetched and not answered.
     pub(crate) fetched: u64,
     /// Issued and not fetched.
-    pub(crate) waiting: VecDeque<u32>,
+    pub(crate) waiting: VecDeque<RequestId>,
     pub(crate) last_issue: Time,
     /// When the last `depth` requests were answered, by number modulo depth; [`Time::MAX`] for not
     /// yet. Pacing `think` only.
@@ -100,11 +101,11 @@ pub(crate) struct Host {
     pub(crate) policy: HostRule,
     /// Requests under way, and the first free entry.
     pub(crate) pending: Vec<Pending>,
-    pub(crate) free_pending: u32,
+    pub(crate) free_pending: Option<RequestId>,
     /// The host queue.
-    pub(crate) waiting: VecDeque<u32>,
+    pub(crate) waiting: VecDeque<RequestId>,
     /// The request that is being translated.
-    pub(crate) translating: Option<u32>,
+    pub(crate) translating: Option<RequestId>,
     pub(crate) started: Started,
     pub(crate) buffered_reads: BufferedReads,
     /// Requests that have arrived and are not answered, and how many have arrived.
@@ -137,6 +138,22 @@ impl QueueSlots {
     }
 }
 
+impl Index<RequestId> for Host {
+    type Output = Pending;
+
+    #[inline]
+    fn index(&self, request: RequestId) -> &Pending {
+        &self.pending[request.index()]
+    }
+}
+
+impl IndexMut<RequestId> for Host {
+    #[inline]
+    fn index_mut(&mut self, request: RequestId) -> &mut Pending {
+        &mut self.pending[request.index()]
+    }
+}
+
 impl Host {
     pub(crate) fn new(keys: InterfaceKeys, policy: HostRule) -> Self {
         Self {
@@ -159,7 +176,7 @@ impl Host {
             queue_slots: QueueSlots::default(),
             policy,
             pending: Vec::new(),
-            free_pending: NIL,
+            free_pending: None,
             waiting: VecDeque::new(),
             translating: None,
             started: Started::NONE,
@@ -168,6 +185,29 @@ impl Host {
             arrived: 0,
             exhausted: false,
         }
+    }
+
+    /// Takes up a request that has arrived.
+    pub(crate) fn open(&mut self, request: Pending) -> RequestId {
+        let Some(free) = self.free_pending else {
+            self.pending.push(request);
+            let place = self.pending.len() - 1;
+            return RequestId::new(u32::try_from(place).expect("fewer than 2^32 requests wait"));
+        };
+        self.free_pending = self[free].link;
+        self[free] = request;
+        free
+    }
+
+    /// Forgets a request.
+    pub(crate) fn close(&mut self, request: RequestId) {
+        self[request].order = u64::MAX;
+        self[request].link = self.free_pending.replace(request);
+    }
+
+    /// A request by its handle and order of arrival, while it is not forgotten.
+    pub(crate) fn live(&self, (request, order): (RequestId, u64)) -> Option<RequestId> {
+        (self[request].order == order).then_some(request)
     }
 
     /// A phase of these streams begins.

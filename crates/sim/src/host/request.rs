@@ -1,5 +1,6 @@
 //! What is known of a request that has arrived and whose work is not over.
 
+use crate::handle::RequestId;
 use crate::metrics::parts::Parts;
 use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
@@ -35,7 +36,7 @@ pub(crate) struct Pending {
     pub(crate) own: Span,
     pub(crate) parts: Parts,
     /// The next free entry.
-    pub(crate) link: u32,
+    pub(crate) link: Option<RequestId>,
 }
 
 impl Pending {

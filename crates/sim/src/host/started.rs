@@ -1,7 +1,7 @@
 //! Page accesses that a host policy starts one by one.
 
 use super::overlaps::Overlaps;
-use flashyard_core::graph::NIL;
+use crate::handle::RequestId;
 use std::ops::Range;
 
 /// What host policies have started.
@@ -15,11 +15,11 @@ pub(crate) struct Started {
     pub(crate) overlaps: Overlaps,
     /// Pages that were started before an earlier page of their request, by handle and number, in
     /// that order.
-    pub(crate) ahead: Vec<(u32, u32)>,
+    pub(crate) ahead: Vec<(RequestId, u32)>,
     /// Page accesses that are not over.
     pub(crate) accesses: u32,
     /// The request that was last picked while it had to wait for another one.
-    pub(crate) held_back: u32,
+    pub(crate) held_back: Option<RequestId>,
 }
 
 impl Started {
@@ -30,12 +30,12 @@ impl Started {
         overlaps: Overlaps::NONE,
         ahead: Vec::new(),
         accesses: 0,
-        held_back: NIL,
+        held_back: None,
     };
 
     /// The pages from a number on that were started ahead one after the other, and the first page
     /// that was not.
-    pub(crate) fn past_ahead(&self, handle: u32, from: u32) -> (Range<usize>, u32) {
+    pub(crate) fn past_ahead(&self, handle: RequestId, from: u32) -> (Range<usize>, u32) {
         if self.ahead.is_empty() {
             return (0..0, from);
         }
@@ -48,7 +48,7 @@ impl Started {
 
     /// A request is answered.
     #[inline]
-    pub(crate) fn answered(&mut self, handle: u32) {
+    pub(crate) fn answered(&mut self, handle: RequestId) {
         self.unanswered -= 1;
         self.overlaps.remove(handle);
     }

@@ -7,7 +7,6 @@
 
 use super::Sets;
 use crate::handle::SetId;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 use std::iter::successors;
 
@@ -234,7 +233,7 @@ impl Sets {
     /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
     /// that is being put and the flush of what it puts, the flush.
     pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<SetId> {
-        self.latest_change(lpn, number, |set| self[set].request == NIL)
+        self.latest_change(lpn, number, |set| self[set].request.is_none())
     }
 
     /// The same, where several have one number one that is `preferred`.

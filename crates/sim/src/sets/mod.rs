@@ -8,7 +8,7 @@ pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod track;
 
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
@@ -129,13 +129,13 @@ impl Sets {
     pub(crate) fn insert(
         &mut self,
         number: u64,
-        owner: u32,
+        owner: Option<RequestId>,
         state: &Set,
         stages: &[(Stage, PlaneId)],
         span_of: impl Fn(Stage) -> Span,
     ) -> SetId {
         let spans = stages.iter().map(|(stage, _)| span_of(*stage));
-        let set = SetId::new(self.graph.insert(number, owner, spans));
+        let set = SetId::new(self.graph.insert(number, RequestId::raw(owner), spans));
         let slot = &mut self.list[set.index()];
         *slot = *state;
         slot.stages[..stages.len()].copy_from_slice(stages);
@@ -315,7 +315,7 @@ impl Sets {
     pub(crate) fn delays(
         &mut self,
         set: SetId,
-        owner: u32,
+        owner: Option<RequestId>,
         reach: Reach,
         mut add: impl FnMut(PlaneId, Span),
     ) {
@@ -323,6 +323,7 @@ impl Sets {
         {
             add(plane, span);
         }
+        let owner = RequestId::raw(owner);
         self.graph.prerequisites(set.get(), reach, |other, node, stage| {
             if node.owner != owner {
                 let stage = usize::from(stage);
@@ -347,7 +348,7 @@ impl Sets {
         reach: Reach,
         mut changed: impl FnMut(SetId),
     ) {
-        let owner = self[set].request;
+        let owner = RequestId::raw(self[set].request);
         self.graph.inherit(set.get(), owner, rank, reach, |other| changed(SetId::new(other)));
     }
 }

@@ -4,7 +4,7 @@ use super::changes::Links;
 use super::stage::Stage;
 use super::track::Track;
 use crate::flash::Place;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
@@ -36,10 +36,10 @@ pub(crate) enum Mode {
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
-    /// The request that it belongs to, [`NIL`] for the device's own work.
-    pub(crate) request: u32,
-    /// The request that its work is charged to, [`NIL`] for none.
-    pub(crate) charge: u32,
+    /// The request that it belongs to; none for the device's own work.
+    pub(crate) request: Option<RequestId>,
+    /// The request that its work is charged to.
+    pub(crate) charge: Option<RequestId>,
     /// The page access, counted inside the request.
     pub(crate) page: u32,
     /// Its commands and the planes they run on.
@@ -104,6 +104,12 @@ pub(crate) struct Set {
 }
 
 impl Set {
+    /// The request of a page access or a barrier.
+    #[inline]
+    pub(crate) fn owner(&self) -> RequestId {
+        self.request.expect("the set belongs to a request")
+    }
+
     /// The only command of a set whose command changes.
     pub(crate) const fn turn_into(&mut self, stage: Stage) {
         self.stages[0].0 = stage;
@@ -112,8 +118,8 @@ impl Set {
 
     /// A set of no request.
     pub(crate) const VACANT: Self = Self {
-        request: NIL,
-        charge: NIL,
+        request: None,
+        charge: None,
         page: 0,
         stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
         current: Stage::Barrier,

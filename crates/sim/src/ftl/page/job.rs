@@ -1,7 +1,7 @@
 //! The work of garbage collection on one victim.
 
 use crate::ftl::page_map::Owner;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::units::{BlockId, Ppn};
 
 /// The work on one victim.
@@ -14,8 +14,8 @@ pub(crate) struct Job {
     pub(super) copies: u32,
     /// The set of the final erase; none while pacing has not made it.
     pub(crate) eraser: Option<SetId>,
-    /// The request that is charged, `NIL` for none.
-    pub(crate) charge: u32,
+    /// The request that is charged.
+    pub(crate) charge: Option<RequestId>,
     /// Whether it levels wear.
     pub(crate) levels: bool,
     /// With pacing: copies that each unit written owes, in parts of one.

@@ -13,7 +13,7 @@ use crate::config::GcStart;
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl, Scheme};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::sets::Sets;
 use flashyard_core::units::{BlockId, PlaneId, Time};
 
@@ -67,7 +67,11 @@ impl Ftl {
 
     /// Starts a job on a plane without one; none where no block gains, or where so many blocks are
     /// worn out that copies would find no room.
-    pub(crate) fn begin_job(&mut self, plane: PlaneId, charge: u32) -> Option<BegunJob> {
+    pub(crate) fn begin_job(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+    ) -> Option<BegunJob> {
         let (victim, levels, searches) = self.next_victim(plane)?;
         let valid = self.map.blocks.valid_units(victim);
         let mut job = Job {
@@ -215,12 +219,12 @@ impl Ftl {
     }
 
     /// The request whose program last took space from a plane, and its order.
-    pub(crate) fn last_allocator(&self, plane: PlaneId) -> (u32, u64) {
+    pub(crate) fn last_allocator(&self, plane: PlaneId) -> Option<(RequestId, u64)> {
         self.page().planes[plane.index()].last_allocator
     }
 
     /// The program of a request has taken space from a plane.
-    pub(crate) fn allocated(&mut self, plane: PlaneId, request: u32, order: u64) {
-        self.page_mut().plane_mut(plane).last_allocator = (request, order);
+    pub(crate) fn allocated(&mut self, plane: PlaneId, request: RequestId, order: u64) {
+        self.page_mut().plane_mut(plane).last_allocator = Some((request, order));
     }
 }

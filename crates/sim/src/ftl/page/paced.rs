@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::pacing::Pacing;
 use crate::ftl::{Ftl, Scheme};
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use crate::sets::{Mode, Sets, Stage};
 use flashyard_core::units::{DieId, PlaneId, Time};
 
@@ -126,7 +126,11 @@ impl Ftl {
 
     /// All copies of a job with pacing are over. It is charged to `charge` from now on; returns it
     /// with the gate that opens.
-    pub(crate) fn open_gate(&mut self, plane: PlaneId, charge: u32) -> (Job, Option<SetId>) {
+    pub(crate) fn open_gate(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+    ) -> (Job, Option<SetId>) {
         let job = self.job_mut(plane);
         job.charge = charge;
         let gate = job.gate.take();

@@ -46,7 +46,7 @@ impl Ftl {
         let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Binding::Full;
         };
-        if sets[set].request != NIL || sets[set].buffered != NIL {
+        if sets[set].request.is_some() || sets[set].buffered != NIL {
             self.page_mut().plane_mut(plane).rounds_without_room = 0;
         }
         if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }

@@ -127,7 +127,7 @@ impl Planned {
     #[inline]
     pub(crate) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
         let state = &sets[set];
-        if state.request == NIL {
+        if state.request.is_none() {
             self.current_step(sets.plane(set)).to()
         } else {
             state.source.expect("a layer gives every write its page")
@@ -139,7 +139,7 @@ impl Ftl {
     /// Whether a set is a merge task.
     #[inline]
     pub(crate) fn is_task(&self, set: SetId, sets: &Sets) -> bool {
-        self.is_planned() && sets[set].request == NIL
+        self.is_planned() && sets[set].request.is_none()
     }
 
     /// The commands of merge tasks.
