@@ -78,6 +78,11 @@ handle! {
     RequestId
 }
 
+handle! {
+    /// A line of the write buffer.
+    LineId
+}
+
 impl Saved for Option<SetId> {
     fn save(&self, to: &mut Writer<'_>) {
         SetId::raw(*self).save(to);

@@ -1,9 +1,8 @@
 //! A line of the write buffer.
 
 use super::order::Link;
-use crate::handle::RequestId;
+use crate::handle::{LineId, RequestId};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 
 /// A unit in the buffer.
@@ -36,7 +35,7 @@ pub struct Line {
     /// When it became dirty or clean or, where that counts, was used last: later ones have more.
     pub(super) since: u64,
     pub(super) links: [Link; 2],
-    pub(super) next_of_bucket: u32,
+    pub(super) next_of_bucket: Option<LineId>,
 }
 
 impl Line {
@@ -56,8 +55,8 @@ impl Line {
         dropped: false,
         group: 0,
         since: 0,
-        links: [Link { prev: NIL, next: NIL }; 2],
-        next_of_bucket: 0,
+        links: [Link::NONE; 2],
+        next_of_bucket: None,
     };
 
     /// Whether flash lacks its contents and nobody programs them.

@@ -2,7 +2,7 @@
 
 use super::writes::write_or_change;
 use super::{Buffer, is_unput};
-use crate::handle::RequestId;
+use crate::handle::{LineId, RequestId};
 use crate::sets::Sets;
 use flashyard_core::units::Lpn;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(crate) struct Put {
 /// What a put has changed.
 #[derive(Debug)]
 pub(crate) struct PutOutcome {
-    pub(crate) line: u32,
+    pub(crate) line: LineId,
     /// Whether the unit had a line, and whether what that held was on flash.
     pub(crate) held: bool,
     pub(crate) clean: bool,
@@ -58,7 +58,7 @@ impl Buffer {
         let covered = self.kept_range(&put.covered);
         let fill_dropped = self.drop_fill(put.lpn);
         let (line, evicted) = held.map_or_else(|| self.lines.insert(put.lpn), |line| (line, None));
-        let state = self.lines.line_mut(line);
+        let state = &mut self.lines[line];
         (state.version, state.writer, state.stream) = (put.number, Some(put.writer), put.stream);
         (state.from, state.until) = match held {
             Some(_) => merged(state.from..state.until, &covered),
@@ -84,7 +84,7 @@ impl Buffer {
     /// whether its line was dirty.
     pub(crate) fn trim(&mut self, lpn: Lpn, number: u64) -> Option<bool> {
         let line = self.lines.find(lpn)?;
-        let state = self.lines.line(line);
+        let state = &self.lines[line];
         if state.version > number {
             return None;
         }
@@ -96,7 +96,7 @@ impl Buffer {
     /// Adds what flash has of a unit. Returns the unit that made way.
     pub(crate) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
         let (line, evicted) = self.lines.insert_clean(lpn);
-        let state = self.lines.line_mut(line);
+        let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
         evicted
     }
@@ -104,7 +104,7 @@ impl Buffer {
     /// Adds a unit as a write would that is this change and that nobody is charged for.
     pub(crate) fn add_dirty(&mut self, lpn: Lpn, number: u64, group: u32) {
         let (line, _) = self.lines.insert(lpn);
-        let state = self.lines.line_mut(line);
+        let state = &mut self.lines[line];
         state.version = number;
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
         self.lines.mark_dirty(line, group);

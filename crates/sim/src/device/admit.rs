@@ -7,7 +7,7 @@
 use super::Device;
 use super::view::View;
 use crate::config::{Admission, SlotsScope};
-use crate::handle::{RequestId, SetId};
+use crate::handle::{LineId, RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::metrics::parts::{Part, Parts};
 use crate::sets::Track;
@@ -131,7 +131,11 @@ impl Device {
                 return Picked::Nothing;
             }
             HostAnswer::Flush(line) => {
-                return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
+                return if self.flush_for_policy(LineId::new(line)) {
+                    Picked::Page
+                } else {
+                    Picked::Nothing
+                };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };

@@ -78,7 +78,7 @@ impl Device {
     fn displace_line(&mut self) -> Option<Lpn> {
         let buffer = self.write_buffer();
         let victim = buffer.victim(&self.sets, self.now)?;
-        let unit = buffer.lines().line(victim).lpn;
+        let unit = buffer.lines()[victim].lpn;
         (buffer.may_flush() && self.flush_line(victim)).then_some(unit)
     }
 

@@ -10,7 +10,7 @@ use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
-use crate::handle::{RequestId, SetId};
+use crate::handle::{LineId, RequestId, SetId};
 use crate::host::timers::Timer;
 use crate::observe::BufferAccess;
 use crate::sets::{Mode, Set, Stage};
@@ -142,7 +142,7 @@ impl Device {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set];
         let host = request.is_some();
         let direction = if host && changes { Direction::Put } else { Direction::Get };
-        let line = if host { self.write_buffer().lines().find(lpn) } else { Some(buffered) };
+        let line = if host { self.write_buffer().lines().find(lpn) } else { buffered };
         let granted = self.take_port(direction, lpn, line, host);
         if self.account.is_observed() {
             self.tell_access(set, direction, line, &granted);
@@ -161,7 +161,7 @@ impl Device {
         &mut self,
         direction: Direction,
         lpn: Lpn,
-        line: Option<u32>,
+        line: Option<LineId>,
         host: bool,
     ) -> Reservation {
         let now = self.now;
@@ -180,7 +180,7 @@ impl Device {
         &mut self,
         set: SetId,
         direction: Direction,
-        line: Option<u32>,
+        line: Option<LineId>,
         granted: &Reservation,
     ) {
         let Set { request, page, lpn, .. } = self.sets[set];
@@ -188,7 +188,7 @@ impl Device {
             request: request.map(|request| self.host[request].order),
             page,
             lpn: lpn.get(),
-            bank: line.map(|line| self.write_buffer().lines().line(line).bank()),
+            bank: line.map(|line| self.write_buffer().lines()[line].bank()),
             put: direction == Direction::Put,
             start: granted.from,
             end: granted.until,
@@ -241,7 +241,7 @@ impl Device {
     }
 
     /// The program of a write carries its own unit, and others fill its program unit.
-    fn write_through(&mut self, set: SetId, line: u32, group: u32) {
+    fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
         self.begin_flush(set, line, group);
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), true);
@@ -288,8 +288,8 @@ impl Device {
     }
 
     /// A line of the buffer.
-    pub(super) fn line(&self, line: u32) -> &Line {
-        self.write_buffer().lines().line(line)
+    pub(super) fn line(&self, line: LineId) -> &Line {
+        &self.write_buffer().lines()[line]
     }
 
     pub(super) fn write_buffer(&self) -> &Buffer {

@@ -2,6 +2,7 @@
 
 use super::Device;
 use crate::buffer::Quiet;
+use crate::handle::LineId;
 use crate::host::timers::Timer;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, Time};
@@ -89,18 +90,18 @@ impl Device {
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
     /// Returns whether its own flush began.
-    pub(super) fn flush_line(&mut self, line: u32) -> bool {
+    pub(super) fn flush_line(&mut self, line: LineId) -> bool {
         let group = self.line(line).group();
         self.flush_lines(Some(line), group, None, false).head
     }
 
     /// The same for a host policy, as far as program units may be under way.
-    pub(super) fn flush_for_policy(&mut self, line: u32) -> bool {
+    pub(super) fn flush_for_policy(&mut self, line: LineId) -> bool {
         self.write_buffer().may_flush() && self.flush_line(line)
     }
 
     /// The first dirty line of a group from `line` on that may be flushed without being asked for.
-    pub(super) fn fit_line(&self, line: Option<u32>, with_head: bool) -> Option<u32> {
+    pub(super) fn fit_line(&self, line: Option<LineId>, with_head: bool) -> Option<LineId> {
         let now = (&self.sets, self.now);
         self.write_buffer().fit_line(line, with_head, now, |lpn| self.is_queued(lpn))
     }

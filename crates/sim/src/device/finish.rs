@@ -9,7 +9,6 @@ use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -200,8 +199,8 @@ impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        if self.sets[set].buffered != NIL {
-            self.flush_over(set);
+        if let Some(line) = self.sets[set].buffered.take() {
+            self.flush_over(set, line);
         }
         let Some(handle) = handle else {
             self.sets.remove(set);

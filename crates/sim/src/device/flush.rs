@@ -9,10 +9,10 @@ use super::Device;
 use super::translate::Plan;
 use crate::buffer::FlushOutcome;
 use crate::config::PartialWrite;
-use crate::handle::SetId;
+use crate::handle::{LineId, SetId};
 use crate::metrics::parts::Parts;
 use crate::sets::{Mode, Set, Stage, Track, Wait};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
 impl Device {
@@ -29,8 +29,8 @@ impl Device {
     }
 
     /// A set begins to carry the contents of a line to flash.
-    pub(super) fn begin_flush(&mut self, set: SetId, line: u32, group: u32) {
-        self.sets[set].buffered = line;
+    pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
+        self.sets[set].buffered = Some(line);
         self.account.unit_flushed(self.phase());
         self.write_buffer_mut().begin_flush(line, group);
     }
@@ -40,7 +40,7 @@ impl Device {
     /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
     pub(super) fn flush_lines(
         &mut self,
-        head: Option<u32>,
+        head: Option<LineId>,
         group: u32,
         first: Option<(SetId, PlaneId)>,
         asked: bool,
@@ -131,7 +131,7 @@ impl Device {
     }
 
     /// Makes the set that programs the contents of a line.
-    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> SetId {
+    fn new_flush(&mut self, line: LineId, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
         let charge = state.writer.and_then(|writer| self.host.live(writer));
         if let Some(request) = charge {
@@ -163,7 +163,7 @@ impl Device {
     }
 
     /// Where the sectors of a unit are that its line lacks; none where it lacks none.
-    fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
+    fn plane_of_rest(&mut self, line: LineId) -> Option<PlaneId> {
         let state = *self.line(line);
         let place = self.ftl.locate(state.lpn)?;
         let (held, all) = (state.from..state.until, self.write_buffer().unit_range());
@@ -182,21 +182,20 @@ impl Device {
     }
 
     /// The plane that a group of lines is flushed to.
-    fn plane_of_flush(&mut self, line: u32) -> PlaneId {
+    fn plane_of_flush(&mut self, line: LineId) -> PlaneId {
         let lpn = self.line(line).lpn;
         self.ftl.plane_for_write(lpn)
     }
 
     /// A set that carried a unit to flash is complete.
-    pub(super) fn flush_over(&mut self, set: SetId) {
-        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
+    pub(super) fn flush_over(&mut self, set: SetId, line: LineId) {
+        let Set { lpn, stream, request, leads_flush, .. } = self.sets[set];
         let group = self.group_of(lpn, stream);
-        let freed = self.write_buffer_mut().end_flush(buffered, group, leads_flush);
+        let freed = self.write_buffer_mut().end_flush(line, group, leads_flush);
         if let Some(freed) = freed {
             self.account.unbuffered(freed);
         }
         self.sets[set].leads_flush = false;
-        self.sets[set].buffered = NIL;
         if request.is_none() {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);

@@ -8,7 +8,6 @@ use crate::handle::SetId;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
 
@@ -91,7 +90,7 @@ impl Device {
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
         let request = if let Some(request) = state.request {
             Some(self.host[request].view())
-        } else if state.buffered != NIL {
+        } else if state.buffered.is_some() {
             // As a write of one unit that came when it was flushed.
             Some(RequestView {
                 is_read: false,

@@ -2,7 +2,7 @@
 
 use super::Device;
 use crate::config::Admission;
-use crate::handle::{RequestId, SetId};
+use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
@@ -97,7 +97,8 @@ impl Device {
             HostAnswer::StartPage { place, page } => (place, Some(page)),
             HostAnswer::Flush(line) => {
                 let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-                let dirty = lines.is_some_and(|lines| lines.is_dirty(line));
+                let known = LineId::from_raw(line);
+                let dirty = lines.zip(known).is_some_and(|(lines, line)| lines.is_dirty(line));
                 assert!(dirty, "the host policy flushes line {line}, which is not dirty");
                 return self.check_by_pages();
             }

@@ -9,6 +9,7 @@ use super::Device;
 use super::results::ftl_figures;
 use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
+use crate::handle::LineId;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 
@@ -126,7 +127,7 @@ impl Device {
             let plane = self.ftl.plane_of_lpn(line.lpn);
             if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
                 let group = buffer.group_of(plane, line.stream);
-                buffer.restore(&line, group, same.then_some(number));
+                buffer.restore(&line, group, same.then(|| LineId::new(number)));
             }
         }
         Ok(())

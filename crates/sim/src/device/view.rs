@@ -3,7 +3,7 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::Allocation;
-use crate::handle::RequestId;
+use crate::handle::{LineId, RequestId};
 use crate::host::Pending;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
 use flashyard_core::request::{Request, RequestOp};
@@ -21,13 +21,13 @@ impl View<'_> {
         &self.0.host[self.handle(place)]
     }
 
-    fn line(&self, line: u32) -> Option<LineView> {
+    fn line(&self, line: LineId) -> Option<LineView> {
         let buffer = self.0.buffer.as_ref()?;
-        let state = buffer.lines().line(line);
+        let state = &buffer.lines()[line];
         let uses = |direction| buffer.ports().uses(direction, line, self.0.now);
         let writing = uses(Direction::Put);
         Some(LineView {
-            line,
+            line: line.get(),
             lpn: state.lpn,
             bank: state.bank(),
             dirty: state.is_dirty(),
@@ -40,7 +40,7 @@ impl View<'_> {
     fn port(&self, direction: Direction) -> Option<PortView> {
         let now = self.0.now;
         let access = self.0.buffer.as_ref()?.ports().carries(direction, now)?;
-        let (line, bank, host) = (access.line, access.bank, access.host);
+        let (line, bank, host) = (LineId::raw(access.line), access.bank, access.host);
         Some(PortView { line, bank, left: access.until.since(now), host })
     }
 
@@ -59,7 +59,7 @@ impl View<'_> {
 
 impl Device {
     /// Whether a line holds all that a request reads of its unit.
-    pub(super) fn line_covers(&self, handle: RequestId, line: u32, lpn: Lpn) -> bool {
+    pub(super) fn line_covers(&self, handle: RequestId, line: LineId, lpn: Lpn) -> bool {
         let wanted = self.covered(&self.host[handle].request, lpn);
         self.write_buffer().covers(line, &wanted)
     }
@@ -224,7 +224,7 @@ impl HostView for View<'_> {
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {
-        self.line(self.0.buffer.as_ref()?.lines().next_dirty(line)?)
+        self.line(self.0.buffer.as_ref()?.lines().next_dirty(LineId::new(line))?)
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {

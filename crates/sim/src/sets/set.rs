@@ -4,7 +4,7 @@ use super::changes::Links;
 use super::stage::Stage;
 use super::track::Track;
 use crate::flash::Place;
-use crate::handle::{RequestId, SetId};
+use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
@@ -69,7 +69,7 @@ pub(crate) struct Set {
     /// The frontier of host data that it writes to.
     pub(crate) stream: u8,
     /// The line of the write buffer whose contents it programs.
-    pub(crate) buffered: u32,
+    pub(crate) buffered: Option<LineId>,
     /// Whether it is the first of the flushes that began together with it.
     pub(crate) leads_flush: bool,
     /// Whether a request asked for its program, so that it did not wait for others to fill it.
@@ -136,7 +136,7 @@ impl Set {
         trims: false,
         superseded: false,
         stream: 0,
-        buffered: NIL,
+        buffered: None,
         leads_flush: false,
         asked: false,
         copies_map: false,

@@ -5,7 +5,6 @@ use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
 use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Ppn};
 
 /// What a program that is about to start gets.
@@ -46,7 +45,7 @@ impl Ftl {
         let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Binding::Full;
         };
-        if sets[set].request.is_some() || sets[set].buffered != NIL {
+        if sets[set].request.is_some() || sets[set].buffered.is_some() {
             self.page_mut().plane_mut(plane).rounds_without_room = 0;
         }
         if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }
