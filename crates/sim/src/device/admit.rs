@@ -174,7 +174,7 @@ impl Device {
     /// A request is started.
     pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.queues.fot_by_die.fill(Span::ZERO);
+            self.queues.begin_fot();
         }
         self.sets.new_count();
         self.host.started.unanswered += 1;
@@ -382,7 +382,7 @@ impl Device {
     /// `unslotted` from `first` on.
     #[inline]
     pub(super) fn rank_new(&mut self, handle: RequestId, first: usize, count: u32) {
-        if !self.queues.counts_fot && !self.queues.inherits && !self.queues.rekeys {
+        if !self.queues.looks_at_waits() {
             return;
         }
         let split = self.host[handle].translated > count;

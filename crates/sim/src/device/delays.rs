@@ -8,7 +8,7 @@ use flashyard_core::units::Span;
 impl Device {
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
     pub(super) fn count_fot(&mut self, handle: RequestId, new: &[SetId]) {
-        if !self.queues.counts_fot {
+        if !self.queues.counts_fot() {
             return;
         }
         let keys = self.settings.keys.fot;
@@ -17,18 +17,15 @@ impl Device {
             if keys.shared_delays == SharedDelays::PerSet {
                 self.sets.new_count();
             }
-            let (geometry, by_die) = (&self.settings.geometry, &mut self.queues.fot_by_die);
             self.sets.delays(set, Some(handle), keys.reach(), |plane, span| {
                 sum += span;
-                by_die[geometry.die_of_plane(plane).index()] += span;
+                self.queues.add_fot(self.settings.geometry.die_of_plane(plane), span);
             });
         }
         let request = &mut self.host[handle];
         match keys.span {
             FotSpan::Sum => request.fot += sum,
-            FotSpan::LongestDie => {
-                request.fot = self.queues.fot_by_die.iter().copied().max().unwrap_or_default();
-            }
+            FotSpan::LongestDie => request.fot = self.queues.longest_fot(),
         }
     }
 
@@ -37,7 +34,7 @@ impl Device {
     /// sets. `split` is the request whose FOT has grown while its first sets wait already.
     pub(super) fn hand_on_ranks(&mut self, sets: &[SetId], split: Option<RequestId>) {
         let mut changed = std::mem::take(&mut self.work.changed);
-        if self.queues.inherits {
+        if self.queues.inherits() {
             let reach = self.settings.keys.fot.reach();
             for &set in sets {
                 let owner = self.sets[set].request;
@@ -50,7 +47,7 @@ impl Device {
                 }
             }
         }
-        if self.queues.rekeys {
+        if self.queues.rekeys() {
             if let Some(handle) = split {
                 let queued = self.queues.of_requests();
                 changed.extend(queued.filter(|&set| self.sets[set].request == Some(handle)));

@@ -28,7 +28,7 @@ impl Device {
         }
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let set = self.queues.of_planes[plane.index()][stage as usize].0;
+            let set = self.queues.oldest(plane, stage);
             let Some(set) = set else { continue };
             if self.ftl.is_held_back(set, &self.sets)
                 || !self.fits_beside(set, plane, ppn)
@@ -115,11 +115,10 @@ impl Device {
     fn copy_neighbours(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         let Some(ppn) = ppn else { return };
         let page = ppn.get() / self.settings.geometry.units_per_page;
-        let mut at = self.queues.of_planes[plane.index()][Stage::CopyRead as usize].0;
+        let mut at = self.queues.oldest(plane, Stage::CopyRead);
         while let Some(set) = at {
-            let state = &self.sets[set];
-            let source = state.source.expect("a copy has a source");
-            at = state.next_queued;
+            let source = self.sets[set].source.expect("a copy has a source");
+            at = self.queues.newer(set);
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(set);
                 self.ride(set, Some(source), false, last);
@@ -133,9 +132,9 @@ impl Device {
         let most = self.settings.geometry.program_units();
         let frontier = self.ftl.frontier(head, &self.sets);
         let mut taken = 1;
-        let mut at = self.queues.of_planes[plane.index()][stage as usize].0;
+        let mut at = self.queues.oldest(plane, stage);
         while let Some(set) = at.filter(|_| taken < most) {
-            at = self.sets[set].next_queued;
+            at = self.queues.newer(set);
             if self.ftl.frontier(set, &self.sets) == frontier {
                 let ppn = self.ftl.take_beside(plane, frontier);
                 self.take_from_queue(set);
@@ -153,34 +152,5 @@ impl Device {
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);
         *last = set;
-    }
-
-    /// Adds a queued command to those of its kind on its plane.
-    pub(super) fn list_queued(&mut self, set: SetId) {
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
-        let before = ends.1.replace(set);
-        match before {
-            None => ends.0 = Some(set),
-            Some(before) => self.sets[before].next_queued = Some(set),
-        }
-        self.sets[set].prev_queued = before;
-        self.sets[set].next_queued = None;
-    }
-
-    /// Takes it out again.
-    pub(super) fn unlist_queued(&mut self, set: SetId) {
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let state = &self.sets[set];
-        let (before, after) = (state.prev_queued, state.next_queued);
-        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
-        match before {
-            None => ends.0 = after,
-            Some(before) => self.sets[before].next_queued = after,
-        }
-        match after {
-            None => ends.1 = before,
-            Some(after) => self.sets[after].prev_queued = before,
-        }
     }
 }

@@ -53,7 +53,7 @@ impl Device {
         let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
-            self.list_queued(set);
+            self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
         }
         let state = &mut self.sets[set];
         state.queue = placement.queue;
@@ -82,7 +82,7 @@ impl Device {
     fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
         let op = self.sets.stage(set).op();
-        let inherited = if self.queues.inherits {
+        let inherited = if self.queues.inherits() {
             self.sets.inherited_rank(set)
         } else {
             flashyard_core::command::Rank::NONE
@@ -108,7 +108,7 @@ impl Device {
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.queues.reads_placed(die);
         let view = CommandView { op, purpose, request, inherited, reads_before };
-        (self.queues.policy.place(&view, inserted), false)
+        (self.queues.policy().place(&view, inserted), false)
     }
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
@@ -142,7 +142,7 @@ impl Device {
     #[inline]
     fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
-            self.unlist_queued(set);
+            self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
         self.queues.remove(die, set, self.sets[set].in_gc_queue)
     }
@@ -217,7 +217,7 @@ impl Device {
         }
         let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
-        let first = self.sets[command].queue < self.queues.policy.queues_before_urgent_gc();
+        let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
         if !first && self.ftl.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
     }
 
@@ -286,7 +286,7 @@ impl Device {
 
     pub(super) fn queue_name(&self, set: SetId) -> &'static str {
         let state = &self.sets[set];
-        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy.queue_names() };
+        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy().queue_names() };
         names[usize::from(state.queue)]
     }
 }

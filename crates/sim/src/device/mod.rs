@@ -118,7 +118,7 @@ impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
             .field("now", &self.now)
-            .field("policy", &self.queues.policy)
+            .field("policy", self.queues.policy())
             .field("outstanding", &self.host.outstanding)
             .finish_non_exhaustive()
     }
@@ -186,7 +186,7 @@ impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.account.observe(observer);
-        self.queues.counts_fot = true;
+        self.queues.count_fot();
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and

@@ -4,11 +4,11 @@
 use crate::config::Settings;
 use crate::handle::SetId;
 use crate::policy::Policy;
-use crate::sets::STAGE_KINDS;
+use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Span, Time};
 
 /// The commands that wait for a die.
 #[derive(Debug)]
@@ -36,19 +36,21 @@ impl DieQueues {
 
 /// The queues of all dies.
 pub(crate) struct Queues {
-    pub(crate) policy: Policy,
+    policy: Policy,
     of_dies: Vec<DieQueues>,
     positions: Positions<Vec<u32>>,
     next_insertion: u64,
-    /// The oldest and newest queued command of each kind on each plane, where operations gather
-    /// several.
-    pub(crate) of_planes: Vec<[(Option<SetId>, Option<SetId>); STAGE_KINDS]>,
+    /// Where operations gather several commands, the oldest and newest waiting one of each kind on
+    /// each plane, and the neighbours of each, the older one first.
+    of_planes: Vec<[[Option<SetId>; 2]; STAGE_KINDS]>,
+    neighbours: Vec<[Option<SetId>; 2]>,
     /// Whether anybody reads flash operation times; whether the policy reads inherited ranks, and
     /// whether waiting commands move.
-    pub(crate) counts_fot: bool,
-    pub(crate) inherits: bool,
-    pub(crate) rekeys: bool,
-    pub(crate) fot_by_die: Vec<Span>,
+    counts_fot: bool,
+    inherits: bool,
+    rekeys: bool,
+    /// The flash operation time of the request that is being translated, by die.
+    fot_by_die: Vec<Span>,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
 }
@@ -65,7 +67,8 @@ impl Queues {
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
             next_insertion: 0,
-            of_planes: vec![[(None, None); STAGE_KINDS]; settings.geometry.all_planes() as usize],
+            of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
+            neighbours: Vec::new(),
             fot_by_die: vec![Span::ZERO; dies],
             stirred: vec![0; dies.div_ceil(64)],
         }
@@ -75,6 +78,55 @@ impl Queues {
     pub(crate) fn grow(&mut self, sets: usize) {
         self.positions.ready.resize(sets, ABSENT);
         self.positions.deadline.resize(sets, ABSENT);
+        self.neighbours.resize(sets, [None; 2]);
+    }
+
+    /// The command policy.
+    #[inline]
+    pub(crate) const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Whether the policy reads inherited ranks.
+    #[inline]
+    pub(crate) const fn inherits(&self) -> bool {
+        self.inherits
+    }
+
+    /// Whether waiting commands move.
+    pub(crate) const fn rekeys(&self) -> bool {
+        self.rekeys
+    }
+
+    /// Whether anybody reads flash operation times.
+    pub(crate) const fn counts_fot(&self) -> bool {
+        self.counts_fot
+    }
+
+    /// Somebody reads flash operation times.
+    pub(crate) const fn count_fot(&mut self) {
+        self.counts_fot = true;
+    }
+
+    /// Whether anybody asks what new sets wait for.
+    #[inline]
+    pub(crate) const fn looks_at_waits(&self) -> bool {
+        self.counts_fot || self.inherits || self.rekeys
+    }
+
+    /// A request is started of which nothing has been counted.
+    pub(crate) fn begin_fot(&mut self) {
+        self.fot_by_die.fill(Span::ZERO);
+    }
+
+    /// A command of a die is counted.
+    pub(crate) fn add_fot(&mut self, die: DieId, span: Span) {
+        self.fot_by_die[die.index()] += span;
+    }
+
+    /// The longest flash operation time of a die.
+    pub(crate) fn longest_fot(&self) -> Span {
+        self.fot_by_die.iter().copied().max().unwrap_or_default()
     }
 
     /// The commands that a die may take next: the first one of requests, and of garbage collection.
@@ -169,5 +221,45 @@ impl Queues {
     /// Whether a die may be able to take a command.
     pub(crate) fn has_stirred(&self) -> bool {
         self.stirred.iter().any(|&dies| dies != 0)
+    }
+}
+
+/// Waiting commands by kind and plane.
+impl Queues {
+    /// The oldest waiting command of a kind on a plane.
+    #[inline]
+    pub(crate) fn oldest(&self, plane: PlaneId, stage: Stage) -> Option<SetId> {
+        self.of_planes[plane.index()][stage as usize][0]
+    }
+
+    /// The command of the same kind that has waited longest behind another one.
+    #[inline]
+    pub(crate) fn newer(&self, set: SetId) -> Option<SetId> {
+        self.neighbours[set.index()][1]
+    }
+
+    /// Adds a command to those of its kind on its plane.
+    pub(crate) fn list(&mut self, set: SetId, plane: PlaneId, stage: Stage) {
+        let [oldest, newest] = &mut self.of_planes[plane.index()][stage as usize];
+        let before = newest.replace(set);
+        match before {
+            None => *oldest = Some(set),
+            Some(before) => self.neighbours[before.index()][1] = Some(set),
+        }
+        self.neighbours[set.index()] = [before, None];
+    }
+
+    /// Takes it out again.
+    pub(crate) fn unlist(&mut self, set: SetId, plane: PlaneId, stage: Stage) {
+        let [before, after] = self.neighbours[set.index()];
+        let [oldest, newest] = &mut self.of_planes[plane.index()][stage as usize];
+        match before {
+            None => *oldest = after,
+            Some(before) => self.neighbours[before.index()][1] = after,
+        }
+        match after {
+            None => *newest = before,
+            Some(after) => self.neighbours[after.index()][0] = before,
+        }
     }
 }

@@ -85,10 +85,6 @@ pub(crate) struct Set {
     pub(crate) key: u64,
     pub(crate) enqueued: Time,
     pub(crate) rekeys: u32,
-    /// Its neighbours among the queued commands of the same kind on its plane, where operations
-    /// gather several.
-    pub(crate) prev_queued: Option<SetId>,
-    pub(crate) next_queued: Option<SetId>,
     /// The next set that the operation of its current command serves.
     pub(crate) rider: Option<SetId>,
     /// Of the first set of a page in an operation: how many of the page's units are moved.
@@ -147,8 +143,6 @@ impl Set {
         key: 0,
         enqueued: Time::ZERO,
         rekeys: 0,
-        prev_queued: None,
-        next_queued: None,
         rider: None,
         page_units: 0,
         started: Time::ZERO,
