@@ -8,15 +8,12 @@ use super::Device;
 use super::view::View;
 use crate::config::{Admission, SlotsScope};
 use crate::handle::{LineId, RequestId, SetId};
-use crate::host::timers::Timer;
-use crate::metrics::parts::{Part, Parts};
-use crate::sets::Track;
-use crate::sets::{Mode, Set, Stage, Wait};
+use crate::sets::{Mode, Set, Stage, Track, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
+use flashyard_core::units::{DieId, Lpn, PlaneId};
 
 /// What is started next.
 enum Picked {
@@ -34,9 +31,7 @@ impl Device {
         if self.buffer.is_some() {
             return self.admit_with_buffer();
         }
-        let host = &self.host;
-        let none = host.waiting.is_empty() && host.translating.is_none();
-        if !none || self.sets.unslotted() > 0 {
+        if self.host.has_requests() || self.sets.unslotted() > 0 {
             self.admit_requests();
         }
     }
@@ -54,7 +49,7 @@ impl Device {
             self.admit_requests();
         }
         // A policy that looks at dies has seen them before these flushes.
-        while self.drain_buffer() && !self.host.policy.in_order() {
+        while self.drain_buffer() && !self.host.policy().in_order() {
             self.admit_requests();
         }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.is_stalled()) {
@@ -84,7 +79,7 @@ impl Device {
                 return;
             }
             if self.host[handle].pages == 0 {
-                self.host.translating = None;
+                self.host.end_translation();
                 self.start_without_pages(handle);
                 continue;
             }
@@ -92,7 +87,7 @@ impl Device {
             let translated = self.translate(handle, limit);
             let request = &self.host[handle];
             if request.translated == request.pages {
-                self.host.translating = None;
+                self.host.end_translation();
             } else if translated == 0 {
                 return;
             }
@@ -101,18 +96,17 @@ impl Device {
 
     /// The request to go on with, or what the host policy starts next.
     fn pick_request(&mut self) -> Picked {
-        if self.host.started.dispatching {
+        if self.host.is_dispatching() {
             return Picked::Nothing;
         }
-        if let Some(handle) = self.host.translating {
+        if let Some(handle) = self.host.translating() {
             return Picked::Request(handle);
         }
-        let keys = self.settings.keys.host;
-        if keys.dispatch_width > 0 && self.host.started.unanswered >= keys.dispatch_width {
+        if self.host.is_full() {
             return Picked::Nothing;
         }
-        if self.host.policy.is_fifo() {
-            let oldest = self.host.waiting.pop_front();
+        if self.host.policy().is_fifo() {
+            let oldest = self.host.take_oldest();
             return oldest.map_or(Picked::Nothing, |handle| self.start_request(handle));
         }
         self.pick_by_view()
@@ -120,10 +114,12 @@ impl Device {
 
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
-        if self.host.policy.by_pages() {
-            self.update_buffered_reads();
+        if let (true, Some(buffer)) = (self.host.policy().by_pages(), &mut self.buffer) {
+            let changes = buffer.take_changes();
+            self.host.follow_buffer(&changes, |lpn| buffer.lines().find(lpn).is_some());
+            buffer.return_changes(changes);
         }
-        let answer = self.host.policy.pick(&View(self));
+        let answer = self.host.policy().pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
             HostAnswer::Wait => {
@@ -142,33 +138,28 @@ impl Device {
             }
             HostAnswer::Start(place) => place,
         };
-        let start = self.earliest_conflict(place);
-        let conflicts = !self.host.policy.in_order() && self.holds_back(place, start);
-        if conflicts && self.settings.keys.host.hold_conflicts {
+        let start = self.host.earliest_conflict(place);
+        let conflicts = !self.host.policy().in_order() && self.holds_back(place, start);
+        if conflicts && self.host.holds_conflicts() {
             return Picked::Nothing;
         }
-        let handle = self.host.waiting[start];
+        let handle = self.host.at(start);
         if self.host[handle].translated > 0 {
             // Its pages are started one by one; what was picked waits for that.
             return Picked::Nothing;
         }
-        self.host.waiting.remove(start);
-        self.buffered_reads_started(handle, start);
+        self.host.take(start);
         self.start_request(handle)
     }
 
     /// A request that has left the queue is started, all of it.
     fn start_request(&mut self, handle: RequestId) -> Picked {
         self.begin_request(handle);
-        self.host.translating = Some(handle);
-        let dispatch_ns = self.settings.keys.host.dispatch_ns;
-        if dispatch_ns > 0 {
-            self.host.started.dispatching = true;
-            let over = self.now + Span::from_ns(dispatch_ns);
-            self.host.timers.set(over, Timer::Dispatched);
-            return Picked::Nothing;
+        if self.host.translate(handle, self.now) {
+            Picked::Request(handle)
+        } else {
+            Picked::Nothing
         }
-        Picked::Request(handle)
     }
 
     /// A request is started.
@@ -177,74 +168,18 @@ impl Device {
             self.queues.begin_fot();
         }
         self.sets.new_count();
-        self.host.started.unanswered += 1;
-        if !self.host.policy.in_order() {
-            let request = &self.host.pending[handle.index()];
-            self.host.started.overlaps.add(handle, request);
-        }
+        self.host.start(handle);
     }
 
     /// Whether the request at `start`, which starts instead of the one picked, conflicts with one
     /// under way; it is then held back until that one is over. A pick counts once, however often it
     /// is made meanwhile.
     fn holds_back(&mut self, picked: usize, start: usize) -> bool {
-        let handle = self.host.waiting[picked];
-        let held = self.is_under_way(self.host.waiting[start]);
-        let known = self.host.started.held_back == Some(handle);
-        if start != picked && !held && !known {
+        let held = self.host.is_under_way(self.host.at(start));
+        if self.host.hold_back(self.host.at(picked), held) && (held || start != picked) {
             self.account.pick_replaced();
         }
-        self.count_hazard(handle, held);
         held
-    }
-
-    /// A request that was picked must wait for another one, or not; counted once in a row.
-    pub(super) fn count_hazard(&mut self, handle: RequestId, held: bool) {
-        if held && self.host.started.held_back != Some(handle) {
-            self.account.pick_replaced();
-        }
-        self.host.started.held_back = held.then_some(handle);
-    }
-
-    /// Whether a request that is under way conflicts with this one. Where pages are started one by
-    /// one, none that is over conflicts, and so no request whose answer is on the way.
-    pub(super) fn is_under_way(&self, handle: RequestId) -> bool {
-        let request = &self.host[handle];
-        let by_pages = self.host.policy.by_pages();
-        self.host.started.overlaps.near(request).any(|other| {
-            let state = &self.host[other];
-            other != handle
-                && state.conflicts(request)
-                && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
-                && !(by_pages && self.waits_behind(other, handle))
-        })
-    }
-
-    /// Whether a request that was started by pages waits with some of them behind one that waits;
-    /// those that were started access no page of that.
-    fn waits_behind(&self, other: RequestId, handle: RequestId) -> bool {
-        let state = &self.host[other];
-        let waits = state.translated < state.pages && self.host.translating != Some(other);
-        waits && self.queue_number(handle) < self.queue_number(other)
-    }
-
-    /// The request to start in place of the one at `place`: an earlier one that it must not
-    /// overtake, or one that this one must not overtake in turn.
-    fn earliest_conflict(&self, place: usize) -> usize {
-        let mut start = place;
-        while let Some(earlier) = self.first_conflict(start) {
-            start = earlier;
-        }
-        start
-    }
-
-    /// The first request that overlaps the one at `place`, where one of the two changes contents.
-    pub(super) fn first_conflict(&self, place: usize) -> Option<usize> {
-        let picked = &self.host[self.host.waiting[place]];
-        self.host.waiting.iter().take(place).position(|&earlier| {
-            let earlier = &self.host[earlier];
-            earlier.conflicts(picked) || (picked.request.is_barrier() && earlier.changes())
-        })
     }
 
     /// Whether the translation of a request may begin, or go on.
@@ -254,10 +189,10 @@ impl Device {
         let barrier = request.flush_since.is_none() && request.request.is_barrier();
         if barrier && !self.keeps_writes() {
             if !self.flush_all() && self.host[handle].translated == 0 {
-                self.begin_stall(handle);
+                self.host[handle].begin_stall(now);
                 return false;
             }
-            self.end_stall(handle);
+            self.host[handle].end_stall(now);
         }
         let request = &self.host[handle];
         if request.translated > 0 {
@@ -312,7 +247,7 @@ impl Device {
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
     fn start_without_pages(&mut self, handle: RequestId) {
-        let parts = self.parts_until_now(handle);
+        let parts = self.host.parts_until(self.now, handle);
         let request = self.host[handle].request;
         self.host[handle].unfinished = 1;
         let set = Set {
@@ -341,22 +276,6 @@ impl Device {
         self.wake_passed();
     }
 
-    /// What the time since arrival was spent on, for a set that is made now.
-    pub(super) fn parts_until_now(&self, handle: RequestId) -> Parts {
-        let request = &self.host[handle];
-        let all = self.now.since(request.request.arrival).as_ns();
-        let mut parts = Parts::default();
-        parts.add(Part::MapStall, request.stalled_ns);
-        parts.add(Part::Flush, request.flush_ns);
-        let link = self.link_ns(handle);
-        parts.add(Part::Link, link);
-        let dispatch = self.settings.keys.host.dispatch_ns;
-        parts.add(Part::Firmware, dispatch);
-        let known = link + dispatch + request.stalled_ns + request.flush_ns;
-        parts.add(Part::HostQueue, all - known);
-        parts
-    }
-
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
     fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
@@ -364,7 +283,7 @@ impl Device {
         let mut translated = 0;
         loop {
             let request = &self.host[handle];
-            if translated == limit || request.translated == request.pages {
+            if translated == limit || request.is_translated() {
                 break;
             }
             let page = request.translated;

@@ -9,7 +9,7 @@ use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::PartialWrite;
 use crate::handle::SetId;
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use flashyard_core::units::Lpn;
 
 impl Device {
@@ -96,7 +96,7 @@ impl Device {
         self.account.unit_allocated();
         let put = self.take_port(Direction::Put, lpn, line, false);
         if !self.write_buffer().flushes_itself() && put.until > self.now {
-            self.host.timers.set(put.until, Timer::Port);
+            self.host.set_timer(put.until, Timer::Port);
         }
         evicted
     }

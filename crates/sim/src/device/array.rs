@@ -4,7 +4,7 @@
 use super::Device;
 use crate::flash::{ArrayEnd, Operation, Place, Power, Suspension};
 use crate::handle::SetId;
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use crate::observe;
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
@@ -141,7 +141,7 @@ impl Device {
         }
         match self.flash.suspend(die, self.now) {
             Suspension::No => {}
-            Suspension::Later(at) => self.host.timers.set(at, Timer::Suspendable(die)),
+            Suspension::Later(at) => self.host.set_timer(at, Timer::Suspendable(die)),
             Suspension::Begun(operation, ready) => self.suspended(die, &operation, ready),
         }
     }

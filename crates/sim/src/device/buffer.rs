@@ -11,7 +11,7 @@ use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
 use crate::handle::{LineId, RequestId, SetId};
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use crate::observe::BufferAccess;
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::EdgeKind;
@@ -131,7 +131,7 @@ impl Device {
     /// [`Self::wake_due`] must follow.
     fn access_buffer(&mut self, set: SetId) {
         let Set { changes, request, .. } = self.sets[set];
-        let comes = self.host.carries_pages && changes && request.is_some();
+        let comes = self.host.carries_pages() && changes && request.is_some();
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }
@@ -149,7 +149,7 @@ impl Device {
         }
         let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
         if over > self.now {
-            self.host.timers.set(over, Timer::Buffer(set));
+            self.host.set_timer(over, Timer::Buffer(set));
         } else {
             self.access_over(set);
         }

@@ -35,7 +35,7 @@ impl Device {
             && keys.nand.spread_percent == 0
             && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
-            && self.host.policy.in_order()
+            && self.host.policy().in_order()
     }
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a

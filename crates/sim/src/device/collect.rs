@@ -7,7 +7,7 @@ use super::{Device, SimError};
 use crate::ftl::page_map::Owner;
 use crate::ftl::{BegunJob, Collecting, Job, JobStep};
 use crate::handle::{RequestId, SetId};
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use crate::metrics::counters::Phase;
 use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
@@ -51,7 +51,7 @@ impl Device {
             if let Some(eraser) = eraser {
                 self.enter(eraser, Mode::Firmware);
             }
-            self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
+            self.host.set_timer(self.now.saturating_add(search), Timer::Search(plane));
         }
     }
 

@@ -216,17 +216,13 @@ impl Device {
             }
             self.sets.drop_slot(set);
             self.sets.unlist_by_lpn(set);
-            self.host.started.accesses -= 1;
+            self.host.access_ends();
         }
         self.sets.remove(set);
         let state = &mut self.sets[set];
         state.request = None;
         state.changes = false;
-        let request = &mut self.host[handle];
-        request.own += state.own;
-        request.unfinished -= 1;
-        if request.unfinished == 0 && request.translated == request.pages {
-            request.parts = state.track.parts;
+        if self.host[handle].set_over(state.own, &state.track.parts) {
             self.answer(handle);
         }
     }
@@ -247,28 +243,21 @@ impl Device {
 
     /// All sets of a request are complete.
     pub(super) fn answer(&mut self, handle: RequestId) {
-        if self.sends_answer(handle) {
+        let now = self.now;
+        if self.host.sends_answer(handle, now) {
             return;
         }
-        let now = self.now;
-        let request = &mut self.host[handle];
-        assert!(request.answered.is_none(), "request {} is answered twice", request.order);
-        let latency = now.since(request.request.arrival).as_ns();
-        assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
-        request.answered = Some(now);
-        self.host.outstanding -= 1;
-        self.host.started.answered(handle);
+        self.host.answered(handle, now);
         let request = &self.host[handle];
         let answer = Answer {
             order: request.order,
             request: &request.request,
-            stream: self.host.tickets[handle.index()].lane as usize,
+            stream: self.host.stream_of(handle),
             first_slot: request.first_slot,
             own: request.own,
             parts: &request.parts,
         };
         self.account.answered(&answer, now);
-        self.answer_came(handle);
         self.release_if_over(handle);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Device;
 use crate::handle::SetId;
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use crate::sets::{Mode, Stage};
 
 impl Device {
@@ -24,7 +24,7 @@ impl Device {
         let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
         let takes = over > self.now;
         if takes {
-            self.host.timers.set(over, Timer::Linked(set));
+            self.host.set_timer(over, Timer::Linked(set));
         }
         takes
     }

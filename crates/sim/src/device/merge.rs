@@ -7,7 +7,7 @@ use super::Device;
 use super::translate::Plan;
 use crate::ftl::TaskStep;
 use crate::handle::{RequestId, SetId};
-use crate::host::timers::Timer;
+use crate::host::Timer;
 use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
@@ -108,7 +108,7 @@ impl Device {
         let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.set_span(set, span);
         self.enter(set, Mode::Firmware);
-        self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
+        self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
         Some(set)
     }
 

@@ -14,7 +14,6 @@ mod array;
 mod buffer;
 mod buffer_contents;
 mod buffered_map;
-mod buffered_reads;
 mod bulk_copy;
 mod collect;
 mod delays;
@@ -51,7 +50,7 @@ use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
 use crate::handle::{RequestId, SetId};
-use crate::host::{Host, Pending};
+use crate::host::Host;
 use crate::initial::progress::Building;
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
@@ -60,7 +59,7 @@ use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -119,7 +118,7 @@ impl fmt::Debug for Device {
         f.debug_struct("Device")
             .field("now", &self.now)
             .field("policy", self.queues.policy())
-            .field("outstanding", &self.host.outstanding)
+            .field("outstanding", &self.host.outstanding())
             .finish_non_exhaustive()
     }
 }
@@ -161,7 +160,7 @@ impl Device {
     fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
         let buffer = Buffer::new(settings, host_policy.by_pages());
-        let host = Host::new(settings.keys.interface, host_policy);
+        let host = Host::new(settings.keys.interface, settings.keys.host, host_policy);
         Self {
             settings: *settings,
             now: Time::ZERO,
@@ -172,7 +171,7 @@ impl Device {
             reads_are_plain: settings.buffer_units == 0
                 && settings.keys.map.store == MapStore::Resident
                 && settings.keys.queue.data_order != DataOrder::Lpn
-                && !host.carries_pages,
+                && !host.carries_pages(),
             buffer,
             host,
             account: Account::new(settings),
@@ -222,7 +221,7 @@ impl Device {
     }
 
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
-        let order = self.host.arrived;
+        let order = self.host.arrived();
         if request.arrival > LAST_ARRIVAL {
             return Err(SimError::TooLate { order });
         }
@@ -238,37 +237,16 @@ impl Device {
             });
         }
         let (first, pages) = self.pages_of(request);
-        let pending = Pending {
-            request: *request,
-            order,
-            first,
-            pages,
-            translated: 0,
-            next_page: 0,
-            page: 0,
-            unfinished: 0,
-            charges: 0,
-            answered: None,
-            fot: Span::ZERO,
-            first_slot: None,
-            stalled_since: None,
-            stalled_ns: 0,
-            flush_since: None,
-            flush_ns: 0,
-            own: Span::ZERO,
-            parts: crate::metrics::parts::Parts::default(),
-            link: None,
-        };
-        self.host.arrived += 1;
-        self.account.arrived(request, order, (first, pages), self.host.outstanding);
+        self.account.arrived(request, order, (first, pages), self.host.outstanding());
         if self.account.is_checked() && self.buffer.is_some() {
             let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
-        self.host.outstanding += 1;
-        let handle = self.host.open(pending);
+        let handle = self.host.open(request, first, pages);
         self.account.request_opened(handle);
-        self.submit(handle, lane);
+        if self.host.submit(handle, lane, self.now) {
+            self.send(handle);
+        }
         Ok(())
     }
 
@@ -293,7 +271,7 @@ impl Device {
     }
 
     const fn phase(&self) -> Phase {
-        match (self.host.outstanding, self.host.exhausted) {
+        match (self.host.outstanding(), self.host.is_exhausted()) {
             (0, true) => Phase::Post,
             (0, false) => Phase::Idle,
             _ => Phase::Foreground,

@@ -33,7 +33,7 @@ impl Device {
     /// nothing is under way.
     pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
         assert!(
-            self.host.outstanding == 0 && self.sets.live() == 0,
+            self.host.outstanding() == 0 && self.sets.live() == 0,
             "a device is saved when drained"
         );
         assert!(self.can_be_saved(), "the tables of translation layers are not saved");
@@ -42,7 +42,7 @@ impl Device {
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
-        [self.host.arrived, self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
+        [self.host.arrived(), self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
@@ -137,7 +137,7 @@ impl Device {
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
-        self.host.arrived = counts[0];
+        self.host.restore_arrived(counts[0]);
         self.sets.restore_number(counts[1]);
         self.queues.skip_insertions(counts[2]);
         self.ftl.load_map(from)?;

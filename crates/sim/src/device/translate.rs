@@ -89,10 +89,10 @@ impl Device {
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
-            self.begin_stall(handle);
+            self.host[handle].begin_stall(self.now);
             return None;
         }
-        self.end_stall(handle);
+        self.host[handle].end_stall(self.now);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
         if plan.count == 0 && (plan.waits[0].is_some() || (trims && self.ftl.is_planned())) {
@@ -123,11 +123,8 @@ impl Device {
         lpn: Lpn,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        let parts = self.parts_until_now(handle);
-        let request = &mut self.host[handle];
-        request.translated += 1;
-        request.unfinished += 1;
-        self.host.started.accesses += 1;
+        let parts = self.host.parts_until(self.now, handle);
+        self.host.access_begins(handle);
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
@@ -260,7 +257,7 @@ impl Device {
 
     /// The data of a page access crosses the link by itself.
     fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
-        if self.host.carries_pages {
+        if self.host.carries_pages() {
             plan.push(Stage::Link, self.ftl.plane_of_lpn(lpn));
         }
     }
@@ -358,21 +355,6 @@ impl Device {
         self.sets.list_by_lpn(set);
         if changes {
             self.sets.list_change(set);
-        }
-    }
-
-    /// A request at the head of the queue begins to wait for a line of the map cache, or goes on
-    /// waiting.
-    pub(super) fn begin_stall(&mut self, handle: RequestId) {
-        let now = self.now;
-        self.host[handle].stalled_since.get_or_insert(now);
-    }
-
-    pub(super) fn end_stall(&mut self, handle: RequestId) {
-        let now = self.now;
-        let request = &mut self.host[handle];
-        if let Some(since) = request.stalled_since.take() {
-            request.stalled_ns += now.since(since).as_ns();
         }
     }
 }

@@ -23,8 +23,8 @@ impl Device {
     /// Does a kind of upkeep to its end. No request may be outstanding. What it does counts as work
     /// after the last request, charged to nobody.
     pub fn upkeep(&mut self, work: Upkeep) -> Result<(), SimError> {
-        assert_eq!(self.host.outstanding, 0, "upkeep comes between phases");
-        self.host.exhausted = true;
+        assert_eq!(self.host.outstanding(), 0, "upkeep comes between phases");
+        self.host.set_exhausted(true);
         let start = self.now;
         self.account.begin_maintenance(start);
         match work {

@@ -14,7 +14,7 @@ pub(super) struct View<'a>(pub(super) &'a Device);
 
 impl View<'_> {
     fn handle(&self, place: usize) -> RequestId {
-        self.0.host.waiting[place]
+        self.0.host.at(place)
     }
 
     fn pending(&self, place: usize) -> &Pending {
@@ -110,7 +110,7 @@ impl HostView for View<'_> {
     }
 
     fn waiting(&self) -> usize {
-        self.0.host.waiting.len()
+        self.0.host.waiting()
     }
 
     fn request(&self, place: usize) -> Request {
@@ -118,11 +118,11 @@ impl HostView for View<'_> {
     }
 
     fn entered(&self, place: usize) -> Time {
-        self.0.place_in_queue(self.handle(place)).0
+        self.0.host.place_in_queue(self.handle(place)).entered
     }
 
     fn slot(&self, place: usize) -> u32 {
-        self.0.place_in_queue(self.handle(place)).1
+        self.0.host.place_in_queue(self.handle(place)).slot
     }
 
     fn first_page(&self, place: usize) -> Lpn {
@@ -134,22 +134,22 @@ impl HostView for View<'_> {
     }
 
     fn next_page(&self, place: usize, from: u32) -> Option<u32> {
-        self.0.unstarted_page(self.handle(place), from)
+        self.0.host.unstarted_page(self.handle(place), from)
     }
 
     fn conflicts(&self, place: usize) -> bool {
-        self.0.first_conflict(place).is_some() || self.0.is_under_way(self.handle(place))
+        self.0.host.first_conflict(place).is_some() || self.0.host.is_under_way(self.handle(place))
     }
 
     fn page_conflicts(&self, place: usize, page: u32) -> bool {
-        self.0.earlier_access(place, page).is_some()
+        self.0.host.earlier_access(place, page).is_some()
             || self.0.page_is_under_way(self.handle(place), page)
     }
 
     fn under_way(&self) -> UnderWay {
         let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
         let (gets, puts) = (host(self.getting()), host(self.putting()));
-        UnderWay { gets, puts, others: self.0.host.started.accesses.saturating_sub(gets + puts) }
+        UnderWay { gets, puts, others: self.0.host.accesses().saturating_sub(gets + puts) }
     }
 
     fn dies_idle(&self, place: usize) -> bool {
@@ -228,8 +228,7 @@ impl HostView for View<'_> {
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
-        let (number, page) = self.0.host.buffered_reads.nth(nth)?;
-        Some((self.0.place_of_number(number), page))
+        self.0.host.buffered_read(nth)
     }
 
     fn putting(&self) -> Option<PortView> {

@@ -36,7 +36,7 @@ impl Entry {
 
 /// Started requests by the regions that they touch.
 #[derive(Debug)]
-pub(crate) struct Overlaps {
+pub(super) struct Overlaps {
     entries: Vec<Entry>,
     free: u32,
     /// The first entry of each request, by handle.
@@ -48,11 +48,11 @@ pub(crate) struct Overlaps {
 
 impl Overlaps {
     /// Of no requests.
-    pub(crate) const NONE: Self =
+    pub(super) const NONE: Self =
         Self { entries: Vec::new(), free: NIL, of_request: Vec::new(), buckets: Vec::new() };
 
     /// A request is started.
-    pub(crate) fn add(&mut self, handle: RequestId, request: &Pending) {
+    pub(super) fn add(&mut self, handle: RequestId, request: &Pending) {
         if self.of_request.len() <= handle.index() {
             self.of_request.resize(handle.index() + 1, NIL);
         }
@@ -71,7 +71,7 @@ impl Overlaps {
     }
 
     /// A request is answered.
-    pub(crate) fn remove(&mut self, handle: RequestId) {
+    pub(super) fn remove(&mut self, handle: RequestId) {
         let Some(first) = self.of_request.get_mut(handle.index()) else { return };
         let mut at = std::mem::replace(first, NIL);
         while at != NIL {
@@ -90,7 +90,7 @@ impl Overlaps {
 
     /// Started requests that touch a region that this one touches, where one of the two changes
     /// contents; some more than once.
-    pub(crate) fn near(&self, request: &Pending) -> impl Iterator<Item = RequestId> {
+    pub(super) fn near(&self, request: &Pending) -> impl Iterator<Item = RequestId> {
         let reads = request.changes();
         let regions = regions_of(request).filter(|_| !self.buckets.is_empty());
         let firsts = regions.flat_map(move |region| {

@@ -6,7 +6,7 @@
 //! at the rest.
 
 use super::Sets;
-use crate::handle::SetId;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::units::Lpn;
 use std::iter::successors;
 
@@ -222,6 +222,13 @@ impl Sets {
     /// Live changes, the oldest one first.
     pub(crate) fn changes(&self) -> impl Iterator<Item = SetId> {
         successors(self.oldest_change, |&set| self.later_change(set))
+    }
+
+    /// Whether another request than this one has an access of a unit under way that it must not
+    /// overtake, where it `changes` the unit or only reads it.
+    pub(crate) fn is_accessed(&self, lpn: Lpn, request: RequestId, changes: bool) -> bool {
+        let is_other = |set| self[set].request.is_some_and(|other| other != request);
+        self.changes_of(lpn).any(is_other) || (changes && self.reads_of(lpn).any(is_other))
     }
 
     /// Whether a set below `number` that changes `lpn` is live.
