@@ -6,14 +6,14 @@
 
 use super::Device;
 use super::view::View;
-use crate::config::{Admission, SlotsScope};
+use crate::config::Admission;
 use crate::handle::{LineId, RequestId, SetId};
 use crate::sets::{Mode, Set, Stage, Track, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId};
+use flashyard_core::units::{Lpn, PlaneId};
 
 /// What is started next.
 enum Picked {
@@ -31,7 +31,7 @@ impl Device {
         if self.buffer.is_some() {
             return self.admit_with_buffer();
         }
-        if self.host.has_requests() || self.sets.unslotted() > 0 {
+        if self.host.has_requests() || self.sets.has_slotless() {
             self.admit_requests();
         }
     }
@@ -59,15 +59,11 @@ impl Device {
 
     fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
-        let depth = match self.settings.keys.queue.slots_scope {
-            SlotsScope::Device => self.settings.keys.queue.depth,
-            SlotsScope::Die => u64::MAX,
-        };
         loop {
-            if self.sets.unslotted() > 0 {
+            if self.sets.has_slotless() {
                 self.give_slots(false);
             }
-            if self.sets.unslotted() > 0 || self.sets.slots() >= depth {
+            if !self.sets.may_admit() {
                 return;
             }
             let handle = match self.pick_request() {
@@ -214,34 +210,13 @@ impl Device {
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
             return false;
         }
-        admission != Admission::Atomic || self.sets.slots() == 0 || self.slots_for(first, pages)
+        admission != Admission::Atomic || self.sets.has_slots_for(first, pages)
     }
 
     /// Whether the next page access of a request can have a slot now.
     fn page_has_slot(&self, handle: RequestId) -> bool {
         let request = &self.host[handle];
-        self.slots_for(Lpn::new(request.first.get() + request.translated), 1)
-    }
-
-    /// Whether all page accesses of a request could have slots now.
-    pub(super) fn slots_for(&self, first: Lpn, pages: u32) -> bool {
-        let depth = self.settings.keys.queue.depth;
-        if self.settings.keys.queue.slots_scope == SlotsScope::Device {
-            return u64::from(pages) <= depth.saturating_sub(self.sets.slots());
-        }
-        if self.settings.geometry.units_per_page == 1 && self.settings.geometry.planes == 1 {
-            let dies = self.settings.geometry.dies();
-            return (0..pages.min(dies)).all(|page| {
-                let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
-                let needed = u64::from((pages - page).div_ceil(dies));
-                needed <= depth.saturating_sub(self.sets.slots_of_die(die))
-            });
-        }
-        (0..self.settings.geometry.dies()).map(DieId::new).all(|die| {
-            let lpns = (first.get()..first.get() + pages).map(Lpn::new);
-            let needed = lpns.filter(|lpn| self.settings.geometry.die_of_lpn(*lpn) == die).count();
-            needed as u64 <= depth.saturating_sub(self.sets.slots_of_die(die))
-        })
+        self.sets.has_slots_for(Lpn::new(request.first.get() + request.translated), 1)
     }
 
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
@@ -279,7 +254,6 @@ impl Device {
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
     fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
-        let first_new = self.sets.unslotted();
         let mut translated = 0;
         loop {
             let request = &self.host[handle];
@@ -292,21 +266,21 @@ impl Device {
             translated += 1;
         }
         if translated > 0 {
-            self.rank_new(handle, first_new, translated);
+            self.rank_new(handle, translated);
         }
         translated
     }
 
-    /// Counts and hands on what the last `count` sets of a request wait for; they are in
-    /// `unslotted` from `first` on.
+    /// Counts and hands on what the last `count` sets of a request wait for, which are the last ones
+    /// that wait for a slot.
     #[inline]
-    pub(super) fn rank_new(&mut self, handle: RequestId, first: usize, count: u32) {
+    pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
         if !self.queues.looks_at_waits() {
             return;
         }
         let split = self.host[handle].translated > count;
         let mut new = std::mem::take(&mut self.work.added);
-        new.extend(self.sets.unslotted_from(first));
+        new.extend(self.sets.newest_slotless(count));
         self.count_fot(handle, &new);
         self.hand_on_ranks(&new, split.then_some(handle));
         new.clear();
@@ -316,22 +290,8 @@ impl Device {
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
     fn give_slots(&mut self, all: bool) {
-        let keys = &self.settings.keys.queue;
-        let (scope, depth) = (keys.slots_scope, keys.depth);
-        let all = all || keys.admission == Admission::Atomic;
-        let holds_slot = keys.delayed_sets_hold_slot;
-        while let Some(set) = self.sets.next_unslotted() {
-            let taken = match scope {
-                SlotsScope::Device => self.sets.slots(),
-                SlotsScope::Die => self.sets.slots_of_die(self.slot_die(set)),
-            };
-            let free = all || taken < depth;
-            let slotless = !holds_slot && self.sets.is_blocked(set);
-            if !free && !slotless {
-                return;
-            }
-            self.sets.end_slot_wait();
-            if !slotless {
+        while let Some((set, gets_slot)) = self.sets.end_slot_wait(all) {
+            if gets_slot {
                 self.take_slot(set);
             }
             self.activate(set);
@@ -339,15 +299,9 @@ impl Device {
         }
     }
 
-    /// The die that a set's slot counts for: that of its last command, its data.
-    #[inline]
-    fn slot_die(&self, set: SetId) -> DieId {
-        self.sets.slot_die(set, &self.settings.geometry)
-    }
-
     #[inline]
     pub(super) fn take_slot(&mut self, set: SetId) {
-        self.sets.take_slot(set, &self.settings.geometry);
+        self.sets.take_slot(set);
         let (now, request) = (self.now, self.sets[set].owner());
         self.host[request].first_slot.get_or_insert(now);
     }
@@ -390,7 +344,7 @@ impl Device {
 
     /// Wakes the sets of the ready list where an access has ended since the last time.
     pub(super) fn wake_due(&mut self) {
-        if self.sets.ready_is_due() {
+        if self.work.ready_is_due {
             self.wake_passed();
         }
     }
@@ -401,5 +355,6 @@ impl Device {
         while let Some(set) = self.sets.next_ready() {
             self.wake(set);
         }
+        self.work.ready_is_due = false;
     }
 }

@@ -149,7 +149,7 @@ impl Device {
         }
         let over = granted.until + Span::from_ns(self.settings.keys.buffer.access_ns);
         if over > self.now {
-            self.host.set_timer(over, Timer::Buffer(set));
+            self.host.timers.set(over, Timer::Buffer(set));
         } else {
             self.access_over(set);
         }
@@ -210,7 +210,7 @@ impl Device {
         self.sets.complete_and_list(set);
         self.charge_passed();
         self.go_on(set);
-        self.sets.ready_becomes_due();
+        self.work.ready_is_due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.

@@ -51,7 +51,7 @@ impl Device {
             if let Some(eraser) = eraser {
                 self.enter(eraser, Mode::Firmware);
             }
-            self.host.set_timer(self.now.saturating_add(search), Timer::Search(plane));
+            self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
         }
     }
 

@@ -63,7 +63,7 @@ impl Device {
             Quiet::Yes => true,
             Quiet::No => false,
             Quiet::From(due) => {
-                self.host.set_timer(due, Timer::Quiet);
+                self.host.timers.set(due, Timer::Quiet);
                 false
             }
         }

@@ -27,7 +27,7 @@ impl Device {
 
     /// Everything whose time has come.
     pub(super) fn timers_go_off(&mut self) {
-        while let Some(timer) = self.host.take_timer(self.now) {
+        while let Some(timer) = self.host.timers.take(self.now) {
             match timer {
                 Timer::Enter(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),

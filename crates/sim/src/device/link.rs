@@ -24,7 +24,7 @@ impl Device {
         let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
         let takes = over > self.now;
         if takes {
-            self.host.set_timer(over, Timer::Linked(set));
+            self.host.timers.set(over, Timer::Linked(set));
         }
         takes
     }
@@ -43,6 +43,6 @@ impl Device {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
         self.go_on(set);
-        self.sets.ready_becomes_due();
+        self.work.ready_is_due = true;
     }
 }

@@ -108,7 +108,7 @@ impl Device {
         let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.set_span(set, span);
         self.enter(set, Mode::Firmware);
-        self.host.set_timer(self.now.saturating_add(span), Timer::Sought(set));
+        self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
         Some(set)
     }
 

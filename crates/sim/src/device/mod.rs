@@ -89,6 +89,9 @@ pub struct Device {
 /// Lists that one flow fills and empties again; empty between uses.
 #[derive(Default)]
 struct Work {
+    /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
+    /// to that wakes them.
+    ready_is_due: bool,
     /// Dies that are due.
     due: Vec<DieId>,
     /// Sets whose command an operation has served.
@@ -106,7 +109,7 @@ struct Work {
 impl Work {
     /// Makes room for so many sets.
     fn grow(&mut self, sets: usize) {
-        let Self { due: _, done, woken, added, changed, chain } = self;
+        let Self { done, woken, added, changed, chain, .. } = self;
         for list in [done, woken, added, changed, chain] {
             list.reserve(sets);
         }
@@ -164,7 +167,7 @@ impl Device {
         Self {
             settings: *settings,
             now: Time::ZERO,
-            sets: Sets::new(settings.geometry.dies() as usize),
+            sets: Sets::new(&settings.geometry, &settings.keys.queue),
             queues: Queues::new(settings, policy),
             flash: Flash::new(settings),
             ftl: Ftl::new(settings, planned),

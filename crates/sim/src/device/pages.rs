@@ -20,17 +20,16 @@ impl Device {
         }
         let lpn = self.host.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
-        if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
+        if held || (admission != Admission::Request && !self.sets.has_slots_for(lpn, 1)) {
             return false;
         }
-        let first_new = self.sets.unslotted();
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
         if self.host[handle].translated == 1 {
             self.begin_request(handle);
         }
         self.sets.await_slot(set);
-        self.rank_new(handle, first_new, 1);
+        self.rank_new(handle, 1);
         self.host.page_started(place, page);
         true
     }

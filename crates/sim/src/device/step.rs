@@ -12,7 +12,7 @@ impl Device {
     /// the caller has something to do.
     #[inline]
     pub(super) fn next_instant(&mut self, others: Time) -> Option<Time> {
-        let others = others.min(self.host.next_timer());
+        let others = others.min(self.host.timers.next());
         if self.copies_in_bulk {
             self.copy_in_bulk(others);
         }

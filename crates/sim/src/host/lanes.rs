@@ -241,7 +241,8 @@ impl Host {
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
         self.outstanding -= 1;
-        self.started.answered(handle);
+        self.unanswered -= 1;
+        self.overlaps.remove(handle);
         let ticket = self.tickets[handle.index()];
         let lane = &mut self.lanes[ticket.lane as usize];
         lane.outstanding -= 1;

@@ -22,9 +22,10 @@ use buffered_reads::BufferedReads;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
 use lanes::{Lane, Ticket};
+use overlaps::Overlaps;
 use queue::{QueuePlace, QueueSlots};
 pub(crate) use request::Pending;
-use started::Started;
+use started::StartedPages;
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use timers::Timer;
@@ -35,7 +36,7 @@ pub(crate) struct Host {
     keys: InterfaceKeys,
     dispatcher: HostChoice,
     policy: HostRule,
-    timers: Timers,
+    pub(crate) timers: Timers,
     /// Requests under way, and the first free entry.
     pending: Vec<Pending>,
     free_pending: Option<RequestId>,
@@ -70,7 +71,16 @@ pub(crate) struct Host {
     queue_slots: QueueSlots,
     /// The request that is being translated.
     translating: Option<RequestId>,
-    started: Started,
+    /// Whether the dispatcher works on it.
+    dispatching: bool,
+    /// Requests that are started and not answered, and page accesses that are not over.
+    unanswered: u64,
+    accesses: u32,
+    /// Those requests, where the host policy may leave the order.
+    overlaps: Overlaps,
+    /// The request that was last picked while it had to wait for another one.
+    held_back: Option<RequestId>,
+    started_pages: StartedPages,
     buffered_reads: BufferedReads,
 }
 
@@ -119,7 +129,12 @@ impl Host {
             queue_places: Vec::new(),
             queue_slots: QueueSlots::default(),
             translating: None,
-            started: Started::NONE,
+            dispatching: false,
+            unanswered: 0,
+            accesses: 0,
+            overlaps: Overlaps::NONE,
+            held_back: None,
+            started_pages: StartedPages::default(),
             buffered_reads: BufferedReads::default(),
         }
     }
@@ -128,23 +143,6 @@ impl Host {
     #[inline]
     pub(crate) const fn policy(&self) -> &HostRule {
         &self.policy
-    }
-
-    /// Something happens then.
-    pub(crate) fn set_timer(&mut self, at: Time, timer: Timer) {
-        self.timers.set(at, timer);
-    }
-
-    /// When the next timer goes off; [`Time::MAX`] where none is set.
-    #[inline]
-    pub(crate) fn next_timer(&self) -> Time {
-        self.timers.next()
-    }
-
-    /// Takes the next timer if it goes off by `now`.
-    #[inline]
-    pub(crate) fn take_timer(&mut self, now: Time) -> Option<Timer> {
-        self.timers.take(now)
     }
 
     /// Requests that have arrived and are not answered.
@@ -220,18 +218,18 @@ impl Host {
         let request = &mut self[handle];
         request.translated += 1;
         request.unfinished += 1;
-        self.started.accesses += 1;
+        self.accesses += 1;
     }
 
     /// A page access is over.
     #[inline]
     pub(crate) const fn access_ends(&mut self) {
-        self.started.accesses -= 1;
+        self.accesses -= 1;
     }
 
     /// Page accesses that are not over.
     pub(crate) const fn accesses(&self) -> u32 {
-        self.started.accesses
+        self.accesses
     }
 
     /// Forgets a request.

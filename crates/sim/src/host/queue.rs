@@ -129,19 +129,19 @@ impl Host {
     /// Whether the dispatcher is at work.
     #[inline]
     pub(crate) const fn is_dispatching(&self) -> bool {
-        self.started.dispatching
+        self.dispatching
     }
 
     /// The dispatcher has done its work.
     pub(crate) const fn dispatched(&mut self) {
-        self.started.dispatching = false;
+        self.dispatching = false;
     }
 
     /// Whether as many requests are started as may be.
     #[inline]
     pub(crate) const fn is_full(&self) -> bool {
         let width = self.dispatcher.dispatch_width;
-        width > 0 && self.started.unanswered >= width
+        width > 0 && self.unanswered >= width
     }
 
     /// The request that is being translated.
@@ -157,7 +157,7 @@ impl Host {
         self.translating = Some(handle);
         let dispatch_ns = self.dispatcher.dispatch_ns;
         if dispatch_ns > 0 {
-            self.started.dispatching = true;
+            self.dispatching = true;
             self.timers.set(now + Span::from_ns(dispatch_ns), Timer::Dispatched);
         }
         dispatch_ns == 0
@@ -172,17 +172,17 @@ impl Host {
     /// A request is started.
     #[inline]
     pub(crate) fn start(&mut self, handle: RequestId) {
-        self.started.unanswered += 1;
+        self.unanswered += 1;
         if !self.policy.in_order() {
-            self.started.overlaps.add(handle, &self.pending[handle.index()]);
+            self.overlaps.add(handle, &self.pending[handle.index()]);
         }
     }
 
     /// A request was picked that must wait for another one, or not. Returns whether it is not the
     /// one that had to wait when one was last picked.
     pub(crate) fn hold_back(&mut self, handle: RequestId, held: bool) -> bool {
-        let new = self.started.held_back != Some(handle);
-        self.started.held_back = held.then_some(handle);
+        let new = self.held_back != Some(handle);
+        self.held_back = held.then_some(handle);
         new
     }
 
@@ -196,7 +196,7 @@ impl Host {
     pub(crate) fn is_under_way(&self, handle: RequestId) -> bool {
         let request = &self[handle];
         let by_pages = self.policy.by_pages();
-        self.started.overlaps.near(request).any(|other| {
+        self.overlaps.near(request).any(|other| {
             let state = &self[other];
             other != handle
                 && state.conflicts(request)
@@ -270,7 +270,7 @@ impl Host {
     pub(crate) fn unstarted_page(&self, handle: RequestId, from: u32) -> Option<u32> {
         let request = &self[handle];
         let from = from.max(request.next_page);
-        let page = self.started.past_ahead(handle, from).1;
+        let page = self.started_pages.first_unstarted(handle, from);
         (page < request.pages).then_some(page)
     }
 
@@ -279,7 +279,7 @@ impl Host {
     pub(crate) fn page_started(&mut self, place: usize, page: u32) {
         let handle = self.waiting[place];
         let next = self[handle].next_page;
-        self[handle].next_page = self.started.mark(handle, page, next);
+        self[handle].next_page = self.started_pages.mark(handle, page, next);
         self.buffered_reads.remove((self.queue_number(handle), page));
         if self[handle].is_translated() {
             self.take(place);

@@ -33,24 +33,24 @@ pub(crate) enum Timer {
 
 /// Timers that have not gone off.
 #[derive(Debug, Default)]
-pub(super) struct Timers {
+pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, u64, Timer)>>,
     set: u64,
 }
 
 impl Timers {
-    pub(super) fn set(&mut self, at: Time, timer: Timer) {
+    pub(crate) fn set(&mut self, at: Time, timer: Timer) {
         self.heap.push(Reverse((at, self.set, timer)));
         self.set += 1;
     }
 
     /// When the next one goes off; [`Time::MAX`] where none is set.
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.heap.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
     /// Takes the next one if it goes off by `now`.
-    pub(super) fn take(&mut self, now: Time) -> Option<Timer> {
+    pub(crate) fn take(&mut self, now: Time) -> Option<Timer> {
         if self.next() > now {
             return None;
         }

@@ -5,17 +5,19 @@
 
 mod changes;
 pub(crate) mod set;
+mod slots;
 pub(crate) mod stage;
 pub(crate) mod track;
 
+use crate::config::QueueKeys;
 use crate::handle::{RequestId, SetId};
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
-use flashyard_core::units::{DieId, PlaneId, Span};
+use flashyard_core::units::{PlaneId, Span};
 pub(crate) use set::{Mode, Set};
+use slots::Slots;
 pub(crate) use stage::{STAGE_KINDS, Stage};
-use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use track::Track;
 
@@ -50,16 +52,10 @@ pub(crate) struct Sets {
     latest_change: Option<SetId>,
     /// The number of the next set in the order of creation.
     next_number: u64,
-    /// Sets without a slot, in the order in which they get one.
-    unslotted: VecDeque<SetId>,
-    /// Slots that are taken, of the device and by die.
-    slots: u64,
-    slots_of_die: Vec<u64>,
+    slots: Slots,
     /// Sets that may have lost their last wait, until they are woken; the next one to wake comes
     /// last.
     ready: Vec<SetId>,
-    /// Whether an access has ended since that was drained; otherwise whoever added sets wakes them.
-    ready_is_due: bool,
 }
 
 impl Index<SetId> for Sets {
@@ -79,8 +75,8 @@ impl IndexMut<SetId> for Sets {
 }
 
 impl Sets {
-    /// None, on a device of so many dies.
-    pub(crate) fn new(dies: usize) -> Self {
+    /// None, on a device with this queue.
+    pub(crate) fn new(geometry: &Geometry, queue: &QueueKeys) -> Self {
         Self {
             list: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
@@ -89,11 +85,8 @@ impl Sets {
             oldest_change: None,
             latest_change: None,
             next_number: 0,
-            unslotted: VecDeque::new(),
-            slots: 0,
-            slots_of_die: vec![0; dies],
+            slots: Slots::new(geometry, queue),
             ready: Vec::new(),
-            ready_is_due: false,
         }
     }
 
@@ -172,22 +165,10 @@ impl Sets {
         &self.ready
     }
 
-    /// Takes the next set of the ready list; when there is none, the list is no longer due.
+    /// Takes the next one of them.
     #[inline]
     pub(crate) fn next_ready(&mut self) -> Option<SetId> {
-        self.ready_is_due &= !self.ready.is_empty();
         self.ready.pop()
-    }
-
-    /// An access has ended: the sets of the ready list are to be woken.
-    pub(crate) const fn ready_becomes_due(&mut self) {
-        self.ready_is_due = true;
-    }
-
-    /// Whether an access has ended since the ready list was drained.
-    #[inline]
-    pub(crate) const fn ready_is_due(&self) -> bool {
-        self.ready_is_due
     }
 
     /// The current command of a set runs on another plane.
@@ -270,7 +251,7 @@ impl Sets {
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
         self.ready.reserve(count);
-        self.unslotted.reserve(count);
+        self.slots.reserve(count);
         self.grow_index(count);
     }
 }
@@ -350,77 +331,5 @@ impl Sets {
     ) {
         let owner = RequestId::raw(self[set].request);
         self.graph.inherit(set.get(), owner, rank, reach, |other| changed(SetId::new(other)));
-    }
-}
-
-/// Slots of the device's queue.
-impl Sets {
-    /// Slots that are taken.
-    #[inline]
-    pub(crate) const fn slots(&self) -> u64 {
-        self.slots
-    }
-
-    /// Slots of a die that are taken.
-    pub(crate) fn slots_of_die(&self, die: DieId) -> u64 {
-        self.slots_of_die[die.index()]
-    }
-
-    /// A new set waits for a slot.
-    #[inline]
-    pub(crate) fn await_slot(&mut self, set: SetId) {
-        self.unslotted.push_back(set);
-    }
-
-    /// How many sets wait for a slot.
-    #[inline]
-    pub(crate) fn unslotted(&self) -> usize {
-        self.unslotted.len()
-    }
-
-    /// Those sets, from one on, in the order in which they get a slot.
-    pub(crate) fn unslotted_from(&self, first: usize) -> impl Iterator<Item = SetId> {
-        self.unslotted.range(first..).copied()
-    }
-
-    /// The set that gets a slot next.
-    #[inline]
-    pub(crate) fn next_unslotted(&self) -> Option<SetId> {
-        self.unslotted.front().copied()
-    }
-
-    /// That set waits for a slot no longer.
-    #[inline]
-    pub(crate) fn end_slot_wait(&mut self) {
-        self.unslotted.pop_front();
-    }
-
-    /// The die that a set's slot counts for: that of its last command, its data.
-    #[inline]
-    pub(crate) fn slot_die(&self, set: SetId, geometry: &Geometry) -> DieId {
-        match self.commands(set).last() {
-            None => geometry.die_of_lpn(self[set].lpn),
-            Some(&(_, plane)) => geometry.die_of_plane(plane),
-        }
-    }
-
-    /// A set gets a slot.
-    #[inline]
-    pub(crate) fn take_slot(&mut self, set: SetId, geometry: &Geometry) {
-        let die = self.slot_die(set, geometry);
-        let state = &mut self.list[set.index()];
-        state.slotted = true;
-        state.slot_die = die;
-        self.slots += 1;
-        self.slots_of_die[die.index()] += 1;
-    }
-
-    /// A set gives its slot back, if it has one.
-    pub(crate) fn drop_slot(&mut self, set: SetId) {
-        let state = &mut self.list[set.index()];
-        if std::mem::take(&mut state.slotted) {
-            self.slots -= 1;
-            self.slots_of_die[state.slot_die.index()] -= 1;
-        }
     }
 }
