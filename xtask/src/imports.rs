@@ -14,7 +14,10 @@ type Room = (&'static str, &'static [&'static str]);
 
 /// The rooms of `crates/sim` from bottom to top: those of one row do not import one another.
 const ROOMS: &[&[Room]] = &[
-    &[("plain data", &["account::metrics", "account::observe", "random", "saved", "stream"])],
+    &[(
+        "plain data",
+        &["account::metrics", "account::observe", "handle", "random", "saved", "stream"],
+    )],
     &[(
         "parts",
         &["ftl::blocks", "ftl::layer", "ftl::log", "ftl::memory", "ftl::victim", "policy"],

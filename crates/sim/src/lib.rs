@@ -29,6 +29,7 @@ pub mod config;
 pub mod device;
 mod flash;
 pub mod ftl;
+pub mod handle;
 mod host;
 pub mod initial;
 pub mod own;

@@ -1,9 +1,9 @@
 //! The counters: one method for each thing that can happen.
 
 use super::Account;
+use crate::handle::RequestId;
 use crate::metrics::counters::{Padding, Phase, Work};
 use flashyard_core::command::{Op, Purpose};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Span;
 
 /// Methods that add 1 to a counter.
@@ -154,23 +154,23 @@ impl Account {
         self.totals.energy.power_waited_ns += waited.as_ns();
     }
 
-    /// Work is done, charged to a request or to nobody ([`NIL`]).
+    /// Work is done, charged to a request or to nobody.
     #[inline]
     pub(crate) fn worked(
         &mut self,
         phase: Phase,
         (op, purpose): (Op, Purpose),
-        charge: u32,
+        charge: Option<RequestId>,
         work: &Work,
     ) {
         self.totals.work[phase as usize].count(op, purpose, work);
-        if charge == NIL {
+        let Some(request) = charge else {
             self.totals.unattributed.count(op, purpose, work);
             return;
-        }
+        };
         self.totals.attributed.count(op, purpose, work);
         if let Some(watch) = &mut self.watch
-            && let Some(works) = watch.works.get_mut(charge as usize)
+            && let Some(works) = watch.works.get_mut(request.index())
         {
             works.count(op, purpose, work);
         }

@@ -3,6 +3,7 @@
 use super::Account;
 use super::timeline::FtlFigures;
 use crate::check::Checker;
+use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
 use crate::metrics::series::Series;
 use crate::observe::{BufferAccess, CommandDone, Observer, Queued, RequestDone, Suspension};
@@ -47,9 +48,9 @@ checked! {
     entered(order: u64);
     translated(order: u64, lpn: Lpn, changes: bool);
     entry_changed(lpn: Lpn);
-    map_page_read(set: u32, page: MapPage);
-    map_page_begun(set: u32, page: MapPage, entries: &[Lpn]);
-    map_page_written(set: u32);
+    map_page_read(set: SetId, page: MapPage);
+    map_page_begun(set: SetId, page: MapPage, entries: &[Lpn]);
+    map_page_written(set: SetId);
     started(now: Time, die: DieId, op: Op);
     touched(plane: PlaneId, op: Op, ppn: Option<Ppn>, read: Option<(Lpn, Access)>);
     array_over(die: DieId);
@@ -140,21 +141,21 @@ impl Account {
 
     /// A request has arrived and is known by this handle.
     #[inline]
-    pub(crate) fn request_opened(&mut self, handle: u32) {
+    pub(crate) fn request_opened(&mut self, handle: RequestId) {
         if let Some(watch) = &mut self.watch
             && !watch.observers.is_empty()
         {
-            let handle = handle as usize;
-            watch.works.resize(watch.works.len().max(handle + 1), Tally::default());
-            watch.works[handle] = Tally::default();
+            let place = handle.index();
+            watch.works.resize(watch.works.len().max(place + 1), Tally::default());
+            watch.works[place] = Tally::default();
         }
     }
 
     /// All work that was charged to a request, where there are observers, and its energy in
     /// picojoules.
-    pub(crate) fn work_of(&self, handle: u32) -> (Tally, u64) {
+    pub(crate) fn work_of(&self, handle: RequestId) -> (Tally, u64) {
         let watch = self.watch.as_ref().expect("works are kept for observers");
-        let work = watch.works[handle as usize];
+        let work = watch.works[handle.index()];
         let energy = work.energy_pj(&self.config.energy);
         (work, u64::try_from(energy).unwrap_or(u64::MAX))
     }

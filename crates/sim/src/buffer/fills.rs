@@ -2,6 +2,7 @@
 
 use super::{Buffer, Direction};
 use crate::config::ReadAllocate;
+use crate::handle::LineId;
 use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Time};
 
@@ -47,7 +48,7 @@ impl Buffer {
     /// The first unit whose line has been flushed.
     pub(crate) fn next_flushed(&self) -> Option<Fill> {
         let is_flushing =
-            |unit| self.lines.find(unit).is_some_and(|line| self.lines.line(line).is_flushing());
+            |unit| self.lines.find(unit).is_some_and(|line| self.lines[line].is_flushing());
         let is_over = |fill: &&Fill| fill.displaces.is_some_and(|unit| !is_flushing(unit));
         self.fills.iter().find(is_over).copied()
     }
@@ -61,7 +62,7 @@ impl Buffer {
     /// the unit that it held.
     pub(crate) fn free_displaced(&mut self, fill: &Fill) -> Option<Lpn> {
         let unit = fill.displaces?;
-        let line = self.lines.find(unit).filter(|&line| !self.lines.line(line).is_dirty())?;
+        let line = self.lines.find(unit).filter(|&line| !self.lines[line].is_dirty())?;
         self.lines.remove(line);
         Some(unit)
     }
@@ -81,11 +82,11 @@ impl Buffer {
     }
 
     /// The dirty line that goes first of those that may be flushed for a unit that a read leaves.
-    pub(crate) fn victim(&self, sets: &Sets, now: Time) -> Option<u32> {
+    pub(crate) fn victim(&self, sets: &Sets, now: Time) -> Option<LineId> {
         let lines = &self.lines;
         let dirty = std::iter::successors(lines.first_dirty(), |line| lines.next_dirty(*line));
         dirty.take(LOOK).find(|&line| {
-            let state = lines.line(line);
+            let state = &lines[line];
             !state.is_flushing()
                 && lines.may_begin(state.group())
                 && !self.ports.uses(Direction::Get, line, now)

@@ -4,6 +4,7 @@ use super::fills::LOOK;
 use super::rules::BufferView;
 use super::{Buffer, Direction};
 use crate::config::Eviction;
+use crate::handle::LineId;
 use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Span, Time};
 
@@ -118,7 +119,7 @@ impl Buffer {
     /// The group of the dirty line that goes first.
     pub(crate) fn oldest_group(&mut self) -> Option<u32> {
         let oldest = self.lines.oldest()?;
-        Some(self.lines.line(oldest).group())
+        Some(self.lines[oldest].group())
     }
 
     /// The group whose turn it is to be flushed, if it fills a program.
@@ -139,7 +140,7 @@ impl Buffer {
     }
 
     /// The next dirty line of a group, of those behind `passed` where some were passed over.
-    pub(crate) fn next_flush(&mut self, group: u32, passed: Option<u32>) -> Option<u32> {
+    pub(crate) fn next_flush(&mut self, group: u32, passed: Option<LineId>) -> Option<LineId> {
         match passed {
             Some(passed) => self.lines.next_of_group(passed),
             None => self.lines.oldest_of(group),
@@ -151,17 +152,17 @@ impl Buffer {
     /// oldest queued requests access.
     pub(crate) fn fit_line(
         &self,
-        mut line: Option<u32>,
+        mut line: Option<LineId>,
         with_head: bool,
         (sets, now): (&Sets, Time),
         is_queued: impl Fn(Lpn) -> bool,
-    ) -> Option<u32> {
+    ) -> Option<LineId> {
         for _ in 0..LOOK {
             let found = line?;
             let fit = if self.flushes_itself() {
                 self.may_flush_itself(found, sets)
             } else {
-                let needed = || self.is_in_use(found, now) || is_queued(self.lines.line(found).lpn);
+                let needed = || self.is_in_use(found, now) || is_queued(self.lines[found].lpn);
                 !(self.is_being_put(found, sets) || (with_head && needed()))
             };
             if fit {
@@ -173,31 +174,31 @@ impl Buffer {
     }
 
     /// Whether the buffer may flush a dirty line by itself: not while it is put.
-    fn may_flush_itself(&self, line: u32, sets: &Sets) -> bool {
+    fn may_flush_itself(&self, line: LineId, sets: &Sets) -> bool {
         self.keys.eviction == Eviction::Watermark || !self.is_being_put(line, sets)
     }
 
     /// Whether a port uses a line, or puts into its bank.
-    fn is_in_use(&self, line: u32, now: Time) -> bool {
-        let bank = self.lines.line(line).bank();
+    fn is_in_use(&self, line: LineId, now: Time) -> bool {
+        let bank = self.lines[line].bank();
         self.ports.uses(Direction::Get, line, now)
             || self.ports.uses(Direction::Put, line, now)
             || self.ports.carries(Direction::Put, now).is_some_and(|put| put.bank == bank)
     }
 
     /// The line of a unit that has just been put, if the rule is to flush it at once.
-    pub(crate) fn flush_at_once(&self, lpn: Lpn) -> Option<u32> {
+    pub(crate) fn flush_at_once(&self, lpn: Lpn) -> Option<LineId> {
         if self.keys.eviction != Eviction::AtOnce || !self.flushes_itself() || !self.may_flush() {
             return None;
         }
         let line = self.lines.find(lpn)?;
-        let state = self.lines.line(line);
+        let state = &self.lines[line];
         (state.is_dirty() && self.lines.may_begin(state.group())).then_some(line)
     }
 
     /// A set begins to carry the contents of a line to flash; what the line lacks is read for it.
-    pub(crate) fn begin_flush(&mut self, line: u32, group: u32) {
-        let state = self.lines.line_mut(line);
+    pub(crate) fn begin_flush(&mut self, line: LineId, group: u32) {
+        let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
         self.lines.begin_flush(line, group);
     }
@@ -209,7 +210,7 @@ impl Buffer {
 
     /// The program of a line of a group is over; `leads` is whether it stands for its program unit.
     /// Returns the unit that is no longer in the buffer, if that frees its line.
-    pub(crate) fn end_flush(&mut self, line: u32, group: u32, leads: bool) -> Option<Lpn> {
+    pub(crate) fn end_flush(&mut self, line: LineId, group: u32, leads: bool) -> Option<Lpn> {
         self.flushes -= u64::from(leads);
         self.lines.end_flush(line, group)
     }

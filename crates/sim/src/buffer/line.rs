@@ -1,8 +1,8 @@
 //! A line of the write buffer.
 
 use super::order::Link;
+use crate::handle::{LineId, RequestId};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 
 /// A unit in the buffer.
@@ -13,7 +13,7 @@ pub struct Line {
     /// The place of its contents in the order of changes.
     pub version: u64,
     /// Who wrote them: the handle of the request, and its order of arrival.
-    pub writer: (u32, u64),
+    pub writer: Option<(RequestId, u64)>,
     /// The stream of that request.
     pub stream: u8,
     /// The sectors that it holds.
@@ -35,7 +35,7 @@ pub struct Line {
     /// When it became dirty or clean or, where that counts, was used last: later ones have more.
     pub(super) since: u64,
     pub(super) links: [Link; 2],
-    pub(super) next_of_bucket: u32,
+    pub(super) next_of_bucket: Option<LineId>,
 }
 
 impl Line {
@@ -43,7 +43,7 @@ impl Line {
     pub(crate) const VACANT: Self = Self {
         lpn: Lpn::new(0),
         version: 0,
-        writer: (NIL, 0),
+        writer: None,
         stream: 0,
         from: 0,
         until: 0,
@@ -55,8 +55,8 @@ impl Line {
         dropped: false,
         group: 0,
         since: 0,
-        links: [Link { prev: NIL, next: NIL }; 2],
-        next_of_bucket: 0,
+        links: [Link::NONE; 2],
+        next_of_bucket: None,
     };
 
     /// Whether flash lacks its contents and nobody programs them.

@@ -10,10 +10,11 @@
 //! belongs to a bank.
 
 use super::Line;
-use super::order::{ALL, GROUP, List, some};
+use super::order::{ALL, GROUP, List};
 use crate::config::Replacement;
-use flashyard_core::graph::NIL;
+use crate::handle::LineId;
 use flashyard_core::units::Lpn;
+use std::ops::{Index, IndexMut};
 
 /// All lines.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub struct Lines {
     pub(super) slab: Vec<Line>,
     /// Lines of the slab that hold nothing, the one that got free first at the front.
     pub(super) free: List,
-    /// The first line of each bucket, + 1.
-    pub(super) buckets: Vec<u32>,
+    /// The first line of each bucket.
+    pub(super) buckets: Vec<Option<LineId>>,
     pub(super) dirty: List,
     pub(super) clean: List,
     pub(super) groups: Vec<List>,
@@ -50,6 +51,20 @@ pub struct Lines {
     pub(crate) notes_changes: bool,
 }
 
+impl Index<LineId> for Lines {
+    type Output = Line;
+
+    fn index(&self, line: LineId) -> &Line {
+        &self.slab[line.index()]
+    }
+}
+
+impl IndexMut<LineId> for Lines {
+    fn index_mut(&mut self, line: LineId) -> &mut Line {
+        &mut self.slab[line.index()]
+    }
+}
+
 impl Lines {
     pub(super) fn note(&mut self, lpn: Lpn, came: bool) {
         if self.notes_changes {
@@ -69,7 +84,7 @@ impl Lines {
             frees: false,
             slab: Vec::with_capacity(units as usize),
             free: List::EMPTY,
-            buckets: vec![0; units.next_power_of_two() as usize],
+            buckets: vec![None; units.next_power_of_two() as usize],
             dirty: List::EMPTY,
             clean: List::EMPTY,
             groups: vec![List::EMPTY; groups],
@@ -125,30 +140,19 @@ impl Lines {
     }
 
     /// The line of a unit.
-    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+    pub fn find(&self, lpn: Lpn) -> Option<LineId> {
         let mut at = self.buckets[self.bucket_of(lpn)];
-        while let Some(line) = at.checked_sub(1) {
-            if self.slab[line as usize].lpn == lpn {
-                return Some(line);
-            }
-            at = self.slab[line as usize].next_of_bucket;
+        while let Some(line) = at
+            && self.slab[line.index()].lpn != lpn
+        {
+            at = self.slab[line.index()].next_of_bucket;
         }
-        None
-    }
-
-    /// A line.
-    pub fn line(&self, line: u32) -> &Line {
-        &self.slab[line as usize]
+        at
     }
 
     /// Whether a line of this number is dirty; not where there is none.
-    pub fn is_dirty(&self, line: u32) -> bool {
-        self.slab.get(line as usize).is_some_and(|line| line.dirty)
-    }
-
-    /// The same, to change what is public of it.
-    pub fn line_mut(&mut self, line: u32) -> &mut Line {
-        &mut self.slab[line as usize]
+    pub fn is_dirty(&self, line: LineId) -> bool {
+        self.slab.get(line.index()).is_some_and(|line| line.dirty)
     }
 
     /// Whether another unit fits: a line holds nothing, or nothing that flash lacks.
@@ -162,7 +166,7 @@ impl Lines {
         if self.free.count > 0 || self.slab.len() < self.units as usize {
             return true;
         }
-        let since = |line: u32| self.slab[line as usize].since;
+        let since = |line: LineId| self.slab[line.index()].since;
         let dirty = self.first_by_order(self.dirty).map_or(u64::MAX, since);
         self.first_by_order(self.clean).is_some_and(|clean| since(clean) < dirty)
     }
@@ -179,25 +183,25 @@ impl Lines {
         if self.slab.len() < self.units as usize {
             return Some(self.bank_of_number(self.slab.len()));
         }
-        if self.free.count > 0 {
-            return Some(self.slab[self.free.first as usize].bank);
+        if let Some(free) = self.free.first.filter(|_| self.free.count > 0) {
+            return Some(self.slab[free.index()].bank);
         }
-        self.first_by_order(self.clean).map(|line| self.slab[line as usize].bank)
+        self.first_by_order(self.clean).map(|line| self.slab[line.index()].bank)
     }
 
     /// Puts a physical line into another bank.
-    pub fn move_to_bank(&mut self, line: u32, bank: u32) {
-        self.slab[line as usize].bank = bank;
+    pub fn move_to_bank(&mut self, line: LineId, bank: u32) {
+        self.slab[line.index()].bank = bank;
     }
 
     /// Adds a unit, as a line in no list; in place of the clean one that goes first where no line
     /// is free. Returns the line and the unit that made way.
-    pub fn insert(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
+    pub fn insert(&mut self, lpn: Lpn) -> (LineId, Option<Lpn>) {
         let mut evicted = None;
         if self.free.count == 0 && self.slab.len() == self.units as usize {
-            let line = self.front(ALL, self.clean.first).unwrap_or(NIL);
-            assert!(line != NIL, "a unit is only added where there is room");
-            evicted = Some(self.slab[line as usize].lpn);
+            let line = self.front(ALL, self.clean.first);
+            let line = line.expect("a unit is only added where there is room");
+            evicted = Some(self.slab[line.index()].lpn);
             self.remove(line);
         }
         let bucket = self.bucket_of(lpn);
@@ -205,42 +209,42 @@ impl Lines {
         let line = if self.slab.len() < self.units as usize {
             new.bank = self.bank_of_number(self.slab.len());
             self.slab.push(new);
-            u32::try_from(self.slab.len() - 1).expect("units have 32 bits")
+            LineId::new(self.touched() - 1)
         } else {
-            let line = self.free.first;
-            new.bank = self.slab[line as usize].bank;
-            std::mem::swap(&mut self.slab[line as usize], &mut new);
+            let line = self.free.first.expect("a line is free");
+            new.bank = self.slab[line.index()].bank;
+            std::mem::swap(&mut self.slab[line.index()], &mut new);
             self.free.first = new.links[ALL].next;
             self.free.count -= 1;
             line
         };
-        self.buckets[bucket] = line + 1;
+        self.buckets[bucket] = Some(line);
         self.note(lpn, true);
         (line, evicted)
     }
 
     /// Adds a unit that a read has found on flash, as the clean line that goes last. There must be
     /// room. Returns the line and the unit that made way.
-    pub fn insert_clean(&mut self, lpn: Lpn) -> (u32, Option<Lpn>) {
+    pub fn insert_clean(&mut self, lpn: Lpn) -> (LineId, Option<Lpn>) {
         let (line, evicted) = self.insert(lpn);
-        self.slab[line as usize].of_flash = true;
+        self.slab[line.index()].of_flash = true;
         self.push(line, ALL);
         (line, evicted)
     }
 
     /// The contents of a line are new: it is dirty, in `group`, and was used just now.
-    pub fn mark_dirty(&mut self, line: u32, group: u32) {
-        let state = &self.slab[line as usize];
+    pub fn mark_dirty(&mut self, line: LineId, group: u32) {
+        let state = &self.slab[line.index()];
         let known = state.dirty || state.flushes > 0 || self.is_in_clean(line);
         let stays = self.replacement != Replacement::Lru && state.dirty && state.group == group;
-        let state = &mut self.slab[line as usize];
+        let state = &mut self.slab[line.index()];
         state.used = known;
         state.of_flash = false;
         if stays {
             return;
         }
         self.leave_lists(line);
-        let state = &mut self.slab[line as usize];
+        let state = &mut self.slab[line.index()];
         self.freeing -= u32::from(state.is_freeing());
         state.dirty = true;
         state.group = group;
@@ -250,17 +254,17 @@ impl Lines {
     }
 
     /// A line was used.
-    pub fn touch(&mut self, line: u32) {
+    pub fn touch(&mut self, line: LineId) {
         match self.replacement {
             Replacement::Fifo => {}
-            Replacement::Clock => self.slab[line as usize].used = true,
+            Replacement::Clock => self.slab[line.index()].used = true,
             Replacement::Lru => self.send_back(line),
         }
     }
 
     /// A line is the last one of the lists that it is in.
-    pub(super) fn send_back(&mut self, line: u32) {
-        let Line { dirty, flushes, .. } = self.slab[line as usize];
+    pub(super) fn send_back(&mut self, line: LineId) {
+        let Line { dirty, flushes, .. } = self.slab[line.index()];
         if dirty || flushes == 0 {
             self.unlink(line, ALL);
             self.push(line, ALL);
@@ -272,9 +276,9 @@ impl Lines {
     }
 
     /// A program of the contents of a line begins.
-    pub fn begin_flush(&mut self, line: u32, group: u32) {
+    pub fn begin_flush(&mut self, line: LineId, group: u32) {
         self.leave_lists(line);
-        let state = &mut self.slab[line as usize];
+        let state = &mut self.slab[line.index()];
         self.freeing -= u32::from(state.is_freeing());
         state.dirty = false;
         // A write that is programmed at once was never dirty.
@@ -287,10 +291,10 @@ impl Lines {
 
     /// It is over; `group` is the one that it began with. Returns the unit that is no longer in the
     /// buffer, if that frees its line.
-    pub fn end_flush(&mut self, line: u32, group: u32) -> Option<Lpn> {
+    pub fn end_flush(&mut self, line: LineId, group: u32) -> Option<Lpn> {
         self.under_way[group as usize] -= 1;
         self.update_readiness(group);
-        let state = &mut self.slab[line as usize];
+        let state = &mut self.slab[line.index()];
         self.freeing -= u32::from(state.is_freeing());
         state.flushes -= 1;
         self.freeing += u32::from(state.is_freeing());
@@ -310,21 +314,17 @@ impl Lines {
     }
 
     /// A unit is no longer in the buffer.
-    pub fn remove(&mut self, line: u32) {
+    pub fn remove(&mut self, line: LineId) {
         self.leave_lists(line);
-        let Line { lpn, next_of_bucket: next, flushes, .. } = self.slab[line as usize];
+        let Line { lpn, next_of_bucket: next, flushes, .. } = self.slab[line.index()];
         self.note(lpn, false);
         let bucket = self.bucket_of(lpn);
-        let mut at = self.buckets[bucket] - 1;
-        if at == line {
-            self.buckets[bucket] = next;
-        } else {
-            while self.slab[at as usize].next_of_bucket != line + 1 {
-                at = self.slab[at as usize].next_of_bucket - 1;
-            }
-            self.slab[at as usize].next_of_bucket = next;
+        let mut link = &mut self.buckets[bucket];
+        while let Some(other) = link.filter(|other| *other != line) {
+            link = &mut self.slab[other.index()].next_of_bucket;
         }
-        let state = &mut self.slab[line as usize];
+        *link = next;
+        let state = &mut self.slab[line.index()];
         self.freeing += u32::from(state.dirty && flushes == 1);
         state.dirty = false;
         state.dropped = true;
@@ -343,9 +343,8 @@ impl Lines {
         self.walk(self.clean.first)
     }
 
-    pub(super) fn walk(&self, first: u32) -> impl Iterator<Item = &Line> {
-        let next = |line: &&Line| some(line.links[ALL].next).map(|next| &self.slab[next as usize]);
-        std::iter::successors(some(first).map(|line| &self.slab[line as usize]), next)
+    pub(super) fn walk(&self, first: Option<LineId>) -> impl Iterator<Item = &Line> {
+        self.numbers_from(first).map(|line| &self.slab[line.index()])
     }
 
     pub(super) fn bucket_of(&self, lpn: Lpn) -> usize {
@@ -356,8 +355,8 @@ impl Lines {
         u32::try_from(line).expect("units have 32 bits") % self.banks
     }
 
-    pub(super) fn is_in_clean(&self, line: u32) -> bool {
-        let Line { dirty, flushes, links, .. } = self.slab[line as usize];
-        !dirty && flushes == 0 && (self.clean.first == line || links[ALL].prev != NIL)
+    pub(super) fn is_in_clean(&self, line: LineId) -> bool {
+        let Line { dirty, flushes, links, .. } = self.slab[line.index()];
+        !dirty && flushes == 0 && (self.clean.first == Some(line) || links[ALL].prev.is_some())
     }
 }

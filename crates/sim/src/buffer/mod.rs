@@ -19,9 +19,9 @@ mod writes;
 
 use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
 use crate::config::{PartialWrite, Recency};
-use crate::sets::Sets;
+use crate::handle::{LineId, SetId};
+use crate::sets::{Sets, Wait};
 pub(crate) use fills::Fill;
-use flashyard_core::graph::{NIL, Wait};
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 pub(crate) use flush::{FlushOutcome, Quiet};
 pub use line::Line;
@@ -41,9 +41,9 @@ const PLANE_LIMIT: u32 = 2;
 /// Where a read finds what the buffer has of its unit.
 pub(crate) enum Found {
     /// A write is about to put it.
-    Write(u32),
+    Write(SetId),
     /// A line, which may hold all that is wanted.
-    Line(u32, bool),
+    Line(LineId, bool),
     /// It has nothing of it.
     Nothing,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Buffer {
     /// Time of a unit on its port, got and put.
     spans: [Span; 2],
     /// Writes that wait for a line.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<SetId>,
     /// Units that reads leave and that wait for one.
     fills: VecDeque<Fill>,
     rule: AnyRule,
@@ -84,7 +84,7 @@ pub(crate) struct Buffer {
     looks: bool,
     /// Scratch lists of the device: flushes that begin together, and map commands that they wait
     /// for; empty between uses.
-    pub(crate) scratch: (Vec<u32>, Vec<(u32, Wait)>),
+    pub(crate) scratch: (Vec<SetId>, Vec<(SetId, Wait)>),
 }
 
 impl Buffer {
@@ -168,14 +168,14 @@ impl Buffer {
     /// Whether it holds all sectors of a unit.
     pub(crate) fn holds_whole(&self, lpn: Lpn) -> bool {
         self.lines.find(lpn).is_some_and(|line| {
-            let line = self.lines.line(line);
+            let line = &self.lines[line];
             (line.from..line.until) == self.sectors
         })
     }
 
     /// Whether a line holds these sectors of its unit.
-    pub(crate) fn covers(&self, line: u32, wanted: &Range<u64>) -> bool {
-        let line = self.lines.line(line);
+    pub(crate) fn covers(&self, line: LineId, wanted: &Range<u64>) -> bool {
+        let line = &self.lines[line];
         u64::from(line.from) <= wanted.start && wanted.end <= u64::from(line.until)
     }
 
@@ -189,8 +189,8 @@ impl Buffer {
                     return Found::Write(change);
                 }
                 // What was written behind a trim that is not over is there already.
-                let number = sets.graph.node(change).number;
-                let newer = |line| self.lines.line(line).version > number;
+                let number = sets.number(change);
+                let newer = |line| self.lines[line].version > number;
                 if sets[change].trims && !held.is_some_and(newer) {
                     return Found::Nothing;
                 }
@@ -200,18 +200,18 @@ impl Buffer {
     }
 
     /// A read gets a line.
-    pub(crate) fn read(&mut self, line: u32) -> &Line {
+    pub(crate) fn read(&mut self, line: LineId) -> &Line {
         if self.keys.recency == Recency::ReadsAndWrites {
             self.lines.touch(line);
         }
-        self.lines.line(line)
+        &self.lines[line]
     }
 
     /// Whether the write that a line has its contents from is not over.
-    pub(crate) fn is_being_put(&self, line: u32, sets: &Sets) -> bool {
-        let line = self.lines.line(line);
+    pub(crate) fn is_being_put(&self, line: LineId, sets: &Sets) -> bool {
+        let line = &self.lines[line];
         let writer = writes::write_or_change(sets, line.lpn, line.version + 1);
-        writer.is_some_and(|set| sets.graph.node(set).number == line.version && is_unput(sets, set))
+        writer.is_some_and(|set| sets.number(set) == line.version && is_unput(sets, set))
     }
 
     /// A unit is put or got as soon as its port and the bank of its line are free, in the bank of
@@ -221,16 +221,15 @@ impl Buffer {
         &mut self,
         direction: Direction,
         lpn: Lpn,
-        line: Option<u32>,
+        line: Option<LineId>,
         host: bool,
         now: Time,
     ) -> (Reservation, Span) {
         let bank = match line {
-            Some(line) => self.lines.line(line).bank(),
+            Some(line) => self.lines[line].bank(),
             None => lpn.get() % self.lines.banks(),
         };
         let span = self.spans[direction as usize];
-        let line = line.unwrap_or(NIL);
         (self.ports.reserve(direction, bank, span, line, host, now), span)
     }
 
@@ -245,12 +244,12 @@ impl Buffer {
     }
 
     /// The write whose turn it is to get a line.
-    pub(crate) fn first_waiting(&self) -> Option<u32> {
+    pub(crate) fn first_waiting(&self) -> Option<SetId> {
         self.waiting.front().copied()
     }
 
     /// A write waits for a line.
-    pub(crate) fn wait(&mut self, set: u32) {
+    pub(crate) fn wait(&mut self, set: SetId) {
         self.waiting.push_back(set);
     }
 

@@ -2,13 +2,13 @@
 
 use super::{Line, Lines};
 use crate::config::Replacement;
-use flashyard_core::graph::NIL;
+use crate::handle::LineId;
 
 /// Neighbours in a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    pub(super) prev: u32,
-    pub(super) next: u32,
+    pub(super) prev: Option<LineId>,
+    pub(super) next: Option<LineId>,
 }
 
 /// The link of a line in the list of all dirty lines, or of all clean ones.
@@ -18,41 +18,45 @@ pub(super) const GROUP: usize = 1;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
-    pub(super) first: u32,
-    pub(super) last: u32,
+    pub(super) first: Option<LineId>,
+    pub(super) last: Option<LineId>,
     pub(super) count: u32,
 }
 
+impl Link {
+    pub(super) const NONE: Self = Self { prev: None, next: None };
+}
+
 impl List {
-    pub(super) const EMPTY: Self = Self { first: NIL, last: NIL, count: 0 };
+    pub(super) const EMPTY: Self = Self { first: None, last: None, count: 0 };
 }
 
 impl Lines {
     /// The dirty line of a group that goes first.
-    pub fn oldest_of(&mut self, group: u32) -> Option<u32> {
+    pub fn oldest_of(&mut self, group: u32) -> Option<LineId> {
         self.front(GROUP, self.groups[group as usize].first)
     }
 
     /// The dirty line of the same group that was used next after this one.
-    pub fn next_of_group(&self, line: u32) -> Option<u32> {
-        some(self.slab[line as usize].links[GROUP].next)
+    pub fn next_of_group(&self, line: LineId) -> Option<LineId> {
+        self.slab[line.index()].links[GROUP].next
     }
 
     /// The dirty line that goes first.
-    pub fn oldest(&mut self) -> Option<u32> {
+    pub fn oldest(&mut self) -> Option<LineId> {
         self.front(ALL, self.dirty.first)
     }
 
     /// The line that goes first of a list whose first one is given: of a clock, those that were
     /// used since it last passed go to the end, once.
-    pub(super) fn front(&mut self, which: usize, mut first: u32) -> Option<u32> {
+    pub(super) fn front(&mut self, which: usize, mut first: Option<LineId>) -> Option<LineId> {
         while self.replacement == Replacement::Clock
-            && first != NIL
-            && std::mem::take(&mut self.slab[first as usize].used)
+            && let Some(line) = first
+            && std::mem::take(&mut self.slab[line.index()].used)
         {
-            self.send_back(first);
+            self.send_back(line);
             // Sending the only one back leaves it first.
-            first = match self.slab[first as usize] {
+            first = match self.slab[line.index()] {
                 Line { dirty: true, group, .. } if which == GROUP => {
                     self.groups[group as usize].first
                 }
@@ -60,52 +64,54 @@ impl Lines {
                 Line { dirty: false, .. } => self.clean.first,
             };
         }
-        some(first)
+        first
     }
 
     /// The dirty line that goes first. A look, that moves no hand.
-    pub fn first_dirty(&self) -> Option<u32> {
+    pub fn first_dirty(&self) -> Option<LineId> {
         self.first_by_order(self.dirty)
     }
 
     /// The dirty line that goes after another one.
-    pub fn next_dirty(&self, line: u32) -> Option<u32> {
+    pub fn next_dirty(&self, line: LineId) -> Option<LineId> {
         self.next_by_order(self.dirty, line)
     }
 
     /// What [`Self::front`] would find in a list.
-    pub(super) fn first_by_order(&self, list: List) -> Option<u32> {
+    pub(super) fn first_by_order(&self, list: List) -> Option<LineId> {
         let found = match self.replacement {
             Replacement::Clock => self.find_used(list.first, false),
             Replacement::Lru | Replacement::Fifo => None,
         };
-        found.or(some(list.first))
+        found.or(list.first)
     }
 
     /// What it would find next if a line were gone: of a clock, first those that were not used.
-    pub(super) fn next_by_order(&self, list: List, line: u32) -> Option<u32> {
-        let state = &self.slab[line as usize];
+    pub(super) fn next_by_order(&self, list: List, line: LineId) -> Option<LineId> {
+        let state = &self.slab[line.index()];
         let next = state.links[ALL].next;
         if self.replacement != Replacement::Clock {
-            return some(next);
+            return next;
         }
         let found = self.find_used(next, state.used);
         if state.used { found } else { found.or_else(|| self.find_used(list.first, true)) }
     }
 
     /// The first line from one on that was used since the hand passed it, or was not.
-    pub(super) fn find_used(&self, mut line: u32, used: bool) -> Option<u32> {
-        while line != NIL && self.slab[line as usize].used != used {
-            line = self.slab[line as usize].links[ALL].next;
+    pub(super) fn find_used(&self, mut from: Option<LineId>, used: bool) -> Option<LineId> {
+        while let Some(line) = from
+            && self.slab[line.index()].used != used
+        {
+            from = self.slab[line.index()].links[ALL].next;
         }
-        some(line)
+        from
     }
 
     /// The group to flush next: that of the dirty line that goes first if it is ready, or else
     /// the next one that is, by turns.
     pub fn pick(&mut self) -> Option<u32> {
         let oldest = self.oldest()?;
-        let group = self.slab[oldest as usize].group;
+        let group = self.slab[oldest.index()].group;
         let word = group as usize / 64;
         if self.ready[word] & (1 << (group % 64)) != 0 {
             return Some(group);
@@ -157,8 +163,8 @@ impl Lines {
         }
     }
 
-    pub(super) fn leave_lists(&mut self, line: u32) {
-        let Line { dirty, group, .. } = self.slab[line as usize];
+    pub(super) fn leave_lists(&mut self, line: LineId) {
+        let Line { dirty, group, .. } = self.slab[line.index()];
         if dirty {
             self.unlink(line, ALL);
             self.unlink(line, GROUP);
@@ -168,19 +174,18 @@ impl Lines {
         }
     }
 
-    pub(super) fn release(&mut self, line: u32) {
-        self.slab[line as usize].links[ALL].next = NIL;
-        let last = std::mem::replace(&mut self.free.last, line);
-        if self.free.count == 0 {
-            self.free.first = line;
-        } else {
-            self.slab[last as usize].links[ALL].next = line;
+    pub(super) fn release(&mut self, line: LineId) {
+        self.slab[line.index()].links[ALL].next = None;
+        let last = self.free.last.replace(line);
+        match last.filter(|_| self.free.count > 0) {
+            None => self.free.first = Some(line),
+            Some(last) => self.slab[last.index()].links[ALL].next = Some(line),
         }
         self.free.count += 1;
     }
 
-    pub(super) fn list(&mut self, line: u32, which: usize) -> &mut List {
-        let Line { dirty, group, .. } = self.slab[line as usize];
+    pub(super) fn list(&mut self, line: LineId, which: usize) -> &mut List {
+        let Line { dirty, group, .. } = self.slab[line.index()];
         match (which, dirty) {
             (GROUP, _) => &mut self.groups[group as usize],
             (_, true) => &mut self.dirty,
@@ -188,41 +193,36 @@ impl Lines {
         }
     }
 
-    pub(super) fn push(&mut self, line: u32, which: usize) {
+    pub(super) fn push(&mut self, line: LineId, which: usize) {
         self.moments += 1;
         let list = self.list(line, which);
         list.count += 1;
-        let prev = std::mem::replace(&mut list.last, line);
-        if prev == NIL {
-            list.first = line;
-        } else {
-            self.slab[prev as usize].links[which].next = line;
+        let prev = list.last.replace(line);
+        match prev {
+            None => list.first = Some(line),
+            Some(prev) => self.slab[prev.index()].links[which].next = Some(line),
         }
-        let state = &mut self.slab[line as usize];
+        let state = &mut self.slab[line.index()];
         state.since = self.moments;
-        state.links[which] = Link { prev, next: NIL };
+        state.links[which] = Link { prev, next: None };
     }
 
-    pub(super) fn unlink(&mut self, line: u32, which: usize) {
-        let Link { prev, next } = self.slab[line as usize].links[which];
+    pub(super) fn unlink(&mut self, line: LineId, which: usize) {
+        let Link { prev, next } = self.slab[line.index()].links[which];
         let list = self.list(line, which);
         list.count -= 1;
-        if prev == NIL {
+        if prev.is_none() {
             list.first = next;
         }
-        if next == NIL {
+        if next.is_none() {
             list.last = prev;
         }
-        if prev != NIL {
-            self.slab[prev as usize].links[which].next = next;
+        if let Some(prev) = prev {
+            self.slab[prev.index()].links[which].next = next;
         }
-        if next != NIL {
-            self.slab[next as usize].links[which].prev = prev;
+        if let Some(next) = next {
+            self.slab[next.index()].links[which].prev = prev;
         }
-        self.slab[line as usize].links[which] = Link { prev: NIL, next: NIL };
+        self.slab[line.index()].links[which] = Link::NONE;
     }
-}
-
-pub(super) fn some(line: u32) -> Option<u32> {
-    (line != NIL).then_some(line)
 }

@@ -5,7 +5,7 @@
 //! nothing left to do. What a port carries is a row of spans that do not overlap, so the time that
 //! the two rows have in common is found by walking both once.
 
-use flashyard_core::graph::NIL;
+use crate::handle::LineId;
 use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -21,8 +21,8 @@ pub enum Direction {
 /// One access of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The line, [`flashyard_core::graph::NIL`] where its unit has left the buffer.
-    pub line: u32,
+    /// The line; none where its unit has left the buffer.
+    pub line: Option<LineId>,
     /// Its bank.
     pub bank: u32,
     /// Whether a request asked for it, not a flush.
@@ -79,7 +79,7 @@ impl Ports {
         direction: Direction,
         bank: u32,
         span: Span,
-        line: u32,
+        line: Option<LineId>,
         host: bool,
         now: Time,
     ) -> Reservation {
@@ -106,15 +106,13 @@ impl Ports {
     }
 
     /// An access of a line, if it has one, is over then, and later than those before.
-    fn note_end(&mut self, direction: Direction, line: u32, until: Time) {
-        if line == NIL {
-            return;
-        }
+    fn note_end(&mut self, direction: Direction, line: Option<LineId>, until: Time) {
+        let Some(line) = line else { return };
         let ends = &mut self.ends[direction as usize];
-        if ends.len() <= line as usize {
-            ends.resize(line as usize + 1, Time::ZERO);
+        if ends.len() <= line.index() {
+            ends.resize(line.index() + 1, Time::ZERO);
         }
-        ends[line as usize] = until;
+        ends[line.index()] = until;
     }
 
     /// The time of an access that passes beside known ones of the other direction. Later ones of
@@ -152,8 +150,8 @@ impl Ports {
     }
 
     /// Whether an access of a line in this direction is not over.
-    pub fn uses(&self, direction: Direction, line: u32, now: Time) -> bool {
-        self.ends[direction as usize].get(line as usize).is_some_and(|end| *end > now)
+    pub fn uses(&self, direction: Direction, line: LineId, now: Time) -> bool {
+        self.ends[direction as usize].get(line.index()).is_some_and(|end| *end > now)
     }
 
     #[cfg(test)]
@@ -182,9 +180,9 @@ mod tests {
             [(false, 1, 5, 10), (false, 0, 30, 0), (true, 1, 30, 0), (true, 0, 30, 0)]
         {
             let mut ports = Ports::new(shared, 2);
-            let put = ports.reserve(Put, 0, ns(30), 7, true, at(0));
+            let put = ports.reserve(Put, 0, ns(30), LineId::from_raw(7), true, at(0));
             assert_eq!((put.from, put.until, put.hidden), (at(0), at(30), ns(0)));
-            let get = ports.reserve(Get, bank, ns(10), 8, true, at(5));
+            let get = ports.reserve(Get, bank, ns(10), LineId::from_raw(8), true, at(5));
             assert_eq!((get.from, get.until, get.hidden), (at(from), at(from + 10), ns(hidden)));
         }
     }
@@ -192,15 +190,15 @@ mod tests {
     #[test]
     fn what_is_carried_is_shown_until_it_is_over() {
         let mut ports = Ports::new(false, 4);
-        ports.reserve(Put, 0, ns(30), 7, true, at(0));
-        ports.reserve(Put, 1, ns(30), 8, false, at(0));
-        let line = |ports: &Ports, now| ports.carries(Put, at(now)).map(|access| access.line);
-        assert_eq!(line(&ports, 29), Some(7));
-        assert_eq!(line(&ports, 30), Some(8));
+        ports.reserve(Put, 0, ns(30), LineId::from_raw(7), true, at(0));
+        ports.reserve(Put, 1, ns(30), LineId::from_raw(8), false, at(0));
+        let line = |ports: &Ports, now| ports.carries(Put, at(now)).and_then(|access| access.line);
+        assert_eq!(line(&ports, 29), LineId::from_raw(7));
+        assert_eq!(line(&ports, 30), LineId::from_raw(8));
         assert_eq!(line(&ports, 60), None);
         assert_eq!(ports.carries(Get, at(0)), None);
-        assert!(ports.uses(Put, 8, at(0)) && !ports.uses(Put, 7, at(30)));
-        assert!(!ports.uses(Get, 8, at(0)));
+        assert!(ports.uses(Put, LineId::new(8), at(0)) && !ports.uses(Put, LineId::new(7), at(30)));
+        assert!(!ports.uses(Get, LineId::new(8), at(0)));
     }
 
     /// Random accesses against a list of all: no two of a port or bank at once, each as soon as it
@@ -226,7 +224,8 @@ mod tests {
                     .iter()
                     .filter(|(other, theirs, ..)| shared || *other == direction || *theirs == bank);
                 let free = busy.map(|(.., until)| until.as_ns()).max().unwrap_or(0);
-                let granted = ports.reserve(direction, bank, ns(span), 0, true, at(now));
+                let granted =
+                    ports.reserve(direction, bank, ns(span), LineId::from_raw(0), true, at(now));
                 assert_eq!(granted.from, at(free.max(now)));
                 assert_eq!(granted.until, granted.from + ns(span));
                 hidden += granted.hidden;
@@ -244,8 +243,8 @@ mod tests {
                 }
             }
             assert_eq!(hidden, expected, "seed {seed}");
-            let last = ports.reserve(Get, 0, ns(1), 0, true, at(ends + 1));
-            ports.reserve(Put, 0, ns(1), 0, true, last.until);
+            let last = ports.reserve(Get, 0, ns(1), LineId::from_raw(0), true, at(ends + 1));
+            ports.reserve(Put, 0, ns(1), LineId::from_raw(0), true, last.until);
             assert!(ports.remembered() <= 2, "what has passed is forgotten");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::writes::write_or_change;
 use super::{Buffer, is_unput};
+use crate::handle::{LineId, RequestId};
 use crate::sets::Sets;
 use flashyard_core::units::Lpn;
 use std::ops::Range;
@@ -13,7 +14,7 @@ pub(crate) struct Put {
     /// The place of the write in the order of changes.
     pub(crate) number: u64,
     /// The handle of its request, and the order of arrival of that.
-    pub(crate) writer: (u32, u64),
+    pub(crate) writer: (RequestId, u64),
     pub(crate) stream: u8,
     /// The sectors that it writes.
     pub(crate) covered: Range<u64>,
@@ -27,7 +28,7 @@ pub(crate) struct Put {
 /// What a put has changed.
 #[derive(Debug)]
 pub(crate) struct PutOutcome {
-    pub(crate) line: u32,
+    pub(crate) line: LineId,
     /// Whether the unit had a line, and whether what that held was on flash.
     pub(crate) held: bool,
     pub(crate) clean: bool,
@@ -57,8 +58,8 @@ impl Buffer {
         let covered = self.kept_range(&put.covered);
         let fill_dropped = self.drop_fill(put.lpn);
         let (line, evicted) = held.map_or_else(|| self.lines.insert(put.lpn), |line| (line, None));
-        let state = self.lines.line_mut(line);
-        (state.version, state.writer, state.stream) = (put.number, put.writer, put.stream);
+        let state = &mut self.lines[line];
+        (state.version, state.writer, state.stream) = (put.number, Some(put.writer), put.stream);
         (state.from, state.until) = match held {
             Some(_) => merged(state.from..state.until, &covered),
             None => (covered.start, covered.end),
@@ -83,7 +84,7 @@ impl Buffer {
     /// whether its line was dirty.
     pub(crate) fn trim(&mut self, lpn: Lpn, number: u64) -> Option<bool> {
         let line = self.lines.find(lpn)?;
-        let state = self.lines.line(line);
+        let state = &self.lines[line];
         if state.version > number {
             return None;
         }
@@ -95,7 +96,7 @@ impl Buffer {
     /// Adds what flash has of a unit. Returns the unit that made way.
     pub(crate) fn add_clean(&mut self, lpn: Lpn) -> Option<Lpn> {
         let (line, evicted) = self.lines.insert_clean(lpn);
-        let state = self.lines.line_mut(line);
+        let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
         evicted
     }
@@ -103,7 +104,7 @@ impl Buffer {
     /// Adds a unit as a write would that is this change and that nobody is charged for.
     pub(crate) fn add_dirty(&mut self, lpn: Lpn, number: u64, group: u32) {
         let (line, _) = self.lines.insert(lpn);
-        let state = self.lines.line_mut(line);
+        let state = &mut self.lines[line];
         state.version = number;
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
         self.lines.mark_dirty(line, group);

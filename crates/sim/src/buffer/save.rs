@@ -1,6 +1,7 @@
 //! How the buffer is saved and restored.
 
 use super::{Buffer, Line};
+use crate::handle::LineId;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 
 /// What is saved of a buffer before its lines.
@@ -49,8 +50,8 @@ impl Buffer {
             number.save(to);
         }
         for number in lines.numbers() {
-            number.save(to);
-            lines.line(number).save(to);
+            number.get().save(to);
+            lines[number].save(to);
         }
     }
 
@@ -69,7 +70,7 @@ impl Buffer {
     }
 
     /// Adds a line that was saved, behind those before; as the physical line `at` if that is known.
-    pub(crate) fn restore(&mut self, line: &Line, group: u32, at: Option<u32>) {
+    pub(crate) fn restore(&mut self, line: &Line, group: u32, at: Option<LineId>) {
         self.lines.restore(line, group, at);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Replacement;
+use crate::handle::LineId;
 use flashyard_core::units::Lpn;
 
 /// A unit of the model: what goes first comes first in the list that holds it.
@@ -20,7 +21,7 @@ struct Model {
     frees: bool,
     units: Vec<Unit>,
     /// Flights of units that were removed, in all lines.
-    ghosts: Vec<(u32, u32)>,
+    ghosts: Vec<(LineId, u32)>,
 }
 
 impl Model {
@@ -35,7 +36,7 @@ impl Model {
     }
 
     /// A program of a line is over; `lpn` is its unit if that is still there.
-    fn land(&mut self, line: u32, group: u32, lpn: Option<u32>) {
+    fn land(&mut self, line: LineId, group: u32, lpn: Option<u32>) {
         let Some(lpn) = lpn else {
             let ghost = self.ghosts.iter().position(|ghost| *ghost == (line, group));
             self.ghosts.remove(ghost.unwrap());
@@ -111,7 +112,7 @@ fn lpns<'a>(lines: impl Iterator<Item = &'a Line>) -> Vec<u32> {
 
 fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, window: usize) {
     let order = std::iter::successors(lines.first_dirty(), |line| lines.next_dirty(*line));
-    let order: Vec<_> = order.map(|line| lines.line(line).lpn.get()).collect();
+    let order: Vec<_> = order.map(|line| lines[line].lpn.get()).collect();
     assert_eq!(order, model.flush_order());
     assert_eq!(lpns(lines.dirty_lines()), model.dirty(None));
     assert_eq!(lpns(lines.clean_lines()), model.clean());
@@ -123,7 +124,7 @@ fn compare(lines: &mut Lines, model: &mut Model, groups: u32, whole: usize, wind
     let free = lines.units() as usize - held + model.clean().len();
     assert_eq!(lines.free_lines() as usize, free);
     for group in 0..groups {
-        let oldest = lines.oldest_of(group).map(|line| lines.line(line).lpn.get());
+        let oldest = lines.oldest_of(group).map(|line| lines[line].lpn.get());
         assert_eq!(oldest, model.front(|unit| unit.dirty && unit.group == group));
     }
     let under_way = |group: u32| {
@@ -156,7 +157,7 @@ trait MaxLines {
     fn max_lines(self) -> usize;
 }
 
-impl<I: Iterator<Item = u32>> MaxLines for I {
+impl<I: Iterator<Item = LineId>> MaxLines for I {
     fn max_lines(self) -> usize {
         self.collect::<std::collections::BTreeSet<_>>().len()
     }
@@ -178,8 +179,8 @@ fn lines_agree_with_a_plain_list() {
 fn insert(lines: &mut Lines, model: &mut Model, (lpn, group): (u32, u32), clean: bool) {
     let (room, new) = (lines.room(), Lpn::new(lpn));
     let (line, evicted) = if clean { lines.insert_clean(new) } else { lines.insert(new) };
-    assert_eq!(room, Some(lines.line(line).bank()), "a look tells the bank");
-    assert_eq!(lines.line(line).bank(), line % 5, "a physical line stays in its bank");
+    assert_eq!(room, Some(lines[line].bank()), "a look tells the bank");
+    assert_eq!(lines[line].bank(), line.get() % 5, "a physical line stays in its bank");
     if let Some(evicted) = evicted {
         let first = model.front(|unit| !unit.dirty && unit.flights.is_empty());
         assert_eq!(Some(evicted.get()), first);
@@ -197,7 +198,7 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
     let mut model = Model { replacement, frees, units: Vec::new(), ghosts: Vec::new() };
     let mut allocated = 0;
     // By unit or, of removed ones, by line: what is under way.
-    let mut flying: Vec<(u32, u32, Option<u32>)> = Vec::new();
+    let mut flying: Vec<(LineId, u32, Option<u32>)> = Vec::new();
     let mut random = seed;
     let mut below = |bound: usize| {
         random = u64::wrapping_mul(random, 6_364_136_223_846_793_005).wrapping_add(99);
@@ -221,8 +222,8 @@ fn agree(replacement: Replacement, seed: u64, groups: u32, whole: u32, window: u
                 lines.touch(line);
                 model.used(found.unwrap(), None);
             }
-            (3, Some(line)) if lines.line(line).is_dirty() => {
-                lines.begin_flush(line, lines.line(line).group());
+            (3, Some(line)) if lines[line].is_dirty() => {
+                lines.begin_flush(line, lines[line].group());
                 let unit = &mut model.units[found.unwrap()];
                 unit.dirty = false;
                 unit.flights.push(unit.group);

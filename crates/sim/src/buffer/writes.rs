@@ -1,23 +1,22 @@
 //! Writes of a unit that are not in the buffer yet.
 
+use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 
 /// Whether a set is a write that is not in the buffer yet, or only just.
-pub(crate) fn is_unput(sets: &Sets, set: u32) -> bool {
-    let (state, node) = (&sets[set], sets.graph.node(set));
-    let left = &state.stages[node.stage as usize..node.stages as usize];
-    state.request != NIL && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
+pub(crate) fn is_unput(sets: &Sets, set: SetId) -> bool {
+    let (state, left) = (&sets[set], &sets.commands(set)[usize::from(sets.commands_over(set))..]);
+    state.request.is_some() && !state.trims && left.iter().any(|stage| stage.0 == Stage::Buffer)
 }
 
 /// The latest live change of a unit below a number; of a write that is being put and the flush of
 /// what it puts, the write.
-pub(super) fn write_or_change(sets: &Sets, lpn: Lpn, number: u64) -> Option<u32> {
+pub(super) fn write_or_change(sets: &Sets, lpn: Lpn, number: u64) -> Option<SetId> {
     sets.latest_change(lpn, number, |set| is_unput(sets, set))
 }
 
 /// The latest write of a unit that is not in the buffer yet, or only just.
-pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<u32> {
+pub(crate) fn latest_unput(sets: &Sets, lpn: Lpn) -> Option<SetId> {
     sets.changes_of(lpn).find(|&set| is_unput(sets, set))
 }

@@ -6,21 +6,19 @@
 
 use super::Device;
 use super::view::View;
-use crate::config::{Admission, SlotsScope};
-use crate::host::timers::Timer;
-use crate::metrics::parts::{Part, Parts};
-use crate::sets::Track;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::config::Admission;
+use crate::handle::{LineId, RequestId, SetId};
+use crate::sets::{Mode, Set, Stage, Track, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span};
+use flashyard_core::units::{Lpn, PlaneId};
 
 /// What is started next.
 enum Picked {
     /// A request, all of it.
-    Request(u32),
+    Request(RequestId),
     /// A page access or a flush, which has begun.
     Page,
     Nothing,
@@ -33,9 +31,7 @@ impl Device {
         if self.buffer.is_some() {
             return self.admit_with_buffer();
         }
-        let host = &self.host;
-        let none = host.waiting.is_empty() && host.translating.is_none();
-        if !none || !self.sets.unslotted.is_empty() {
+        if self.host.has_requests() || self.sets.has_slotless() {
             self.admit_requests();
         }
     }
@@ -53,7 +49,7 @@ impl Device {
             self.admit_requests();
         }
         // A policy that looks at dies has seen them before these flushes.
-        while self.drain_buffer() && !self.host.policy.in_order() {
+        while self.drain_buffer() && !self.host.policy().in_order() {
             self.admit_requests();
         }
         if self.buffer.as_ref().is_some_and(|buffer| buffer.is_stalled()) {
@@ -63,15 +59,11 @@ impl Device {
 
     fn admit_requests(&mut self) {
         let admission = self.settings.keys.queue.admission;
-        let depth = match self.settings.keys.queue.slots_scope {
-            SlotsScope::Device => self.settings.keys.queue.depth,
-            SlotsScope::Die => u64::MAX,
-        };
         loop {
-            if !self.sets.unslotted.is_empty() {
+            if self.sets.has_slotless() {
                 self.give_slots(false);
             }
-            if !self.sets.unslotted.is_empty() || self.sets.slots >= depth {
+            if !self.sets.may_admit() {
                 return;
             }
             let handle = match self.pick_request() {
@@ -82,16 +74,16 @@ impl Device {
             if !self.may_start(handle, admission) {
                 return;
             }
-            if self.host.pending[handle as usize].pages == 0 {
-                self.host.translating = None;
+            if self.host[handle].pages == 0 {
+                self.host.end_translation();
                 self.start_without_pages(handle);
                 continue;
             }
             let limit = if admission == Admission::Page { 1 } else { u32::MAX };
             let translated = self.translate(handle, limit);
-            let request = &self.host.pending[handle as usize];
+            let request = &self.host[handle];
             if request.translated == request.pages {
-                self.host.translating = None;
+                self.host.end_translation();
             } else if translated == 0 {
                 return;
             }
@@ -100,18 +92,17 @@ impl Device {
 
     /// The request to go on with, or what the host policy starts next.
     fn pick_request(&mut self) -> Picked {
-        if self.host.started.dispatching {
+        if self.host.is_dispatching() {
             return Picked::Nothing;
         }
-        if let Some(handle) = self.host.translating {
+        if let Some(handle) = self.host.translating() {
             return Picked::Request(handle);
         }
-        let keys = self.settings.keys.host;
-        if keys.dispatch_width > 0 && self.host.started.unanswered >= keys.dispatch_width {
+        if self.host.is_full() {
             return Picked::Nothing;
         }
-        if self.host.policy.is_fifo() {
-            let oldest = self.host.waiting.pop_front();
+        if self.host.policy().is_fifo() {
+            let oldest = self.host.take_oldest();
             return oldest.map_or(Picked::Nothing, |handle| self.start_request(handle));
         }
         self.pick_by_view()
@@ -119,10 +110,12 @@ impl Device {
 
     /// The same where the host policy has to be asked.
     fn pick_by_view(&mut self) -> Picked {
-        if self.host.policy.by_pages() {
-            self.update_buffered_reads();
+        if let (true, Some(buffer)) = (self.host.policy().by_pages(), &mut self.buffer) {
+            let changes = buffer.take_changes();
+            self.host.follow_buffer(&changes, |lpn| buffer.lines().find(lpn).is_some());
+            buffer.return_changes(changes);
         }
-        let answer = self.host.policy.pick(&View(self));
+        let answer = self.host.policy().pick(&View(self));
         self.check_answer(answer);
         let place = match answer {
             HostAnswer::Wait => {
@@ -130,136 +123,80 @@ impl Device {
                 return Picked::Nothing;
             }
             HostAnswer::Flush(line) => {
-                return if self.flush_for_policy(line) { Picked::Page } else { Picked::Nothing };
+                return if self.flush_for_policy(LineId::new(line)) {
+                    Picked::Page
+                } else {
+                    Picked::Nothing
+                };
             }
             HostAnswer::StartPage { place, page } => {
                 return if self.start_page(place, page) { Picked::Page } else { Picked::Nothing };
             }
             HostAnswer::Start(place) => place,
         };
-        let start = self.earliest_conflict(place);
-        let conflicts = !self.host.policy.in_order() && self.holds_back(place, start);
-        if conflicts && self.settings.keys.host.hold_conflicts {
+        let start = self.host.earliest_conflict(place);
+        let conflicts = !self.host.policy().in_order() && self.holds_back(place, start);
+        if conflicts && self.host.holds_conflicts() {
             return Picked::Nothing;
         }
-        let handle = self.host.waiting[start];
-        if self.host.pending[handle as usize].translated > 0 {
+        let handle = self.host.at(start);
+        if self.host[handle].translated > 0 {
             // Its pages are started one by one; what was picked waits for that.
             return Picked::Nothing;
         }
-        self.host.waiting.remove(start);
-        self.buffered_reads_started(handle, start);
+        self.host.take(start);
         self.start_request(handle)
     }
 
     /// A request that has left the queue is started, all of it.
-    fn start_request(&mut self, handle: u32) -> Picked {
+    fn start_request(&mut self, handle: RequestId) -> Picked {
         self.begin_request(handle);
-        self.host.translating = Some(handle);
-        let dispatch_ns = self.settings.keys.host.dispatch_ns;
-        if dispatch_ns > 0 {
-            self.host.started.dispatching = true;
-            let over = self.now + Span::from_ns(dispatch_ns);
-            self.host.timers.set(over, Timer::Dispatched);
-            return Picked::Nothing;
+        if self.host.translate(handle, self.now) {
+            Picked::Request(handle)
+        } else {
+            Picked::Nothing
         }
-        Picked::Request(handle)
     }
 
     /// A request is started.
-    pub(super) fn begin_request(&mut self, handle: u32) {
+    pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.queues.fot_by_die.fill(Span::ZERO);
+            self.queues.begin_fot();
         }
-        self.sets.graph.new_count();
-        self.host.started.unanswered += 1;
-        if !self.host.policy.in_order() {
-            self.host.started.overlaps.add(handle, &self.host.pending[handle as usize]);
-        }
+        self.sets.new_count();
+        self.host.start(handle);
     }
 
     /// Whether the request at `start`, which starts instead of the one picked, conflicts with one
     /// under way; it is then held back until that one is over. A pick counts once, however often it
     /// is made meanwhile.
     fn holds_back(&mut self, picked: usize, start: usize) -> bool {
-        let handle = self.host.waiting[picked];
-        let held = self.is_under_way(self.host.waiting[start]);
-        let known = self.host.started.held_back == handle;
-        if start != picked && !held && !known {
+        let held = self.host.is_under_way(self.host.at(start));
+        if self.host.hold_back(self.host.at(picked), held) && (held || start != picked) {
             self.account.pick_replaced();
         }
-        self.count_hazard(handle, held);
         held
     }
 
-    /// A request that was picked must wait for another one, or not; counted once in a row.
-    pub(super) fn count_hazard(&mut self, handle: u32, held: bool) {
-        if held && self.host.started.held_back != handle {
-            self.account.pick_replaced();
-        }
-        self.host.started.held_back = if held { handle } else { NIL };
-    }
-
-    /// Whether a request that is under way conflicts with this one. Where pages are started one by
-    /// one, none that is over conflicts, and so no request whose answer is on the way.
-    pub(super) fn is_under_way(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
-        let by_pages = self.host.policy.by_pages();
-        self.host.started.overlaps.near(request).any(|other| {
-            let state = &self.host.pending[other as usize];
-            other != handle
-                && state.conflicts(request)
-                && !(by_pages && state.unfinished == 0 && state.translated == state.pages)
-                && !(by_pages && self.waits_behind(other, handle))
-        })
-    }
-
-    /// Whether a request that was started by pages waits with some of them behind one that waits;
-    /// those that were started access no page of that.
-    fn waits_behind(&self, other: u32, handle: u32) -> bool {
-        let state = &self.host.pending[other as usize];
-        let waits = state.translated < state.pages && self.host.translating != Some(other);
-        waits && self.queue_number(handle) < self.queue_number(other)
-    }
-
-    /// The request to start in place of the one at `place`: an earlier one that it must not
-    /// overtake, or one that this one must not overtake in turn.
-    fn earliest_conflict(&self, place: usize) -> usize {
-        let mut start = place;
-        while let Some(earlier) = self.first_conflict(start) {
-            start = earlier;
-        }
-        start
-    }
-
-    /// The first request that overlaps the one at `place`, where one of the two changes contents.
-    pub(super) fn first_conflict(&self, place: usize) -> Option<usize> {
-        let picked = &self.host.pending[self.host.waiting[place] as usize];
-        self.host.waiting.iter().take(place).position(|&earlier| {
-            let earlier = &self.host.pending[earlier as usize];
-            earlier.conflicts(picked) || (picked.request.is_barrier() && earlier.changes())
-        })
-    }
-
     /// Whether the translation of a request may begin, or go on.
-    fn may_start(&mut self, handle: u32, admission: Admission) -> bool {
+    fn may_start(&mut self, handle: RequestId, admission: Admission) -> bool {
         let now = self.now;
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         let barrier = request.flush_since.is_none() && request.request.is_barrier();
         if barrier && !self.keeps_writes() {
-            if !self.flush_all() && self.host.pending[handle as usize].translated == 0 {
-                self.begin_stall(handle);
+            if !self.flush_all() && self.host[handle].translated == 0 {
+                self.host[handle].begin_stall(now);
                 return false;
             }
-            self.end_stall(handle);
+            self.host[handle].end_stall(now);
         }
-        let request = &self.host.pending[handle as usize];
+        let request = &self.host[handle];
         if request.translated > 0 {
             return admission != Admission::Page || self.page_has_slot(handle);
         }
         let preflush = request.request.flags.has(Flags::PREFLUSH);
         let waits = preflush && self.barrier_waits();
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if preflush {
             if waits {
                 request.flush_since.get_or_insert(now);
@@ -273,45 +210,24 @@ impl Device {
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
             return false;
         }
-        admission != Admission::Atomic || self.sets.slots == 0 || self.slots_for(first, pages)
+        admission != Admission::Atomic || self.sets.has_slots_for(first, pages)
     }
 
     /// Whether the next page access of a request can have a slot now.
-    fn page_has_slot(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
-        self.slots_for(Lpn::new(request.first.get() + request.translated), 1)
-    }
-
-    /// Whether all page accesses of a request could have slots now.
-    pub(super) fn slots_for(&self, first: Lpn, pages: u32) -> bool {
-        let depth = self.settings.keys.queue.depth;
-        if self.settings.keys.queue.slots_scope == SlotsScope::Device {
-            return u64::from(pages) <= depth.saturating_sub(self.sets.slots);
-        }
-        if self.settings.geometry.units_per_page == 1 && self.settings.geometry.planes == 1 {
-            let dies = self.settings.geometry.dies();
-            return (0..pages.min(dies)).all(|page| {
-                let die = self.settings.geometry.die_of_lpn(Lpn::new(first.get() + page));
-                let needed = u64::from((pages - page).div_ceil(dies));
-                needed <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
-            });
-        }
-        (0..self.settings.geometry.dies()).map(DieId::new).all(|die| {
-            let lpns = (first.get()..first.get() + pages).map(Lpn::new);
-            let needed = lpns.filter(|lpn| self.settings.geometry.die_of_lpn(*lpn) == die).count();
-            needed as u64 <= depth.saturating_sub(self.sets.slots_of_die[die.index()])
-        })
+    fn page_has_slot(&self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
+        self.sets.has_slots_for(Lpn::new(request.first.get() + request.translated), 1)
     }
 
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
-    fn start_without_pages(&mut self, handle: u32) {
-        let parts = self.parts_until_now(handle);
-        let request = self.host.pending[handle as usize].request;
-        self.host.pending[handle as usize].unfinished = 1;
+    fn start_without_pages(&mut self, handle: RequestId) {
+        let parts = self.host.parts_until(self.now, handle);
+        let request = self.host[handle].request;
+        self.host[handle].unfinished = 1;
         let set = Set {
-            request: handle,
-            charge: handle,
+            request: Some(handle),
+            charge: Some(handle),
             track: Track::starting(self.now, parts),
             ..Set::VACANT
         };
@@ -332,90 +248,57 @@ impl Device {
 
     /// A flush waits for the live changes since the flush before it, and for that one. It stands
     /// among the changes itself, so that the next one finds it.
-    fn wait_for_changes(&mut self, barrier: u32) {
-        let mut change = self.sets.latest_change;
-        while change != NIL && self.sets[change].changes {
-            if let Some(stage) = self.barrier_stage(change) {
+    fn wait_for_changes(&mut self, barrier: SetId) {
+        let mut next = self.sets.newest_change();
+        while let Some(change) = next {
+            let flush = !self.sets[change].changes;
+            let stage = if flush { Some(0) } else { self.barrier_stage(change) };
+            if let Some(stage) = stage {
                 let wait = Wait { source: change, stage, kind: EdgeKind::Flush };
                 self.sets.connect(wait, barrier, 0);
             }
-            change = self.sets[change].earlier_change;
-        }
-        if change != NIL {
-            let wait = Wait { source: change, stage: 0, kind: EdgeKind::Flush };
-            self.sets.connect(wait, barrier, 0);
+            next = self.sets.change_before(change).filter(|_| !flush);
         }
         self.sets.list_change(barrier);
     }
 
-    /// What the time since arrival was spent on, for a set that is made now.
-    pub(super) fn parts_until_now(&self, handle: u32) -> Parts {
-        let request = &self.host.pending[handle as usize];
-        let all = self.now.since(request.request.arrival).as_ns();
-        let mut parts = Parts::default();
-        parts.add(Part::MapStall, request.stalled_ns);
-        parts.add(Part::Flush, request.flush_ns);
-        let link = self.link_ns(handle);
-        parts.add(Part::Link, link);
-        let dispatch = self.settings.keys.host.dispatch_ns;
-        parts.add(Part::Firmware, dispatch);
-        let known = link + dispatch + request.stalled_ns + request.flush_ns;
-        parts.add(Part::HostQueue, all - known);
-        parts
-    }
-
     /// Translates pages of a request until it is done, `limit` is reached or the map cache stalls.
     /// Returns how many.
-    fn translate(&mut self, handle: u32, limit: u32) -> u32 {
-        let first_new = self.sets.unslotted.len();
+    fn translate(&mut self, handle: RequestId, limit: u32) -> u32 {
         let mut translated = 0;
         loop {
-            let request = &self.host.pending[handle as usize];
-            if translated == limit || request.translated == request.pages {
+            let request = &self.host[handle];
+            if translated == limit || request.is_translated() {
                 break;
             }
             let page = request.translated;
             let Some(set) = self.translate_page(handle, page) else { break };
-            self.sets.unslotted.push_back(set);
+            self.sets.await_slot(set);
             translated += 1;
         }
-        if translated > 0 && self.queues.ranks_sets() {
-            self.rank_new(handle, first_new, translated);
+        if translated > 0 && self.queues.looks_at_waits() {
+            self.rank_new(handle, translated);
         }
         translated
     }
 
-    /// Counts and hands on what the last `count` sets of a request wait for; they are in
-    /// `unslotted` from `first` on.
-    pub(super) fn rank_new(&mut self, handle: u32, first: usize, count: u32) {
-        let split = self.host.pending[handle as usize].translated > count;
-        let mut new = std::mem::take(&mut self.sets.added);
-        new.extend(self.sets.unslotted.range(first..));
+    /// Counts and hands on what the last `count` sets of a request wait for. They are the last ones
+    /// that wait for a slot.
+    pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
+        let split = self.host[handle].translated > count;
+        let mut new = std::mem::take(&mut self.work.added);
+        new.extend(self.sets.newest_slotless(count));
         self.count_fot(handle, &new);
         self.hand_on_ranks(&new, split.then_some(handle));
         new.clear();
-        self.sets.added = new;
+        self.work.added = new;
     }
 
     /// Gives slots to translated sets in order, as long as there are any; `all` is whether each
     /// gets one, because flushes may need what its map commands hold while slots wait for them.
     fn give_slots(&mut self, all: bool) {
-        let keys = &self.settings.keys.queue;
-        let (scope, depth) = (keys.slots_scope, keys.depth);
-        let all = all || keys.admission == Admission::Atomic;
-        let holds_slot = keys.delayed_sets_hold_slot;
-        while let Some(&set) = self.sets.unslotted.front() {
-            let taken = match scope {
-                SlotsScope::Device => self.sets.slots,
-                SlotsScope::Die => self.sets.slots_of_die[self.slot_die(set).index()],
-            };
-            let free = all || taken < depth;
-            let slotless = !holds_slot && self.sets.graph.node(set).is_blocked();
-            if !free && !slotless {
-                return;
-            }
-            self.sets.unslotted.pop_front();
-            if !slotless {
+        while let Some((set, gets_slot)) = self.sets.end_slot_wait(all) {
+            if gets_slot {
                 self.take_slot(set);
             }
             self.activate(set);
@@ -423,21 +306,15 @@ impl Device {
         }
     }
 
-    /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
-    fn slot_die(&self, set: u32) -> DieId {
-        self.sets.slot_die(set, &self.settings.geometry)
-    }
-
-    #[inline]
-    pub(super) fn take_slot(&mut self, set: u32) {
-        self.sets.take_slot(set, &self.settings.geometry);
-        let (now, request) = (self.now, self.sets[set].request);
-        self.host.pending[request as usize].first_slot.get_or_insert(now);
+    pub(super) fn take_slot(&mut self, set: SetId) {
+        self.sets.take_slot(set);
+        let (now, request) = (self.now, self.sets[set].owner());
+        self.host[request].first_slot.get_or_insert(now);
     }
 
     /// A set may go on, and then whoever waited for what it does at once.
-    pub(super) fn activate(&mut self, set: u32) {
+    pub(super) fn activate(&mut self, set: SetId) {
         self.go_on(set);
         self.wake_due();
     }
@@ -448,12 +325,11 @@ impl Device {
     /// sets that waited for it are then due in the ready list: [`Self::wake_due`] must follow. They
     /// are not woken in here, because each may in turn end at once what the next one waits for: a
     /// row of writes of one unit would take a frame of the stack for each.
-    pub(super) fn go_on(&mut self, set: u32) {
-        let node = self.sets.graph.node(set);
-        if node.is_blocked() {
+    pub(super) fn go_on(&mut self, set: SetId) {
+        if self.sets.is_blocked(set) {
             return self.enter(set, Mode::Waiting);
         }
-        if node.stage == node.stages {
+        if self.sets.is_over(set) {
             return self.complete_set(set);
         }
         match self.sets.stage(set) {
@@ -466,20 +342,19 @@ impl Device {
 
     /// A barrier, the last command of its set, is not blocked, and so it is over. The sets that
     /// waited for it are woken by [`Self::wake_passed`].
-    fn barrier_over(&mut self, set: u32) {
+    fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
         let request = self.sets[set].request;
-        self.sets.ready.due |=
-            request != NIL && self.host.pending[request as usize].request.op == RequestOp::Flush;
+        self.work.ready_is_due |= request.is_some_and(|request| self.host[request].is_flush());
         self.charge_passed();
         self.complete_set(set);
     }
 
     /// Wakes the sets of the ready list where an access has ended since the last time.
     pub(super) fn wake_due(&mut self) {
-        if self.sets.ready.due {
+        if self.work.ready_is_due {
             self.wake_passed();
         }
     }
@@ -487,9 +362,9 @@ impl Device {
     /// Drains the ready list: wakes the sets that waited for barriers, and for accesses that are
     /// over. Those that a woken set lets pass come next, before the others.
     pub(super) fn wake_passed(&mut self) {
-        while let Some(set) = self.sets.ready.sets.pop() {
+        while let Some(set) = self.sets.next_ready() {
             self.wake(set);
         }
-        self.sets.ready.due = false;
+        self.work.ready_is_due = false;
     }
 }

@@ -8,17 +8,18 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::PartialWrite;
-use crate::host::timers::Timer;
+use crate::handle::SetId;
+use crate::host::Timer;
 use flashyard_core::units::Lpn;
 
 impl Device {
     /// A read has found a unit on flash: it stays in the buffer if nothing newer is known, all of
     /// it was asked for, no write waits for a line, and a line can be had.
-    pub(super) fn allocate_read(&mut self, set: u32) {
+    pub(super) fn allocate_read(&mut self, set: SetId) {
         let state = &self.sets[set];
-        let (lpn, request, page) = (state.lpn, state.request, state.page);
+        let (lpn, request, page) = (state.lpn, state.owner(), state.page);
         let Some(buffer) = &self.buffer else { return };
-        let asked = &self.host.pending[request as usize];
+        let asked = &self.host[request];
         let whole = self.settings.keys.ftl.partial_write == PartialWrite::Ignore
             || !self.is_partial(&asked.request, lpn);
         if !whole
@@ -77,7 +78,7 @@ impl Device {
     fn displace_line(&mut self) -> Option<Lpn> {
         let buffer = self.write_buffer();
         let victim = buffer.victim(&self.sets, self.now)?;
-        let unit = buffer.lines().line(victim).lpn;
+        let unit = buffer.lines()[victim].lpn;
         (buffer.may_flush() && self.flush_line(victim)).then_some(unit)
     }
 

@@ -3,16 +3,16 @@
 
 use super::Device;
 use crate::flash::{ArrayEnd, Power, Suspension};
-use crate::host::timers::Timer;
+use crate::handle::SetId;
+use crate::host::Timer;
 use crate::observe;
 use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Ppn, Span, Time};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
-    pub(super) fn start(&mut self, set: u32, die: DieId, ppn: Option<Ppn>) {
+    pub(super) fn start(&mut self, set: SetId, die: DieId, ppn: Option<Ppn>) {
         let stage = self.sets.stage(set);
         let op = stage.op();
         self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
@@ -35,18 +35,18 @@ impl Device {
     }
 
     /// A set's command is on the die: the first of its page, or one more unit of it.
-    pub(super) fn board(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool) {
+    pub(super) fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         self.enter(set, Mode::Running);
         let now = self.now;
         let state = &mut self.sets[set];
         state.ppn = ppn;
         state.started = now;
         state.place = Place::Array;
-        state.rider = NIL;
+        state.rider = None;
         state.page_units = u32::from(heads_page);
-        if self.sets.stage(set) == Stage::Read && self.sets.latest_change != NIL {
+        if self.sets.stage(set) == Stage::Read && self.sets.has_changes() {
             let lpn = self.sets[set].lpn;
-            if self.sets.is_changed_before(lpn, self.sets.graph.node(set).number) {
+            if self.sets.is_changed_before(lpn, self.sets.number(set)) {
                 self.account.data_hazard_ignored();
             }
         }
@@ -54,10 +54,10 @@ impl Device {
 
     /// Plans the phases of the operation of `leader` that has just been put together.
     #[inline]
-    fn plan_operation(&mut self, leader: u32, die: DieId, stage: Stage) {
+    fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
         let op = stage.op();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
-        self.for_riders(leader, |device, set| {
+        self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
             if state.page_units > 0 {
                 array = array.max(device.flash.array_time(op, state.ppn));
@@ -65,7 +65,7 @@ impl Device {
             }
         });
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
-        self.for_riders(leader, |device, set| device.sets[set].channel_ns = channel_ns);
+        self.for_riders(Some(leader), |device, set| device.sets[set].channel_ns = channel_ns);
         self.phases_began();
     }
 
@@ -169,10 +169,8 @@ impl Device {
     }
 
     /// Tells observers that the operation of a set is suspended, or resumed, by `until`.
-    fn tell_suspension(&mut self, die: DieId, leader: u32, until: Time, resumed: bool) {
-        if !self.account.is_observed() {
-            return;
-        }
+    fn tell_suspension(&mut self, die: DieId, leader: Option<SetId>, until: Time, resumed: bool) {
+        let Some(leader) = leader.filter(|_| self.account.is_observed()) else { return };
         let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
         let state = &self.sets[leader];
         let purpose = stage.purpose(state.copies_map, state.levels);
@@ -199,12 +197,15 @@ impl Device {
 
     /// Calls `visit` with every set that an operation serves.
     #[inline]
-    pub(super) fn for_riders(&mut self, leader: u32, mut visit: impl FnMut(&mut Self, u32)) {
-        let mut at = leader;
-        while at != NIL {
-            let next = self.sets[at].rider;
-            visit(self, at);
-            at = next;
+    pub(super) fn for_riders(
+        &mut self,
+        leader: Option<SetId>,
+        mut visit: impl FnMut(&mut Self, SetId),
+    ) {
+        let mut next = leader;
+        while let Some(set) = next {
+            next = self.sets[set].rider;
+            visit(self, set);
         }
     }
 
@@ -238,18 +239,13 @@ impl Device {
     }
 
     /// Shows the checker every page of an operation.
-    fn check_pages(&mut self, leader: u32) {
-        let mut at = leader;
-        while at != NIL {
-            let state = &self.sets[at];
-            let reads = (self.sets.stage(at) == Stage::Read).then_some(state.lpn);
-            let (op, plane, ppn, next) =
-                (self.sets.stage(at).op(), self.sets.plane(at), state.ppn, state.rider);
-            let read = reads
-                .map(|lpn| (lpn, (self.host.pending[state.request as usize].order, state.page)));
-            self.account.touched(plane, op, ppn, read);
-            self.show_map_write(at);
-            at = next;
-        }
+    fn check_pages(&mut self, leader: SetId) {
+        self.for_riders(Some(leader), |device, set| {
+            let (state, stage) = (&device.sets[set], device.sets.stage(set));
+            let read = (stage == Stage::Read)
+                .then(|| (state.lpn, (device.host[state.owner()].order, state.page)));
+            device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
+            device.show_map_write(set);
+        });
     }
 }

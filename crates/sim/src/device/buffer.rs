@@ -10,16 +10,23 @@ use crate::account::PortUse;
 use crate::buffer::ports::{Direction, Reservation};
 use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
-use crate::host::timers::Timer;
+use crate::handle::{LineId, RequestId, SetId};
+use crate::host::Timer;
 use crate::observe::BufferAccess;
 use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::{Flags, RequestOp};
 use flashyard_core::units::{Lpn, Span};
 
 impl Device {
     /// The commands of a read or write of a page where there is a buffer.
-    pub(super) fn plan_buffered(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+    pub(super) fn plan_buffered(
+        &mut self,
+        plan: &mut Plan,
+        handle: RequestId,
+        op: RequestOp,
+        lpn: Lpn,
+    ) {
         if op == RequestOp::Read {
             return self.plan_buffered_read(plan, handle, lpn);
         }
@@ -30,7 +37,7 @@ impl Device {
             plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
         }
         plan.push(Stage::Buffer, self.ftl.plane_of_lpn(lpn));
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         if self.is_durable(request.flags) {
             self.plan_write(plan, handle, lpn);
         } else if self.settings.keys.ftl.partial_write == PartialWrite::Bitmap {
@@ -53,35 +60,30 @@ impl Device {
     /// The command of a live change after which a barrier need not wait for it: the put of a write
     /// where the buffer keeps what it holds, the last command otherwise. None where the barrier
     /// need not wait at all; a flush among the changes changes nothing itself.
-    pub(super) fn barrier_stage(&self, change: u32) -> Option<u8> {
+    pub(super) fn barrier_stage(&self, change: SetId) -> Option<u8> {
         let state = &self.sets[change];
         if !state.changes {
             return None;
         }
         if state.trims || !self.keeps_writes() {
-            return Some(self.sets.graph.node(change).stages - 1);
+            return Some(self.sets.last_stage(change));
         }
         is_unput(&self.sets, change).then(|| self.sets.stage_index(change, Stage::Buffer))
     }
 
     /// Whether a live change must be over, or put, before a write with a preflush begins.
     pub(super) fn barrier_waits(&self) -> bool {
-        let mut change = self.sets.oldest_change;
-        while change != NIL && self.barrier_stage(change).is_none() {
-            change = self.sets[change].later_change;
-        }
-        change != NIL
+        self.sets.changes().any(|change| self.barrier_stage(change).is_some())
     }
 
     /// A read gets what the buffer holds now; it waits with a write of its unit that waits for a
     /// line.
-    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+    fn plan_buffered_read(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         let plane = self.ftl.plane_of_lpn(lpn);
-        let access =
-            (self.host.pending[handle as usize].order, self.host.pending[handle as usize].page);
+        let access = (self.host[handle].order, self.host[handle].page);
         let (line, enough) = match self.find_read(handle, lpn) {
             Found::Write(write) => {
-                let version = self.sets.graph.node(write).number;
+                let version = self.sets.number(write);
                 plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
                 plan.push(Stage::Buffer, plane);
                 self.account.buffer_looked_up(true);
@@ -113,13 +115,13 @@ impl Device {
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
     /// [`Self::wake_due`] must follow.
-    pub(super) fn use_buffer(&mut self, set: u32) {
+    pub(super) fn use_buffer(&mut self, set: SetId) {
         let Set { slotted, changes, request, .. } = self.sets[set];
-        if !slotted && request != NIL {
+        if !slotted && request.is_some() {
             self.take_slot(set);
         }
         self.enter(set, Mode::Buffered);
-        if changes && request != NIL && !self.put(set, false) {
+        if changes && request.is_some() && !self.put(set, false) {
             self.enter(set, Mode::Lineless);
             self.account.buffer_stalled();
             self.write_buffer_mut().wait(set);
@@ -130,20 +132,20 @@ impl Device {
 
     /// The unit of a write that has a line comes over the link and is put; that of a read is got.
     /// [`Self::wake_due`] must follow.
-    fn access_buffer(&mut self, set: u32) {
+    fn access_buffer(&mut self, set: SetId) {
         let Set { changes, request, .. } = self.sets[set];
-        let comes = self.host.carries_pages && changes && request != NIL;
+        let comes = self.host.carries_pages() && changes && request.is_some();
         if !(comes && self.crosses_link(set)) {
             self.access(set);
         }
     }
 
     /// A unit is put or got. [`Self::wake_due`] must follow.
-    pub(super) fn access(&mut self, set: u32) {
+    pub(super) fn access(&mut self, set: SetId) {
         let Set { lpn, changes, request, buffered, .. } = self.sets[set];
-        let host = request != NIL;
+        let host = request.is_some();
         let direction = if host && changes { Direction::Put } else { Direction::Get };
-        let line = if host { self.write_buffer().lines().find(lpn) } else { Some(buffered) };
+        let line = if host { self.write_buffer().lines().find(lpn) } else { buffered };
         let granted = self.take_port(direction, lpn, line, host);
         if self.account.is_observed() {
             self.tell_access(set, direction, line, &granted);
@@ -162,7 +164,7 @@ impl Device {
         &mut self,
         direction: Direction,
         lpn: Lpn,
-        line: Option<u32>,
+        line: Option<LineId>,
         host: bool,
     ) -> Reservation {
         let now = self.now;
@@ -179,17 +181,17 @@ impl Device {
     /// Tells observers of an access.
     fn tell_access(
         &mut self,
-        set: u32,
+        set: SetId,
         direction: Direction,
-        line: Option<u32>,
+        line: Option<LineId>,
         granted: &Reservation,
     ) {
         let Set { request, page, lpn, .. } = self.sets[set];
         let event = BufferAccess {
-            request: (request != NIL).then(|| self.host.pending[request as usize].order),
+            request: request.map(|request| self.host[request].order),
             page,
             lpn: lpn.get(),
-            bank: line.map(|line| self.write_buffer().lines().line(line).bank()),
+            bank: line.map(|line| self.write_buffer().lines()[line].bank()),
             put: direction == Direction::Put,
             start: granted.from,
             end: granted.until,
@@ -198,32 +200,32 @@ impl Device {
     }
 
     /// A unit has been put or got. [`Self::wake_due`] must follow.
-    pub(super) fn access_over(&mut self, set: u32) {
+    pub(super) fn access_over(&mut self, set: SetId) {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
-        if !changes && self.account.is_checked() {
-            self.account.read_over(self.host.pending[request as usize].order, page);
+        if let Some(request) = request.filter(|_| !changes && self.account.is_checked()) {
+            self.account.read_over(self.host[request].order, page);
         }
-        if changes && request != NIL {
-            self.account.put_over(lpn, self.sets.graph.node(set).number);
+        if changes && request.is_some() {
+            self.account.put_over(lpn, self.sets.number(set));
             self.flush_at_once(lpn);
         }
         self.sets.complete_and_list(set);
         self.charge_passed();
         self.go_on(set);
-        self.sets.ready.due = true;
+        self.work.ready_is_due = true;
     }
 
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
-    fn put(&mut self, set: u32, granted: bool) -> bool {
-        let Set { lpn, superseded, stream, request, .. } = self.sets[set];
+    fn put(&mut self, set: SetId, granted: bool) -> bool {
+        let Set { lpn, superseded, stream, .. } = self.sets[set];
         if superseded {
             // A later trim has forgotten the unit already.
             return true;
         }
-        let node = self.sets.graph.node(set);
-        let (number, through) = (node.number, node.stages > 1);
-        let pending = &self.host.pending[request as usize];
+        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
+        let request = self.sets[set].owner();
+        let pending = &self.host[request];
         let writer = (request, pending.order);
         let covered = self.covered(&pending.request, lpn);
         let group = self.group_of(lpn, stream);
@@ -242,9 +244,9 @@ impl Device {
     }
 
     /// The program of a write carries its own unit, and others fill its program unit.
-    fn write_through(&mut self, set: u32, line: u32, group: u32) {
+    fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
         self.begin_flush(set, line, group);
-        let plane = self.sets[set].stages[self.sets.graph.node(set).stages as usize - 1].1;
+        let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), true);
     }
 
@@ -289,8 +291,8 @@ impl Device {
     }
 
     /// A line of the buffer.
-    pub(super) fn line(&self, line: u32) -> &Line {
-        self.write_buffer().lines().line(line)
+    pub(super) fn line(&self, line: LineId) -> &Line {
+        &self.write_buffer().lines()[line]
     }
 
     pub(super) fn write_buffer(&self) -> &Buffer {

@@ -17,15 +17,15 @@
 use super::Device;
 use crate::buffer::Found;
 use crate::ftl::line_cache::Lookup;
+use crate::handle::{RequestId, SetId};
 use crate::sets::Mode;
-use flashyard_core::graph::NIL;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Lpn;
 
 impl Device {
     /// Whether a page access needs its map entry before it can be translated: not where the buffer
     /// alone serves it, whose flush looks it up.
-    pub(super) fn needs_entry(&self, handle: u32, op: RequestOp, lpn: Lpn) -> bool {
+    pub(super) fn needs_entry(&self, handle: RequestId, op: RequestOp, lpn: Lpn) -> bool {
         self.ftl.has_cache()
             && (self.buffer.is_none()
                 || match op {
@@ -35,16 +35,14 @@ impl Device {
                             Found::Line(_, false) | Found::Nothing
                         )
                     }
-                    RequestOp::Write => {
-                        self.is_durable(self.host.pending[handle as usize].request.flags)
-                    }
+                    RequestOp::Write => self.is_durable(self.host[handle].request.flags),
                     RequestOp::Trim | RequestOp::Flush => true,
                 })
     }
 
     /// What the buffer has for a read, or is about to get.
-    pub(super) fn find_read(&self, handle: u32, lpn: Lpn) -> Found {
-        let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
+    pub(super) fn find_read(&self, handle: RequestId, lpn: Lpn) -> Found {
+        let wanted = self.covered(&self.host[handle].request, lpn);
         self.write_buffer().find(lpn, &wanted, &self.sets)
     }
 
@@ -63,14 +61,14 @@ impl Device {
 
     /// Whether a set that writes or fetches a map page waits for a slot, or for one that does. Only
     /// rewrites of map pages can come between: flushes do not wait for sets without a slot.
-    fn waits_for_slot(&self, set: u32) -> bool {
+    fn waits_for_slot(&self, set: SetId) -> bool {
         let mut at = set;
         loop {
             let state = &self.sets[at];
-            if state.request != NIL {
+            if state.request.is_some() {
                 return state.mode == Mode::Slotless && !state.slotted;
             }
-            match self.sets.graph.first_wait(at) {
+            match self.sets.first_wait(at) {
                 Some(wait) if state.mode == Mode::Waiting => at = wait.source,
                 _ => return false,
             }

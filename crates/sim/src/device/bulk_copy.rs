@@ -7,10 +7,10 @@
 
 use super::Device;
 use crate::config::MultiPlane;
+use crate::handle::SetId;
 use crate::metrics::counters::Work;
 use crate::sets::Place;
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, PlaneId, Span, Time};
 
 /// Commands done in place.
@@ -35,16 +35,15 @@ impl Device {
             && keys.nand.spread_percent == 0
             && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
-            && self.host.policy.in_order()
+            && self.host.policy().in_order()
     }
 
     /// Nothing but dies and channels is due before `others`: where the next completion is that of a
     /// task, that goes on as far as it may.
     pub(super) fn copy_in_bulk(&mut self, others: Time) {
         let Some((die, due)) = self.flash.next_die().filter(|next| next.1 < others) else { return };
-        let set = self.flash.operation(die, Place::Array).leader;
-        let alone = set != NIL
-            && self.queues.of_dies[die.index()].is_empty()
+        let Some(set) = self.flash.operation(die, Place::Array).leader else { return };
+        let alone = self.queues.is_empty(die)
             && !self.flash.operation(die, Place::Output).is_some()
             && self.ftl.is_task(set, &self.sets);
         if !alone || self.sets.stage(set).op() == Op::Erase {
@@ -57,7 +56,7 @@ impl Device {
     }
 
     /// Goes on with the copies of a merge task until `limit`.
-    fn copy_until(&mut self, set: u32, die: DieId, limit: Time) {
+    fn copy_until(&mut self, set: SetId, die: DieId, limit: Time) {
         let plane = self.sets.plane(set);
         let operation = *self.flash.operation(die, Place::Array);
         let mut reading = operation.op == Op::Read;
@@ -97,14 +96,14 @@ impl Device {
     }
 
     /// Counts commands that were done in place.
-    fn count_copies(&mut self, set: u32, done: &Done) {
+    fn count_copies(&mut self, set: SetId, done: &Done) {
         let stages = self.ftl.task_stages();
         let state = &self.sets[set];
         let (levels, charge) = (state.levels, state.charge);
         let phase = self.phase();
         let (read, program) = (stages.read, stages.program);
-        self.queues.next_insertion += done.reads + done.programs;
-        let mut left = self.sets.graph.node(set).spans[0].as_ns();
+        self.queues.skip_insertions(done.reads + done.programs);
+        let mut left = self.sets.span(set).as_ns();
         for (stage, ops, array_ns) in
             [(read, done.reads, done.read_ns), (program, done.programs, done.program_ns)]
         {
@@ -113,11 +112,11 @@ impl Device {
             let (op, purpose) = (stage.op(), stage.purpose(false, levels));
             self.account.worked(phase, (op, purpose), charge, &work);
         }
-        self.sets.graph.set_span(set, 0, Span::from_ns(left));
+        self.sets.set_span(set, Span::from_ns(left));
     }
 
     /// The command that a merge task has come to is under way.
-    fn leave_running(&mut self, set: u32, plane: PlaneId, reading: bool) {
+    fn leave_running(&mut self, set: SetId, plane: PlaneId, reading: bool) {
         let planned = self.ftl.planned().expect("only layers have merge tasks");
         let (step, stages) = (planned.current_step(plane), planned.stages());
         let stage = if reading { stages.read } else { stages.program };

@@ -6,10 +6,11 @@
 use super::{Device, SimError};
 use crate::ftl::page_map::Owner;
 use crate::ftl::{BegunJob, Collecting, Job, JobStep};
-use crate::host::timers::Timer;
+use crate::handle::{RequestId, SetId};
+use crate::host::Timer;
 use crate::metrics::counters::Phase;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{PlaneId, Span};
 
 impl Device {
@@ -20,12 +21,12 @@ impl Device {
 
     /// Starts a job on a plane that is short of free blocks, unless one is under way. `charge` is
     /// the request whose program asked for space.
-    pub(super) fn collect(&mut self, plane: PlaneId, charge: u32) {
+    pub(super) fn collect(&mut self, plane: PlaneId, charge: Option<RequestId>) {
         let collecting = self.ftl.collecting(plane, self.now, self.has_ended());
         self.collect_as(plane, charge, collecting);
     }
 
-    fn collect_as(&mut self, plane: PlaneId, charge: u32, collecting: Collecting) {
+    fn collect_as(&mut self, plane: PlaneId, charge: Option<RequestId>, collecting: Collecting) {
         match collecting {
             Collecting::Start => self.start_job(plane, charge),
             Collecting::GoOn => self.copy_more(plane),
@@ -34,18 +35,20 @@ impl Device {
     }
 
     /// Starts a job on a plane without one, where a block gains.
-    pub(super) fn start_job(&mut self, plane: PlaneId, charge: u32) {
+    pub(super) fn start_job(&mut self, plane: PlaneId, charge: Option<RequestId>) {
         let Some(BegunJob { job, valid, searches }) = self.ftl.begin_job(plane, charge) else {
             return;
         };
         self.account.gc_started(valid, searches, job.levels);
-        let eraser = if self.ftl.is_paced() { NIL } else { self.new_eraser(plane, &job) };
-        self.ftl.eraser_made(plane, eraser);
+        let eraser = (!self.ftl.is_paced()).then(|| self.new_eraser(plane, &job));
+        if let Some(eraser) = eraser {
+            self.ftl.eraser_made(plane, eraser);
+        }
         let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if search == Span::ZERO {
             self.search_over(plane);
         } else {
-            if eraser != NIL {
+            if let Some(eraser) = eraser {
                 self.enter(eraser, Mode::Firmware);
             }
             self.host.timers.set(self.now.saturating_add(search), Timer::Search(plane));
@@ -53,7 +56,7 @@ impl Device {
     }
 
     /// Makes the set that erases the victim of a job.
-    pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> u32 {
+    pub(super) fn new_eraser(&mut self, plane: PlaneId, job: &Job) -> SetId {
         let charge = if self.ftl.is_paced() { self.last_allocator(plane) } else { job.charge };
         let ppn = Some(self.settings.geometry.unit_of(job.victim, 0));
         let state = Set { ppn, levels: job.levels, ..Set::VACANT };
@@ -65,7 +68,7 @@ impl Device {
         self.ftl.victim_found(plane);
         self.copy_more(plane);
         if !self.ftl.is_paced() {
-            self.activate(self.ftl.job(plane).eraser);
+            self.activate(self.ftl.job(plane).eraser());
         }
     }
 
@@ -75,7 +78,7 @@ impl Device {
         let mut from = 0;
         while let Some(plane) = self.ftl.wanting_plane(from) {
             self.merge_idle(plane);
-            self.collect(plane, NIL);
+            self.collect(plane, None);
             from = plane.get() + 1;
         }
         self.ftl.idle_work_begun();
@@ -95,9 +98,14 @@ impl Device {
     }
 
     /// Makes a set of the device's own work.
-    pub(super) fn own_set(&mut self, charge: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
-        if charge != NIL {
-            self.host.pending[charge as usize].charges += 1;
+    pub(super) fn own_set(
+        &mut self,
+        charge: Option<RequestId>,
+        state: &Set,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
+        if let Some(request) = charge {
+            self.host[request].charges += 1;
         }
         let set = self.new_set(state, stages);
         let state = &mut self.sets[set];
@@ -128,7 +136,7 @@ impl Device {
                     }
                     if !paced {
                         let wait = Wait { source: copy, stage: 1, kind: EdgeKind::Gc };
-                        self.sets.connect(wait, job.eraser, 0);
+                        self.sets.connect(wait, job.eraser(), 0);
                     }
                     self.activate(copy);
                 }
@@ -140,7 +148,7 @@ impl Device {
     }
 
     /// A copy has been programmed: it counts if its source is still the newest.
-    pub(super) fn copy_over(&mut self, set: u32) {
+    pub(super) fn copy_over(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let copy = self.ftl.copied(set, &self.sets);
         self.account.copied(copy.from, copy.to, copy.lpn);
@@ -159,7 +167,7 @@ impl Device {
 
     /// A block has been erased. That of a job wakes programs that wait for room by its set; the
     /// next job starts if blocks are still short.
-    pub(super) fn erase_over(&mut self, set: u32) {
+    pub(super) fn erase_over(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
@@ -179,7 +187,7 @@ impl Device {
 
     /// A program without room waits for the erase that garbage collection of its plane works
     /// towards, or goes to another plane where this one has more valid data than it can collect.
-    pub(super) fn wait_for_room(&mut self, set: u32) {
+    pub(super) fn wait_for_room(&mut self, set: SetId) {
         let plane = self.sets.plane(set);
         if self.ftl.blocks_collection(self.sets.stage(set)) {
             self.failed = Some(SimError::NoReserve { plane: plane.get() });
@@ -197,7 +205,7 @@ impl Device {
         }
         let eraser = self.press_job(plane);
         let wait = Wait { source: eraser, stage: 0, kind: EdgeKind::Room };
-        let stage = self.sets.graph.node(set).stage;
+        let stage = self.sets.commands_over(set);
         self.account.room_awaited();
         self.ftl.program_waits(plane);
         self.sets.connect(wait, set, stage);
@@ -206,17 +214,14 @@ impl Device {
     }
 
     /// The request whose program took space from a plane last, while it is not over.
-    pub(super) fn last_allocator(&self, plane: PlaneId) -> u32 {
-        let (handle, order) = self.ftl.last_allocator(plane);
-        let live = handle != NIL && self.host.pending[handle as usize].order == order;
-        if live { handle } else { NIL }
+    pub(super) fn last_allocator(&self, plane: PlaneId) -> Option<RequestId> {
+        self.ftl.last_allocator(plane).and_then(|request| self.host.live(request))
     }
 
     /// A request, or none, has taken space from a plane.
-    pub(super) fn note_allocator(&mut self, plane: PlaneId, charge: u32) {
-        if charge != NIL {
-            let order = self.host.pending[charge as usize].order;
-            self.ftl.allocated(plane, charge, order);
+    pub(super) fn note_allocator(&mut self, plane: PlaneId, charge: Option<RequestId>) {
+        if let Some(request) = charge {
+            self.ftl.allocated(plane, request, self.host[request].order);
         }
     }
 }

@@ -2,12 +2,9 @@
 
 use super::Device;
 use crate::buffer::Quiet;
-use crate::host::timers::Timer;
-use flashyard_core::request::RequestOp;
+use crate::handle::LineId;
+use crate::host::Timer;
 use flashyard_core::units::{Lpn, Time};
-
-/// Queued requests that are looked at for one that needs a line (the study of ROS: a queue of 32).
-const QUEUE_LOOK: usize = 32;
 
 impl Device {
     /// Flushes what no request asks for, as far as its rule wants it and planes are free. Where a
@@ -55,21 +52,13 @@ impl Device {
     /// Whether a dirty unit shall be flushed now.
     fn wants_flush(&mut self, idle: bool) -> bool {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
-        let requests = self.host.translating.iter().chain(&self.host.waiting);
-        let requests = requests.take(buffer.look_ahead());
-        let requests = requests.map(|&handle| &self.host.pending[handle as usize]);
-        let writes = requests.filter(|request| request.request.op == RequestOp::Write);
-        let mut coming = writes.flat_map(|write| {
-            let first = write.first.get();
-            (first + write.translated..first + write.pages).map(Lpn::new)
-        });
-        buffer.wants_flush(idle, &mut coming)
+        buffer.wants_flush(idle, &mut self.host.coming_writes(buffer.look_ahead()))
     }
 
     /// Whether no request has been outstanding for as long as the buffer waits before it is
     /// flushed.
     fn is_quiet(&mut self) -> bool {
-        let (arrived, outstanding, now) = (self.host.arrived, self.host.outstanding, self.now);
+        let (arrived, outstanding, now) = (self.host.arrived(), self.host.outstanding(), self.now);
         match self.write_buffer_mut().quiet(arrived, outstanding, now) {
             Quiet::Yes => true,
             Quiet::No => false,
@@ -89,29 +78,20 @@ impl Device {
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
     /// Returns whether its own flush began.
-    pub(super) fn flush_line(&mut self, line: u32) -> bool {
+    pub(super) fn flush_line(&mut self, line: LineId) -> bool {
         let group = self.line(line).group();
         self.flush_lines(Some(line), group, None, false).head
     }
 
     /// The same for a host policy, as far as program units may be under way.
-    pub(super) fn flush_for_policy(&mut self, line: u32) -> bool {
+    pub(super) fn flush_for_policy(&mut self, line: LineId) -> bool {
         self.write_buffer().may_flush() && self.flush_line(line)
     }
 
     /// The first dirty line of a group from `line` on that may be flushed without being asked for.
-    pub(super) fn fit_line(&self, line: Option<u32>, with_head: bool) -> Option<u32> {
+    pub(super) fn fit_line(&self, line: Option<LineId>, with_head: bool) -> Option<LineId> {
         let now = (&self.sets, self.now);
-        self.write_buffer().fit_line(line, with_head, now, |lpn| self.is_queued(lpn))
-    }
-
-    /// Whether one of the oldest queued requests has an access of a unit that is not started.
-    fn is_queued(&self, lpn: Lpn) -> bool {
-        self.host.waiting.iter().take(QUEUE_LOOK).any(|&handle| {
-            let request = &self.host.pending[handle as usize];
-            let page = || lpn.get() - request.first.get();
-            request.touches(lpn) && self.unstarted_page(handle, page()) == Some(page())
-        })
+        self.write_buffer().fit_line(line, with_head, now, |lpn| self.host.is_queued(lpn))
     }
 
     /// When a drained device rests: what reads have left in the buffer may still be put.

@@ -6,15 +6,16 @@
 //! wait begins and takes the difference when it ends.
 
 use super::Device;
+use crate::handle::SetId;
 use crate::metrics::parts::Part;
 use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
 use crate::sets::{Mode, Operation};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
 
 impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
-    pub(super) fn enter(&mut self, set: u32, mode: Mode) {
+    pub(super) fn enter(&mut self, set: SetId, mode: Mode) {
         self.close_segment(set);
         match mode {
             Mode::Queued | Mode::Suspended => {
@@ -22,11 +23,10 @@ impl Device {
                 self.sets[set].track.base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
-                let wait =
-                    self.sets.graph.first_wait(set).expect("a blocked set waits for something");
+                let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
                 let base = self.account(wait.source);
                 let track = &mut self.sets[set].track;
-                track.source = wait.source;
+                track.source = Some(wait.source);
                 track.reason = wait.kind;
                 track.base = base;
             }
@@ -44,12 +44,12 @@ impl Device {
     /// Charges those that have lost a wait, while the account of the set that they waited for is
     /// at hand; they are woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
-        for at in 0..self.sets.ready.sets.len() {
-            let set = self.sets.ready.sets[at];
+        for at in 0..self.sets.ready().len() {
+            let set = self.sets.ready()[at];
             if self.sets[set].mode != Mode::Waiting {
                 continue;
             }
-            if self.sets.graph.node(set).is_blocked() {
+            if self.sets.is_blocked(set) {
                 self.enter(set, Mode::Waiting);
             } else {
                 self.close_segment(set);
@@ -59,14 +59,14 @@ impl Device {
     }
 
     /// A segment that has spent nothing begins.
-    fn rest(&mut self, set: u32, mode: Mode) {
+    fn rest(&mut self, set: SetId, mode: Mode) {
         let state = &mut self.sets[set];
         state.mode = mode;
         state.track.since = self.now;
     }
 
     /// Charges the time since the segment began.
-    pub(super) fn close_segment(&mut self, set: u32) {
+    pub(super) fn close_segment(&mut self, set: SetId) {
         let state = &self.sets[set];
         if state.track.since == self.now {
             return;
@@ -105,14 +105,14 @@ impl Device {
                 self.charge_running(set, &operation);
             }
             Mode::Waiting => {
-                let source = self.account(state.track.source);
+                let source = self.account(self.awaited(set));
                 self.charge_waiting(set, &source);
             }
         }
     }
 
     /// Ends the account of a command whose operation has just left its die.
-    pub(super) fn close_with(&mut self, set: u32, operation: &Operation) {
+    pub(super) fn close_with(&mut self, set: SetId, operation: &Operation) {
         if self.sets[set].track.since < self.now {
             self.charge_running(set, operation);
         }
@@ -120,7 +120,7 @@ impl Device {
     }
 
     /// A command waited in the queue of its die, and is charged with what the die did.
-    fn charge_queued(&mut self, set: u32) {
+    fn charge_queued(&mut self, set: SetId) {
         let busy = self.flash.busy(self.current_die(set), self.now);
         let track = &mut self.sets[set].track;
         let mut sum = 0;
@@ -133,11 +133,11 @@ impl Device {
             *part += ns;
             sum += ns;
         }
-        assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set}");
+        assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set:?}");
     }
 
     /// A command was on its die.
-    fn charge_running(&mut self, set: u32, operation: &Operation) {
+    fn charge_running(&mut self, set: SetId, operation: &Operation) {
         let state = &self.sets[set];
         let (all, bus) = self.running_time(state.track.since, operation);
         let is_data = self.sets.stage(set).is_data();
@@ -164,11 +164,11 @@ impl Device {
     }
 
     /// A command waited for another set, whose account is `source`.
-    fn charge_waiting(&mut self, set: u32, source: &[u64; ACCOUNTS]) {
+    fn charge_waiting(&mut self, set: SetId, source: &[u64; ACCOUNTS]) {
         let spent = self.shared_segment(set, source);
         let track = &mut self.sets[set].track;
         let elapsed = self.now.since(track.since).as_ns();
-        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set}");
+        assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set:?}");
         for (sum, ns) in track.spent.iter_mut().zip(&spent) {
             *sum += ns;
         }
@@ -184,8 +184,8 @@ impl Device {
 
     /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only
     /// since now, and back.
-    fn account(&mut self, set: u32) -> [u64; ACCOUNTS] {
-        let mut chain = std::mem::take(&mut self.sets.chain);
+    fn account(&mut self, set: SetId) -> [u64; ACCOUNTS] {
+        let mut chain = std::mem::take(&mut self.work.chain);
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
@@ -198,17 +198,22 @@ impl Device {
                 break;
             }
             chain.push(at);
-            at = state.track.source;
+            at = self.awaited(at);
         }
         let mut account = self.with_earlier(at, segment);
         while let Some(waiter) = chain.pop() {
             account = self.with_earlier(waiter, self.shared_segment(waiter, &account));
         }
-        self.sets.chain = chain;
+        self.work.chain = chain;
         account
     }
 
-    fn with_earlier(&self, set: u32, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
+    /// The set that another one waits for.
+    fn awaited(&self, set: SetId) -> SetId {
+        self.sets[set].track.source.expect("it waits for a set")
+    }
+
+    fn with_earlier(&self, set: SetId, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
         for (sum, &spent) in segment.iter_mut().zip(&self.sets[set].track.spent) {
             *sum += spent;
         }
@@ -216,21 +221,21 @@ impl Device {
     }
 
     /// The current segment of a set that waits for another one, whose account is `source`.
-    fn shared_segment(&self, set: u32, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
+    fn shared_segment(&self, set: SetId, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
         let state = &self.sets[set];
         let mut spent = *source;
         for (spent, base) in spent.iter_mut().zip(&state.track.base) {
             *spent -= base;
         }
-        let same = self.sets[state.track.source].request == state.request;
-        if !same || state.request == NIL {
+        let same = self.sets[self.awaited(set)].request == state.request;
+        if !same || state.request.is_none() {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
         spent
     }
 
     /// The current segment of a set that waits for no other one.
-    fn own_segment(&self, set: u32) -> [u64; ACCOUNTS] {
+    fn own_segment(&self, set: SetId) -> [u64; ACCOUNTS] {
         let state = &self.sets[set];
         let track = &state.track;
         let mut spent = [0; ACCOUNTS];
@@ -263,7 +268,7 @@ impl Device {
     }
 
     /// The operation that serves the current command of a set.
-    fn operation_of(&self, set: u32) -> &Operation {
+    fn operation_of(&self, set: SetId) -> &Operation {
         self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 

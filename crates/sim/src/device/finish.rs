@@ -3,12 +3,11 @@
 use super::Device;
 use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
+use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
-use flashyard_core::request::RequestOp;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -35,20 +34,20 @@ impl Device {
 
     /// The commands that an operation served are over. A set that is then complete is forgotten,
     /// and with it the way to the next one, so several are listed first.
-    fn stages_over(&mut self, leader: u32) {
-        if self.sets[leader].rider == NIL {
-            return self.stage_over(leader);
+    fn stages_over(&mut self, leader: Option<SetId>) {
+        if let Some(alone) = leader.filter(|&set| self.sets[set].rider.is_none()) {
+            return self.stage_over(alone);
         }
-        let mut done = std::mem::take(&mut self.sets.done);
+        let mut done = std::mem::take(&mut self.work.done);
         self.for_riders(leader, |_, set| done.push(set));
         for set in done.drain(..) {
             self.stage_over(set);
         }
-        self.sets.done = done;
+        self.work.done = done;
     }
 
     /// Ends the account of a command and, of a program, fills its block.
-    fn settle(&mut self, set: u32, operation: &Operation) {
+    fn settle(&mut self, set: SetId, operation: &Operation) {
         self.close_with(set, operation);
         if operation.op == Op::Program {
             let ppn = self.sets[set].ppn.expect("a program has a page");
@@ -56,19 +55,18 @@ impl Device {
         }
     }
 
-    fn stage_over(&mut self, set: u32) {
+    fn stage_over(&mut self, set: SetId) {
         if self.ftl.is_task(set, &self.sets) && self.task_goes_on(set) {
             return;
         }
-        let mut woken = std::mem::take(&mut self.sets.woken);
+        let mut woken = std::mem::take(&mut self.work.woken);
         self.sets.complete_stage(set, |other| woken.push(other));
-        let node = self.sets.graph.node(set);
-        let over = node.stage == node.stages;
+        let over = self.sets.is_over(set);
         if !over {
             self.activate(set);
         }
         if woken.len() > 1 {
-            woken.sort_unstable_by_key(|&other| self.sets.graph.node(other).number);
+            woken.sort_unstable_by_key(|&other| self.sets.number(other));
             woken.dedup();
         }
         for &other in &woken {
@@ -76,32 +74,32 @@ impl Device {
             self.wake_due();
         }
         woken.clear();
-        self.sets.woken = woken;
+        self.work.woken = woken;
         if over {
             self.complete_set(set);
         }
     }
 
     /// Something that a set waited for is over. [`Self::wake_due`] must follow.
-    pub(super) fn wake(&mut self, set: u32) {
+    pub(super) fn wake(&mut self, set: SetId) {
         if self.sets[set].mode == Mode::Waiting {
             self.go_on(set);
         }
     }
 
     /// Ends the current segment of a set's account; until it enters the next mode no time passes.
-    pub(super) fn close_and_rest(&mut self, set: u32) {
+    pub(super) fn close_and_rest(&mut self, set: SetId) {
         self.enter(set, Mode::Slotless);
     }
 
     /// Counts a set's share of an operation: the first set of a page stands for the page, the
     /// leader for the operation and its command.
-    fn account_for(&mut self, set: u32, die: DieId, operation: &Operation) {
+    fn account_for(&mut self, set: SetId, die: DieId, operation: &Operation) {
         let stage = self.sets.stage(set);
         let state = &self.sets[set];
         let (op, purpose, charge) =
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
-        let leads = set == operation.leader;
+        let leads = Some(set) == operation.leader;
         if state.page_units > 0 {
             let command_ns = if leads { self.flash.command_ns() } else { 0 };
             let data_ns = self.flash.channel_ns(stage, state.page_units);
@@ -121,7 +119,7 @@ impl Device {
         }
     }
 
-    fn command_done(&self, set: u32, die: DieId) -> CommandDone {
+    fn command_done(&self, set: SetId, die: DieId) -> CommandDone {
         let state = &self.sets[set];
         let stage = self.sets.stage(set);
         CommandDone {
@@ -141,7 +139,7 @@ impl Device {
     }
 
     /// What a command changes when it completes.
-    fn take_effect(&mut self, set: u32) {
+    fn take_effect(&mut self, set: SetId) {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
@@ -156,12 +154,12 @@ impl Device {
                 self.commit_write(set);
             }
             Stage::Read => {
-                let (request, page) = (state.request, state.page);
+                let (request, page) = (state.owner(), state.page);
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
                 if self.account.is_checked() {
-                    let order = self.host.pending[request as usize].order;
+                    let order = self.host[request].order;
                     self.account.read_over(order, page);
                 }
             }
@@ -179,13 +177,13 @@ impl Device {
     }
 
     /// The data of a write is on flash: it counts unless a later change has been committed.
-    fn commit_write(&mut self, set: u32) {
+    fn commit_write(&mut self, set: SetId) {
         let state = &self.sets[set];
         let ppn = state.ppn.expect("a program has a page");
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         if self.account.is_checked() {
             let writer = state.request;
-            let order = (writer != NIL).then(|| self.host.pending[writer as usize].order);
+            let order = writer.map(|writer| self.host[writer].order);
             self.account.programmed(order, ppn, state.lpn, number);
         }
         if state.superseded {
@@ -198,18 +196,17 @@ impl Device {
     }
 
     /// Every command of a set is over.
-    pub(super) fn complete_set(&mut self, set: u32) {
+    pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        if self.sets[set].buffered != NIL {
-            self.flush_over(set);
+        if let Some(line) = self.sets[set].buffered.take() {
+            self.flush_over(set, line);
         }
-        if handle == NIL {
-            self.sets.graph.remove(set);
-            self.release_charge(charge);
-            return;
-        }
+        let Some(handle) = handle else {
+            self.sets.remove(set);
+            return self.release_charge(charge);
+        };
         self.close_segment(set);
-        if self.host.pending[handle as usize].pages > 0 {
+        if self.host[handle].pages > 0 {
             if trims {
                 self.commit_trim(set);
             }
@@ -218,75 +215,64 @@ impl Device {
             }
             self.sets.drop_slot(set);
             self.sets.unlist_by_lpn(set);
-            self.host.started.accesses -= 1;
-        } else if self.host.pending[handle as usize].request.op == RequestOp::Flush {
+            self.host.access_ends();
+        } else if self.host[handle].is_flush() {
             self.sets.unlist_change(set);
         }
-        self.sets.graph.remove(set);
+        self.sets.remove(set);
         let state = &mut self.sets[set];
-        state.request = NIL;
+        state.request = None;
         state.changes = false;
-        let request = &mut self.host.pending[handle as usize];
-        request.own += state.own;
-        request.unfinished -= 1;
-        if request.unfinished == 0 && request.translated == request.pages {
-            request.parts = state.track.parts;
+        if self.host[handle].set_over(state.own, &state.track.parts) {
             self.answer(handle);
         }
     }
 
-    fn commit_trim(&mut self, set: u32) {
-        let Set { request, lpn, superseded, .. } = self.sets[set];
+    fn commit_trim(&mut self, set: SetId) {
+        let Set { lpn, superseded, .. } = self.sets[set];
         if self.account.is_checked() {
-            let order = self.host.pending[request as usize].order;
-            self.account.trimmed(order, lpn, self.sets.graph.node(set).number);
+            let order = self.host[self.sets[set].owner()].order;
+            self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {
             self.ftl.trim(lpn);
             self.account.change_committed();
             self.sets.supersede_earlier(set);
-            self.drop_buffered(lpn, self.sets.graph.node(set).number);
+            self.drop_buffered(lpn, self.sets.number(set));
         }
     }
 
     /// All sets of a request are complete.
-    pub(super) fn answer(&mut self, handle: u32) {
-        if self.sends_answer(handle) {
+    pub(super) fn answer(&mut self, handle: RequestId) {
+        let now = self.now;
+        if self.host.sends_answer(handle, now) {
             return;
         }
-        let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
-        assert!(request.answered.is_none(), "request {} is answered twice", request.order);
-        let latency = now.since(request.request.arrival).as_ns();
-        assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
-        request.answered = Some(now);
-        self.host.outstanding -= 1;
-        self.host.started.answered(handle);
-        let request = &self.host.pending[handle as usize];
+        self.host.answered(handle, now);
+        let request = &self.host[handle];
         let answer = Answer {
             order: request.order,
             request: &request.request,
-            stream: self.host.tickets[handle as usize].lane as usize,
+            stream: self.host.stream_of(handle),
             first_slot: request.first_slot,
             own: request.own,
             parts: &request.parts,
         };
         self.account.answered(&answer, now);
-        self.answer_came(handle);
         self.release_if_over(handle);
     }
 
     /// One piece of work charged to a request is over.
-    fn release_charge(&mut self, handle: u32) {
-        if handle != NIL {
-            self.host.pending[handle as usize].charges -= 1;
-            self.release_if_over(handle);
+    fn release_charge(&mut self, charge: Option<RequestId>) {
+        if let Some(request) = charge {
+            self.host[request].charges -= 1;
+            self.release_if_over(request);
         }
     }
 
     /// Forgets a request once it is answered and nothing is charged to it any more.
-    fn release_if_over(&mut self, handle: u32) {
-        let request = &self.host.pending[handle as usize];
+    fn release_if_over(&mut self, handle: RequestId) {
+        let request = &self.host[handle];
         let Some(completion) = request.answered else { return };
         if request.charges > 0 {
             return;
@@ -307,8 +293,6 @@ impl Device {
             };
             self.account.tell_request(&event);
         }
-        let freed = &mut self.host.pending[handle as usize];
-        freed.order = u64::MAX;
-        freed.link = std::mem::replace(&mut self.host.free_pending, handle);
+        self.host.close(handle);
     }
 }

@@ -9,9 +9,10 @@ use super::Device;
 use super::translate::Plan;
 use crate::buffer::FlushOutcome;
 use crate::config::PartialWrite;
+use crate::handle::{LineId, SetId};
 use crate::metrics::parts::Parts;
-use crate::sets::{Mode, Set, Stage, Track};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::sets::{Mode, Set, Stage, Track, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
 impl Device {
@@ -28,8 +29,8 @@ impl Device {
     }
 
     /// A set begins to carry the contents of a line to flash.
-    pub(super) fn begin_flush(&mut self, set: u32, line: u32, group: u32) {
-        self.sets[set].buffered = line;
+    pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
+        self.sets[set].buffered = Some(line);
         self.account.unit_flushed(self.phase());
         self.write_buffer_mut().begin_flush(line, group);
     }
@@ -39,9 +40,9 @@ impl Device {
     /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
     pub(super) fn flush_lines(
         &mut self,
-        head: Option<u32>,
+        head: Option<LineId>,
         group: u32,
-        first: Option<(u32, PlaneId)>,
+        first: Option<(SetId, PlaneId)>,
         asked: bool,
     ) -> FlushOutcome {
         let mut together = std::mem::take(&mut self.write_buffer_mut().scratch.0);
@@ -93,18 +94,19 @@ impl Device {
     /// The programs of sets begin when all of them can: each waits for the command before the
     /// program of every other one, and for map commands that such a program waits for. Nothing
     /// before a program waits for one of the group, so there is no circle.
-    fn start_together(&mut self, sets: &[u32]) {
+    fn start_together(&mut self, sets: &[SetId]) {
         if sets.len() < 2 {
             return;
         }
         let mut waits = std::mem::take(&mut self.write_buffer_mut().scratch.1);
         for &set in sets {
-            let (node, stages) = (self.sets.graph.node(set), &self.sets[set].stages);
-            let program = node.stages - 1;
-            if program > node.stage && stages[program as usize - 1].0 != Stage::Buffer {
+            let program = self.sets.last_stage(set);
+            if program > self.sets.commands_over(set)
+                && self.sets.commands(set)[usize::from(program) - 1].0 != Stage::Buffer
+            {
                 waits.push((set, Wait { source: set, stage: program - 1, kind: EdgeKind::Order }));
             }
-            self.sets.graph.waits_of(set, program, |wait| {
+            self.sets.waits_of(set, program, |wait| {
                 if matches!(wait.kind, EdgeKind::MapFetch | EdgeKind::MapWriteback) {
                     waits.push((set, wait));
                 }
@@ -112,30 +114,28 @@ impl Device {
         }
         for (set, wait) in waits.drain(..) {
             for &other in sets.iter().filter(|other| **other != set && **other != wait.source) {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.last_stage(other));
             }
         }
         self.write_buffer_mut().scratch.1 = waits;
         // They are got one after the other, in this order.
         if let Some((&last, others)) = sets.split_last()
             && self.sets.stage(last) == Stage::Buffer
-            && self.sets[last].request == NIL
+            && self.sets[last].request.is_none()
         {
             let wait = Wait { source: last, stage: 0, kind: EdgeKind::Order };
             for &other in others {
-                self.sets.connect(wait, other, self.sets.graph.node(other).stages - 1);
+                self.sets.connect(wait, other, self.sets.last_stage(other));
             }
         }
     }
 
     /// Makes the set that programs the contents of a line.
-    fn new_flush(&mut self, line: u32, group: u32, plane: PlaneId) -> u32 {
+    fn new_flush(&mut self, line: LineId, group: u32, plane: PlaneId) -> SetId {
         let state = *self.line(line);
-        let (handle, order) = state.writer;
-        let known = handle != NIL && self.host.pending[handle as usize].order == order;
-        let charge = if known { handle } else { NIL };
-        if known {
-            self.host.pending[handle as usize].charges += 1;
+        let charge = state.writer.and_then(|writer| self.host.live(writer));
+        if let Some(request) = charge {
+            self.host[request].charges += 1;
         }
         let set = Set {
             charge,
@@ -163,7 +163,7 @@ impl Device {
     }
 
     /// Where the sectors of a unit are that its line lacks; none where it lacks none.
-    fn plane_of_rest(&mut self, line: u32) -> Option<PlaneId> {
+    fn plane_of_rest(&mut self, line: LineId) -> Option<PlaneId> {
         let state = *self.line(line);
         let place = self.ftl.locate(state.lpn)?;
         let (held, all) = (state.from..state.until, self.write_buffer().unit_range());
@@ -182,22 +182,21 @@ impl Device {
     }
 
     /// The plane that a group of lines is flushed to.
-    fn plane_of_flush(&mut self, line: u32) -> PlaneId {
+    fn plane_of_flush(&mut self, line: LineId) -> PlaneId {
         let lpn = self.line(line).lpn;
         self.ftl.plane_for_write(lpn)
     }
 
     /// A set that carried a unit to flash is complete.
-    pub(super) fn flush_over(&mut self, set: u32) {
-        let Set { lpn, stream, buffered, request, leads_flush, .. } = self.sets[set];
+    pub(super) fn flush_over(&mut self, set: SetId, line: LineId) {
+        let Set { lpn, stream, request, leads_flush, .. } = self.sets[set];
         let group = self.group_of(lpn, stream);
-        let freed = self.write_buffer_mut().end_flush(buffered, group, leads_flush);
+        let freed = self.write_buffer_mut().end_flush(line, group, leads_flush);
         if let Some(freed) = freed {
             self.account.unbuffered(freed);
         }
         self.sets[set].leads_flush = false;
-        self.sets[set].buffered = NIL;
-        if request == NIL {
+        if request.is_none() {
             self.sets.unlist_change(set);
             self.sets.unlist_by_lpn(set);
         }

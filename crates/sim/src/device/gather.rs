@@ -9,15 +9,15 @@ use super::Device;
 use super::issue::Bound;
 use crate::config::MultiPlane;
 use crate::ftl::page_map::Owner;
+use crate::handle::SetId;
 use crate::metrics::counters::Padding;
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
 impl Device {
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
-    pub(super) fn gather(&mut self, leader: u32, die: DieId, ppn: Option<Ppn>) {
+    pub(super) fn gather(&mut self, leader: SetId, die: DieId, ppn: Option<Ppn>) {
         let own = self.sets.plane(leader);
         let stage = self.sets.stage(leader);
         let geometry = self.settings.geometry;
@@ -28,9 +28,9 @@ impl Device {
         }
         let first = geometry.first_plane(die).get();
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
-            let set = self.queues.of_planes[plane.index()][stage as usize].0;
-            if set == NIL
-                || self.ftl.is_held_back(set, &self.sets)
+            let set = self.queues.oldest(plane, stage);
+            let Some(set) = set else { continue };
+            if self.ftl.is_held_back(set, &self.sets)
                 || !self.fits_beside(set, plane, ppn)
                 || (self.flash.limits_power() && !self.flash.has_power_for_plane(die, stage.op()))
             {
@@ -45,7 +45,7 @@ impl Device {
     }
 
     /// Whether the page that `set` would work on may be taken together with that of `ppn`.
-    fn fits_beside(&self, set: u32, plane: PlaneId, ppn: Option<Ppn>) -> bool {
+    fn fits_beside(&self, set: SetId, plane: PlaneId, ppn: Option<Ppn>) -> bool {
         let geometry = &self.settings.geometry;
         let stage = self.sets.stage(set);
         if stage.op() == Op::Erase {
@@ -67,7 +67,7 @@ impl Device {
     }
 
     /// The page of `head` serves whatever else it can.
-    fn fill_page(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
+    fn fill_page(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         match self.sets.stage(head) {
             Stage::Read => self.read_neighbours(head, ppn, last),
             Stage::CopyRead => self.copy_neighbours(head, plane, ppn, last),
@@ -78,7 +78,7 @@ impl Device {
 
     /// Waiting host reads of other units of the page. Units that were never written are read where
     /// striping puts them: those of a run that fills a page are read together.
-    fn read_neighbours(&mut self, head: u32, ppn: Option<Ppn>, last: &mut u32) {
+    fn read_neighbours(&mut self, head: SetId, ppn: Option<Ppn>, last: &mut SetId) {
         let (units, die) = (self.settings.geometry.units_per_page, self.current_die(head));
         let place = ppn.map_or(self.sets[head].lpn.get(), Ppn::get);
         let first = place / units * units;
@@ -103,7 +103,7 @@ impl Device {
     }
 
     /// A read of a unit that waits for a die.
-    fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<u32> {
+    fn queued_read(&self, lpn: Lpn, die: DieId) -> Option<SetId> {
         self.sets.reads_of(lpn).find(|&set| {
             self.sets[set].mode == Mode::Queued
                 && self.sets.stage(set) == Stage::Read
@@ -112,37 +112,35 @@ impl Device {
     }
 
     /// Waiting copies of other units of the page.
-    fn copy_neighbours(&mut self, head: u32, plane: PlaneId, ppn: Option<Ppn>, last: &mut u32) {
+    fn copy_neighbours(&mut self, head: SetId, plane: PlaneId, ppn: Option<Ppn>, last: &mut SetId) {
         let Some(ppn) = ppn else { return };
         let page = ppn.get() / self.settings.geometry.units_per_page;
-        let mut at = self.queues.of_planes[plane.index()][Stage::CopyRead as usize].0;
-        while at != NIL {
-            let state = &self.sets[at];
-            let (source, next) = (state.source.expect("a copy has a source"), state.next_queued);
+        let mut at = self.queues.oldest(plane, Stage::CopyRead);
+        while let Some(set) = at {
+            let source = self.sets[set].source.expect("a copy has a source");
+            at = self.queues.newer(set);
             if source.get() / self.settings.geometry.units_per_page == page {
-                self.take_from_queue(at);
-                self.ride(at, Some(source), false, last);
+                self.take_from_queue(set);
+                self.ride(set, Some(source), false, last);
                 self.sets[head].page_units += 1;
             }
-            at = next;
         }
     }
 
     /// Waiting programs of the same frontier, up to a program unit; the rest stays empty.
-    fn fill_program(&mut self, head: u32, plane: PlaneId, stage: Stage, last: &mut u32) {
+    fn fill_program(&mut self, head: SetId, plane: PlaneId, stage: Stage, last: &mut SetId) {
         let most = self.settings.geometry.program_units();
         let frontier = self.ftl.frontier(head, &self.sets);
         let mut taken = 1;
-        let mut at = self.queues.of_planes[plane.index()][stage as usize].0;
-        while at != NIL && taken < most {
-            let next = self.sets[at].next_queued;
-            if self.ftl.frontier(at, &self.sets) == frontier {
+        let mut at = self.queues.oldest(plane, stage);
+        while let Some(set) = at.filter(|_| taken < most) {
+            at = self.queues.newer(set);
+            if self.ftl.frontier(set, &self.sets) == frontier {
                 let ppn = self.ftl.take_beside(plane, frontier);
-                self.take_from_queue(at);
-                self.ride(at, Some(ppn), false, last);
+                self.take_from_queue(set);
+                self.ride(set, Some(ppn), false, last);
                 taken += 1;
             }
-            at = next;
         }
         let state = &self.sets[head];
         let cause = Padding::of(stage.purpose(state.copies_map, state.levels), state.asked);
@@ -150,38 +148,9 @@ impl Device {
         self.ftl.pad(plane, frontier, taken);
     }
 
-    fn ride(&mut self, set: u32, ppn: Option<Ppn>, heads_page: bool, last: &mut u32) {
+    fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
         self.board(set, ppn, heads_page);
-        self.sets[*last].rider = set;
+        self.sets[*last].rider = Some(set);
         *last = set;
-    }
-
-    /// Adds a queued command to those of its kind on its plane.
-    pub(super) fn list_queued(&mut self, set: u32) {
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
-        let before = std::mem::replace(&mut ends.1, set);
-        match before {
-            NIL => ends.0 = set,
-            before => self.sets[before].next_queued = set,
-        }
-        self.sets[set].prev_queued = before;
-        self.sets[set].next_queued = NIL;
-    }
-
-    /// Takes it out again.
-    pub(super) fn unlist_queued(&mut self, set: u32) {
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let state = &self.sets[set];
-        let (before, after) = (state.prev_queued, state.next_queued);
-        let ends = &mut self.queues.of_planes[plane.index()][stage as usize];
-        match before {
-            NIL => ends.0 = after,
-            before => self.sets[before].next_queued = after,
-        }
-        match after {
-            NIL => self.queues.of_planes[plane.index()][stage as usize].1 = before,
-            after => self.sets[after].prev_queued = before,
-        }
     }
 }

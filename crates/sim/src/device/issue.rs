@@ -4,12 +4,12 @@ use super::Device;
 use crate::config::Allocation;
 use crate::flash::Accepts;
 use crate::ftl::Binding;
+use crate::handle::SetId;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
@@ -26,8 +26,8 @@ pub(super) enum Bound {
 
 impl Device {
     /// Puts the current command of a set into the queue of its die.
-    pub(super) fn enqueue(&mut self, set: u32) {
-        if !self.sets[set].slotted && self.sets[set].request != NIL {
+    pub(super) fn enqueue(&mut self, set: SetId) {
+        if !self.sets[set].slotted && self.sets[set].request.is_some() {
             self.take_slot(set);
         }
         let now = self.now;
@@ -44,17 +44,16 @@ impl Device {
     #[inline]
     fn insert(
         &mut self,
-        set: u32,
+        set: SetId,
         die: DieId,
         placement: &Placement,
         in_gc_queue: bool,
         moved: bool,
     ) {
-        let request = self.sets[set].request;
-        let of_read = request != NIL && self.host.pending[request as usize].is_read();
+        let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
-            self.list_queued(set);
+            self.queues.list(set, self.sets.plane(set), self.sets.stage(set));
         }
         let state = &mut self.sets[set];
         state.queue = placement.queue;
@@ -80,26 +79,25 @@ impl Device {
     /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
     /// `inserted`, when the command was first put into a queue.
     #[inline]
-    fn placement(&self, set: u32, die: DieId, inserted: Time) -> (Placement, bool) {
+    fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
-        let node = self.sets.graph.node(set);
         let op = self.sets.stage(set).op();
-        let inherited = if self.queues.inherits {
-            node.inherited_at(node.stage)
+        let inherited = if self.queues.inherits() {
+            self.sets.inherited_rank(set)
         } else {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
-        let request = if state.request != NIL {
-            Some(self.host.pending[state.request as usize].view())
-        } else if state.buffered != NIL {
+        let request = if let Some(request) = state.request {
+            Some(self.host[request].view())
+        } else if state.buffered.is_some() {
             // As a write of one unit that came when it was flushed.
             Some(RequestView {
                 is_read: false,
                 pages: 1,
                 arrival: state.enqueued,
-                fot: node.spans.iter().fold(Span::ZERO, |sum, &span| sum + span),
-                order: node.number,
+                fot: self.sets.span(set),
+                order: self.sets.number(set),
             })
         } else if !pressed {
             let queue = u8::from(op == Op::Program);
@@ -108,14 +106,14 @@ impl Device {
             None
         };
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
-        let reads_before = self.queues.of_dies[die.index()].reads_placed();
+        let reads_before = self.queues.reads_placed(die);
         let view = CommandView { op, purpose, request, inherited, reads_before };
-        (self.queues.policy.place(&view, inserted), false)
+        (self.queues.policy().place(&view, inserted), false)
     }
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
     /// deadline and what the new queue would have given it when it was first inserted.
-    pub(super) fn replace_in_queue(&mut self, set: u32) {
+    pub(super) fn replace_in_queue(&mut self, set: SetId) {
         if self.sets[set].mode != Mode::Queued {
             return;
         }
@@ -136,38 +134,36 @@ impl Device {
         self.insert(set, die, &placement, in_gc_queue, true);
     }
 
-    pub(super) fn take_from_queue(&mut self, set: u32) -> Option<Time> {
+    pub(super) fn take_from_queue(&mut self, set: SetId) -> Option<Time> {
         self.leave_queue(set, self.current_die(set))
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
     #[inline]
-    fn leave_queue(&mut self, set: u32, die: DieId) -> Option<Time> {
+    fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
-            self.unlist_queued(set);
+            self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
         }
         self.queues.remove(die, set, self.sets[set].in_gc_queue)
     }
 
     /// Whether the current command of a set reads, and waits in a queue of requests.
-    fn is_read_of_request(&self, set: u32) -> bool {
+    fn is_read_of_request(&self, set: SetId) -> bool {
         !self.sets[set].in_gc_queue && self.sets.stage(set).op() == Op::Read
     }
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
         loop {
-            while let Some(word) = self.queues.stirred.iter().position(|&dies| dies != 0) {
-                let bit = self.queues.stirred[word].trailing_zeros();
-                self.queues.stirred[word] &= self.queues.stirred[word] - 1;
-                self.dispatch(DieId::from_index(word * 64 + bit as usize));
+            while let Some(die) = self.queues.take_stirred() {
+                self.dispatch(die);
             }
             if !self.flash.limits_power() {
                 break;
             }
             // A die that is served may stir others even where it finds too little power itself.
             let left = self.serve_line();
-            if !left && self.queues.stirred.iter().all(|&dies| dies == 0) {
+            if !left && !self.queues.has_stirred() {
                 break;
             }
         }
@@ -202,7 +198,7 @@ impl Device {
                 Bound::Page(ppn) => {
                     self.leave_queue(set, die);
                     if self.ftl.is_paced() {
-                        let waits = !self.queues.of_dies[die.index()].gc.is_empty();
+                        let waits = self.queues.has_gc(die);
                         self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
                     }
                     self.start(set, die, ppn);
@@ -214,21 +210,20 @@ impl Device {
     }
 
     /// The command that a die takes next.
-    pub(super) fn next_command(&self, die: DieId) -> Option<u32> {
-        let queues = &self.queues.of_dies[die.index()];
-        let host = queues.host.peek(self.now);
+    pub(super) fn next_command(&self, die: DieId) -> Option<SetId> {
+        let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
-            return self.ftl.paced_command(die, host, queues.gc.peek(self.now), &self.sets);
+            return self.ftl.paced_command(die, host, gc, &self.sets);
         }
-        let Some(gc) = queues.gc.peek(self.now) else { return host };
+        let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
-        let first = self.sets[command].queue < self.queues.policy.queues_before_urgent_gc();
+        let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
         if !first && self.ftl.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its
     /// own plane full.
-    pub(super) fn follow(&mut self, set: u32, plane: PlaneId) {
+    pub(super) fn follow(&mut self, set: SetId, plane: PlaneId) {
         self.take_from_queue(set);
         self.close_and_rest(set);
         self.sets.move_to(set, plane);
@@ -239,7 +234,7 @@ impl Device {
     }
 
     /// The unit that a read would find now.
-    pub(super) fn read_target(&self, set: u32) -> Option<Ppn> {
+    pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Read | Stage::OldRead => self.ftl.locate(state.lpn),
@@ -251,7 +246,7 @@ impl Device {
     }
 
     /// Binds the page of a command that is about to start on a die.
-    pub(super) fn bind(&mut self, set: u32, die: DieId) -> Bound {
+    pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
         match self.sets.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set);
@@ -270,7 +265,7 @@ impl Device {
         }
     }
 
-    fn bind_program(&mut self, set: u32) -> Bound {
+    fn bind_program(&mut self, set: SetId) -> Bound {
         match self.ftl.bind_program(set, &self.sets) {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
             Binding::NewBlock(ppn) => {
@@ -283,16 +278,15 @@ impl Device {
         }
     }
 
-    pub(super) fn command_name(&self, set: u32) -> CommandName {
+    pub(super) fn command_name(&self, set: SetId) -> CommandName {
         let state = &self.sets[set];
-        let request =
-            (state.request != NIL).then(|| self.host.pending[state.request as usize].order);
+        let request = state.request.map(|request| self.host[request].order);
         CommandName { request, page: state.page, stage: self.sets.stage(set).name() }
     }
 
-    pub(super) fn queue_name(&self, set: u32) -> &'static str {
+    pub(super) fn queue_name(&self, set: SetId) -> &'static str {
         let state = &self.sets[set];
-        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy.queue_names() };
+        let names = if state.in_gc_queue { GC_QUEUES } else { self.queues.policy().queue_names() };
         names[usize::from(state.queue)]
     }
 }

@@ -1,12 +1,13 @@
 //! The link to the host where the data of each page access crosses it by itself.
 
 use super::Device;
-use crate::host::timers::Timer;
+use crate::handle::SetId;
+use crate::host::Timer;
 use crate::sets::{Mode, Stage};
 
 impl Device {
     /// The current command of a set is the way over the link. [`Self::wake_due`] must follow.
-    pub(super) fn use_link(&mut self, set: u32) {
+    pub(super) fn use_link(&mut self, set: SetId) {
         if !self.sets[set].slotted {
             self.take_slot(set);
         }
@@ -17,7 +18,7 @@ impl Device {
 
     /// The data of a page access crosses the link from now on. Returns whether that takes time;
     /// [`Timer::Linked`] then says when it has.
-    pub(super) fn crosses_link(&mut self, set: u32) -> bool {
+    pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
         self.enter(set, Mode::Linking);
         let back = !self.sets[set].changes;
         let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
@@ -29,7 +30,7 @@ impl Device {
     }
 
     /// The data of a page access has come over the link. [`Self::wake_due`] must follow.
-    pub(super) fn link_over(&mut self, set: u32) {
+    pub(super) fn link_over(&mut self, set: SetId) {
         if self.sets.stage(set) == Stage::Link {
             self.link_passed(set);
         } else {
@@ -38,10 +39,10 @@ impl Device {
         }
     }
 
-    fn link_passed(&mut self, set: u32) {
+    fn link_passed(&mut self, set: SetId) {
         self.close_and_rest(set);
         self.sets.complete_and_list(set);
         self.go_on(set);
-        self.sets.ready.due = true;
+        self.work.ready_is_due = true;
     }
 }

@@ -6,9 +6,10 @@
 use super::Device;
 use super::translate::Plan;
 use crate::ftl::TaskStep;
-use crate::host::timers::Timer;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::handle::{RequestId, SetId};
+use crate::host::Timer;
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, PlaneId, Ppn, Span};
 use std::ops::Range;
@@ -17,15 +18,21 @@ use std::ops::Range;
 impl Device {
     /// Plans a write of a page: what must be done before it becomes work of its plane, and the
     /// program that is pushed next gets its page and what it waits for.
-    pub(super) fn plan_layered(&mut self, to: &mut Plan, handle: u32, lpn: Lpn, plane: PlaneId) {
-        let pending = &self.host.pending[handle as usize];
+    pub(super) fn plan_layered(
+        &mut self,
+        to: &mut Plan,
+        handle: RequestId,
+        lpn: Lpn,
+        plane: PlaneId,
+    ) {
+        let pending = &self.host[handle];
         let writes = pending.request.op == RequestOp::Write;
         let left = if writes { pending.pages - 1 - pending.translated } else { 0 };
         let request_pages = if writes { pending.pages } else { 1 };
         let write = self.ftl.plan_write(plane, lpn, request_pages, left);
         let host = write.steps_before;
         if host > 0 {
-            self.add_tasks(plane, 0..host, handle, write.searches);
+            self.add_tasks(plane, 0..host, Some(handle), write.searches);
         }
         for (source, stage, kind) in
             self.ftl.target_waits(plane, write.target, &self.sets).into_iter().flatten()
@@ -39,12 +46,12 @@ impl Device {
     /// work of its plane.
     pub(super) fn plan_behind(
         &mut self,
-        set: u32,
+        set: SetId,
         target: Ppn,
         behind: usize,
         barrier: Option<u8>,
     ) {
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let state = &mut self.sets[set];
         state.source = Some(target);
         let handle = state.request;
@@ -63,13 +70,19 @@ impl Device {
     /// Plans a piece of work that nobody waits for; returns whether there was any.
     pub(super) fn merge_idle(&mut self, plane: PlaneId) -> bool {
         let Some(work) = self.ftl.plan_idle(plane) else { return false };
-        self.add_tasks(plane, 0..work.steps, NIL, work.searches);
+        self.add_tasks(plane, 0..work.steps, None, work.searches);
         true
     }
 
     /// Appends planned steps to the merge queue of a plane, for which a layer has looked at so many
     /// candidates for victims.
-    fn add_tasks(&mut self, plane: PlaneId, steps: Range<usize>, charge: u32, searches: u64) {
+    fn add_tasks(
+        &mut self,
+        plane: PlaneId,
+        steps: Range<usize>,
+        charge: Option<RequestId>,
+        searches: u64,
+    ) {
         let mut search = self.begin_search(plane, charge, searches);
         let mut count = 0;
         for place in steps.clone() {
@@ -82,37 +95,48 @@ impl Device {
     }
 
     /// A search for a victim, if it takes time: a set that is over when it is.
-    fn begin_search(&mut self, plane: PlaneId, charge: u32, searches: u64) -> Option<u32> {
+    fn begin_search(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+        searches: u64,
+    ) -> Option<SetId> {
         let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
         if span == Span::ZERO {
             return None;
         }
         let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);
-        self.sets.graph.set_span(set, 0, span);
+        self.sets.set_span(set, span);
         self.enter(set, Mode::Firmware);
         self.host.timers.set(self.now.saturating_add(span), Timer::Sought(set));
         Some(set)
     }
 
     /// The search of a layer is over.
-    pub(super) fn merge_search_over(&mut self, set: u32) {
+    pub(super) fn merge_search_over(&mut self, set: SetId) {
         self.activate(set);
         self.wake_passed();
     }
 
     /// The last `count` steps of a merge queue become a task, which begins behind a search.
-    fn add_task(&mut self, plane: PlaneId, count: u32, charge: u32, search: Option<u32>) {
+    fn add_task(
+        &mut self,
+        plane: PlaneId,
+        count: u32,
+        charge: Option<RequestId>,
+        search: Option<SetId>,
+    ) {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = self.own_set(charge, &state, &[(stages.read, plane)]);
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let task = self.ftl.add_task(plane, (set, number), count);
         let copy = self.flash.nominal(stages.read) + self.flash.nominal(stages.program);
         let mut span = Span::from_ns(copy.as_ns() * u64::from(task.copies));
         if task.erases {
             span += self.flash.nominal(stages.erase);
         }
-        self.sets.graph.set_span(set, 0, span);
+        self.sets.set_span(set, span);
         match task.before {
             Some(source) => {
                 self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
@@ -129,9 +153,9 @@ impl Device {
 /// Tasks.
 impl Device {
     /// A task has come to a step: its command, and what that waits for.
-    fn begin_step(&mut self, set: u32, plane: PlaneId) {
+    fn begin_step(&mut self, set: SetId, plane: PlaneId) {
         let stages = self.ftl.task_stages();
-        let number = self.sets.graph.node(set).number;
+        let number = self.sets.number(set);
         let step = self.ftl.begin_step(plane, number, &self.sets);
         let state = &mut self.sets[set];
         if step.erases() {
@@ -152,11 +176,11 @@ impl Device {
     }
 
     /// A command of a task is over; returns whether the task goes on with another one.
-    pub(super) fn task_goes_on(&mut self, set: u32) -> bool {
+    pub(super) fn task_goes_on(&mut self, set: SetId) -> bool {
         let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let span = self.sets.graph.node(set).spans[0];
+        let span = self.sets.span(set);
         let left = span.as_ns() - self.flash.nominal(stage).as_ns();
-        self.sets.graph.set_span(set, 0, Span::from_ns(left));
+        self.sets.set_span(set, Span::from_ns(left));
         match self.ftl.step_over(plane, stage, set) {
             TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
             TaskStep::Next => self.begin_step(set, plane),

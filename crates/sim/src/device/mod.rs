@@ -14,7 +14,6 @@ mod array;
 mod buffer;
 mod buffer_contents;
 mod buffered_map;
-mod buffered_reads;
 mod bulk_copy;
 mod collect;
 mod delays;
@@ -50,7 +49,8 @@ use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
 use crate::ftl::log::AnyLayer;
 use crate::ftl::planned::Planned;
-use crate::host::{Host, Pending};
+use crate::handle::{RequestId, SetId};
+use crate::host::Host;
 use crate::initial::{self, progress::Building};
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
@@ -58,9 +58,8 @@ use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
-use flashyard_core::graph::NIL;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -83,17 +82,46 @@ pub struct Device {
     reads_are_plain: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
-    /// Dies that are due; empty between uses.
-    due: Vec<DieId>,
+    work: Work,
     failed: Option<SimError>,
+}
+
+/// Lists that one flow fills and empties again; empty between uses.
+#[derive(Default)]
+struct Work {
+    /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
+    /// to that wakes them.
+    ready_is_due: bool,
+    /// Dies that are due.
+    due: Vec<DieId>,
+    /// Sets whose command an operation has served.
+    done: Vec<SetId>,
+    /// Sets that have lost a wait.
+    woken: Vec<SetId>,
+    /// New sets of a request.
+    added: Vec<SetId>,
+    /// Sets that have inherited a rank.
+    changed: Vec<SetId>,
+    /// Sets that wait for one another in a row.
+    chain: Vec<SetId>,
+}
+
+impl Work {
+    /// Makes room for so many sets.
+    fn grow(&mut self, sets: usize) {
+        let Self { done, woken, added, changed, chain, .. } = self;
+        for list in [done, woken, added, changed, chain] {
+            list.reserve(sets);
+        }
+    }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
             .field("now", &self.now)
-            .field("policy", &self.queues.policy)
-            .field("outstanding", &self.host.outstanding)
+            .field("policy", self.queues.policy())
+            .field("outstanding", &self.host.outstanding())
             .finish_non_exhaustive()
     }
 }
@@ -138,24 +166,24 @@ impl Device {
         let by_pages = host_policy.by_pages();
         let gathers = settings.geometry.program_units() > 1 || settings.geometry.planes > 1;
         let buffer = Buffer::new(settings, by_pages);
-        let host = Host::new(settings.keys.interface, host_policy);
+        let host = Host::new(settings.keys.interface, settings.keys.host, host_policy);
         Self {
             settings: *settings,
             now: Time::ZERO,
-            sets: Sets::new(settings.geometry.dies() as usize, gathers || by_pages),
+            sets: Sets::new(&settings.geometry, &settings.keys.queue, gathers || by_pages),
             queues: Queues::new(settings, policy),
             flash: Flash::new(settings),
             ftl: Ftl::new(settings, planned),
             reads_are_plain: settings.buffer_units == 0
                 && settings.keys.map.store == MapStore::Resident
                 && settings.keys.queue.data_order != DataOrder::Lpn
-                && !host.carries_pages,
+                && !host.carries_pages(),
             buffer,
             host,
             account: Account::new(settings),
             gathers,
             copies_in_bulk: false,
-            due: Vec::new(),
+            work: Work::default(),
             failed: None,
         }
     }
@@ -163,7 +191,7 @@ impl Device {
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.account.observe(observer);
-        self.queues.counts_fot = true;
+        self.queues.count_fot();
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
@@ -200,7 +228,7 @@ impl Device {
     }
 
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
-        let order = self.host.arrived;
+        let order = self.host.arrived();
         if request.arrival > LAST_ARRIVAL {
             return Err(SimError::TooLate { order });
         }
@@ -216,45 +244,16 @@ impl Device {
             });
         }
         let (first, pages) = self.pages_of(request);
-        let pending = Pending {
-            request: *request,
-            order,
-            first,
-            pages,
-            translated: 0,
-            next_page: 0,
-            page: 0,
-            unfinished: 0,
-            charges: 0,
-            answered: None,
-            fot: Span::ZERO,
-            first_slot: None,
-            stalled_since: None,
-            stalled_ns: 0,
-            flush_since: None,
-            flush_ns: 0,
-            own: Span::ZERO,
-            parts: crate::metrics::parts::Parts::default(),
-            link: NIL,
-        };
-        self.host.arrived += 1;
-        self.account.arrived(request, order, (first, pages), self.host.outstanding);
+        self.account.arrived(request, order, (first, pages), self.host.outstanding());
         if self.account.is_checked() && self.buffer.is_some() {
             let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
-        self.host.outstanding += 1;
-        let handle = if self.host.free_pending == NIL {
-            self.host.pending.push(pending);
-            u32::try_from(self.host.pending.len() - 1).expect("fewer than 2^32 requests wait")
-        } else {
-            let handle = self.host.free_pending;
-            self.host.free_pending = self.host.pending[handle as usize].link;
-            self.host.pending[handle as usize] = pending;
-            handle
-        };
+        let handle = self.host.open(request, first, pages);
         self.account.request_opened(handle);
-        self.submit(handle, lane);
+        if self.host.submit(handle, lane, self.now) {
+            self.send(handle);
+        }
         Ok(())
     }
 
@@ -279,7 +278,7 @@ impl Device {
     }
 
     const fn phase(&self) -> Phase {
-        match (self.host.outstanding, self.host.exhausted) {
+        match (self.host.outstanding(), self.host.is_exhausted()) {
             (0, true) => Phase::Post,
             (0, false) => Phase::Idle,
             _ => Phase::Foreground,
@@ -287,27 +286,34 @@ impl Device {
     }
 
     /// The die of the current command of a set.
-    fn current_die(&self, set: u32) -> DieId {
+    fn current_die(&self, set: SetId) -> DieId {
         self.settings.geometry.die_of_plane(self.sets.plane(set))
     }
 
     /// Adds a set with these commands.
-    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn new_set(&mut self, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
         let number = self.sets.take_number();
         self.numbered_set(number, state, stages)
     }
 
     /// The same with this place in the order of changes, instead of the next one.
-    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn numbered_set(&mut self, number: u64, state: &Set, stages: &[(Stage, PlaneId)]) -> SetId {
         self.set_of(number, state.request, state, stages)
     }
 
     /// The same for a request, or for none.
     #[inline]
-    fn set_of(&mut self, number: u64, owner: u32, state: &Set, stages: &[(Stage, PlaneId)]) -> u32 {
+    fn set_of(
+        &mut self,
+        number: u64,
+        owner: Option<RequestId>,
+        state: &Set,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
         if !self.sets.has_room() {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());
+            self.work.grow(self.sets.capacity());
         }
         let flash = &self.flash;
         self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))

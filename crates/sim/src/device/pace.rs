@@ -2,38 +2,36 @@
 //! The rules are those of `ftl::page::pacing`; here are the sets that they lead to.
 
 use super::Device;
-use crate::sets::{Mode, Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::handle::SetId;
+use crate::sets::{Mode, Set, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
 impl Device {
     /// An operation that programs has begun on a die: what it writes owes copies.
-    pub(super) fn owe_copies(&mut self, leader: u32) {
-        let mut at = leader;
-        while at != NIL {
-            let state = &self.sets[at];
-            let (next, charge) = (state.rider, state.charge);
-            if state.page_units > 0 && self.sets.stage(at) != Stage::CopyProgram {
-                let plane = self.sets.plane(at);
-                self.note_allocator(plane, charge);
+    pub(super) fn owe_copies(&mut self, leader: SetId) {
+        self.for_riders(Some(leader), |device, set| {
+            let Set { charge, page_units, .. } = device.sets[set];
+            if page_units > 0 && device.sets.stage(set) != Stage::CopyProgram {
+                let plane = device.sets.plane(set);
+                device.note_allocator(plane, charge);
                 // A victim that was given up makes the plane less short than it looks.
-                self.collect(plane, charge);
-                self.ftl.owe(plane);
+                device.collect(plane, charge);
+                device.ftl.owe(plane);
             }
-            at = next;
-        }
+        });
     }
 
     /// The set of the erase that the job of a plane works towards. A job with pacing makes it when
     /// its copies are over, or here, where a program needs the room: then it rests no more, and the
     /// erase waits for a gate that stands for the copies.
-    pub(super) fn press_job(&mut self, plane: PlaneId) -> u32 {
+    pub(super) fn press_job(&mut self, plane: PlaneId) -> SetId {
         let job = self.ftl.press(plane);
-        if job.eraser != NIL {
-            return job.eraser;
+        if let Some(eraser) = job.eraser {
+            return eraser;
         }
         let eraser = self.new_eraser(plane, &job);
-        let gate = self.own_set(NIL, &Set::VACANT, &[(Stage::Barrier, plane)]);
+        let gate = self.own_set(None, &Set::VACANT, &[(Stage::Barrier, plane)]);
         self.sets.connect(Wait { source: gate, stage: 0, kind: EdgeKind::Gc }, eraser, 0);
         self.enter(gate, Mode::Collecting);
         self.enter(eraser, Mode::Waiting);
@@ -47,16 +45,18 @@ impl Device {
     /// All copies of a job with pacing are over: its map pages, then its erase.
     pub(super) fn erase_paced(&mut self, plane: PlaneId) {
         let (mut job, gate) = self.ftl.open_gate(plane, self.last_allocator(plane));
-        if job.eraser == NIL {
-            job.eraser = self.new_eraser(plane, &job);
-            self.ftl.eraser_made(plane, job.eraser);
-        }
+        let eraser = job.eraser.unwrap_or_else(|| {
+            let eraser = self.new_eraser(plane, &job);
+            self.ftl.eraser_made(plane, eraser);
+            eraser
+        });
+        job.eraser = Some(eraser);
         self.rewrite_moved_maps(plane, &job);
-        if gate == NIL {
-            self.activate(job.eraser);
-        } else {
+        if let Some(gate) = gate {
             self.activate(gate);
             self.wake_passed();
+        } else {
+            self.activate(eraser);
         }
     }
 

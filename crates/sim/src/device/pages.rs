@@ -2,89 +2,79 @@
 
 use super::Device;
 use crate::config::Admission;
-use flashyard_core::graph::NIL;
+use crate::handle::{LineId, RequestId};
 use flashyard_core::host::HostAnswer;
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::Lpn;
 
 impl Device {
     /// Starts a page access of the request at `place`, or an earlier access of that page by another
     /// request that it must not overtake. Returns whether anything was started.
     pub(super) fn start_page(&mut self, place: usize, page: u32) -> bool {
         let picked = place;
-        let (place, page) = self.earliest_access(place, page);
-        let handle = self.host.waiting[place];
+        let (place, page) = self.host.earliest_access(place, page);
+        let handle = self.host.at(place);
         let held = self.starts_whole(handle) || self.page_is_under_way(handle, page);
-        self.count_hazard(self.host.waiting[picked], held || place != picked);
-        let lpn = self.page_lpn(handle, page);
+        let replaced = held || place != picked;
+        if self.host.hold_back(self.host.at(picked), replaced) && replaced {
+            self.account.pick_replaced();
+        }
+        let lpn = self.host.page_lpn(handle, page);
         let admission = self.settings.keys.queue.admission;
-        if held || (admission != Admission::Request && !self.slots_for(lpn, 1)) {
+        if held || (admission != Admission::Request && !self.sets.has_slots_for(lpn, 1)) {
             return false;
         }
-        let first_new = self.sets.unslotted.len();
         self.end_line_wait(handle);
         let Some(set) = self.translate_page(handle, page) else { return false };
-        if self.host.pending[handle as usize].translated == 1 {
+        if self.host[handle].translated == 1 {
             self.begin_request(handle);
         }
-        self.sets.unslotted.push_back(set);
-        if self.queues.ranks_sets() {
-            self.rank_new(handle, first_new, 1);
+        self.sets.await_slot(set);
+        if self.queues.looks_at_waits() {
+            self.rank_new(handle, 1);
         }
-        self.mark_started(handle, page);
-        self.buffered_read_started(handle, page);
-        let request = &self.host.pending[handle as usize];
-        if request.translated == request.pages {
-            self.host.waiting.remove(place);
-            self.buffered_reads_started(handle, place);
-        }
+        self.host.page_started(place, page);
         true
     }
 
     /// Where a policy by pages starts nothing: whether the oldest request waits for a line that has
     /// to be flushed first. That time is the flush's.
     pub(super) fn note_line_wait(&mut self) {
-        if !self.host.policy.by_pages() || self.buffer.is_none() {
+        if !self.host.policy().by_pages() || self.buffer.is_none() {
             return;
         }
-        let Some(&handle) = self.host.waiting.front() else { return };
+        let Some(handle) = self.host.oldest() else { return };
         if !self.lacks_line(handle) {
             return self.end_line_wait(handle);
         }
         let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
+        let request = &mut self.host[handle];
         if request.flush_since.is_none() {
             request.flush_since = Some(now);
             self.account.buffer_stalled();
         }
     }
 
-    fn lacks_line(&self, handle: u32) -> bool {
-        let request = &self.host.pending[handle as usize];
-        let Some(page) = self.unstarted_page(handle, 0) else { return false };
+    fn lacks_line(&self, handle: RequestId) -> bool {
+        let request = &self.host[handle];
+        let Some(page) = self.host.unstarted_page(handle, 0) else { return false };
         let writes = request.request.op == RequestOp::Write && !self.starts_whole(handle);
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         writes
             && request.stalled_since.is_none()
             && lines.is_some_and(|lines| {
-                !lines.has_room() && lines.find(self.page_lpn(handle, page)).is_none()
+                !lines.has_room() && lines.find(self.host.page_lpn(handle, page)).is_none()
             })
     }
 
-    fn end_line_wait(&mut self, handle: u32) {
-        let now = self.now;
-        if self.starts_whole(handle) {
-            return;
-        }
-        let request = &mut self.host.pending[handle as usize];
-        if let Some(since) = request.flush_since.take() {
-            request.flush_ns += now.since(since).as_ns();
+    fn end_line_wait(&mut self, handle: RequestId) {
+        if !self.starts_whole(handle) {
+            self.host[handle].end_flush_wait(self.now);
         }
     }
 
     /// Whether a request is never started page by page.
-    fn starts_whole(&self, handle: u32) -> bool {
-        self.host.pending[handle as usize].request.starts_whole()
+    fn starts_whole(&self, handle: RequestId) -> bool {
+        self.host[handle].request.starts_whole()
     }
 
     /// A user's own host policy may answer what cannot be done.
@@ -99,18 +89,19 @@ impl Device {
             HostAnswer::StartPage { place, page } => (place, Some(page)),
             HostAnswer::Flush(line) => {
                 let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
-                let dirty = lines.is_some_and(|lines| lines.is_dirty(line));
+                let known = LineId::from_raw(line);
+                let dirty = lines.zip(known).is_some_and(|(lines, line)| lines.is_dirty(line));
                 assert!(dirty, "the host policy flushes line {line}, which is not dirty");
                 return self.check_by_pages();
             }
         };
-        let waiting = self.host.waiting.len();
+        let waiting = self.host.waiting();
         assert!(place < waiting, "the host policy starts request {place} of {waiting} that wait");
-        let in_order = place == 0 || !self.host.policy.in_order();
+        let in_order = place == 0 || !self.host.policy().in_order();
         assert!(in_order, "the host policy is `in_order`, but starts request {place}, not 0");
-        let handle = self.host.waiting[place];
+        let handle = self.host.at(place);
         let Some(page) = page else {
-            let parts = self.host.pending[handle as usize].translated;
+            let parts = self.host[handle].translated;
             assert!(
                 parts == 0,
                 "the host policy starts request {place}, of which it has started {parts} pages"
@@ -118,83 +109,27 @@ impl Device {
             return;
         };
         self.check_by_pages();
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         assert!(
             !self.starts_whole(handle),
             "the host policy starts page {page} of {request:?}, which only starts whole"
         );
-        let pages = self.host.pending[handle as usize].pages;
+        let pages = self.host[handle].pages;
         assert!(
-            self.unstarted_page(handle, page) == Some(page),
+            self.host.unstarted_page(handle, page) == Some(page),
             "the host policy starts page {page} of request {place}, which has {pages}, or again"
         );
     }
 
     fn check_by_pages(&self) {
-        let by_pages = self.host.policy.by_pages();
+        let by_pages = self.host.policy().by_pages();
         assert!(by_pages, "the host policy starts a page or flushes, but is not `by_pages`");
-    }
-
-    fn page_lpn(&self, handle: u32, page: u32) -> Lpn {
-        Lpn::new(self.host.pending[handle as usize].first.get() + page)
-    }
-
-    /// The access to start in place of this one.
-    fn earliest_access(&self, place: usize, page: u32) -> (usize, u32) {
-        let mut start = (place, page);
-        while let Some(earlier) = self.earlier_access(start.0, start.1) {
-            start = earlier;
-        }
-        start
-    }
-
-    /// The first waiting access of the same page by an earlier request, where one of the two
-    /// changes it.
-    pub(super) fn earlier_access(&self, place: usize, page: u32) -> Option<(usize, u32)> {
-        let picked = self.host.waiting[place];
-        let lpn = self.page_lpn(picked, page);
-        let changes = self.host.pending[picked as usize].changes();
-        self.host.waiting.iter().take(place).enumerate().find_map(|(place, &earlier)| {
-            let request = &self.host.pending[earlier as usize];
-            if !(changes || request.changes()) || !request.touches(lpn) {
-                return None;
-            }
-            let page = lpn.get() - request.first.get();
-            (self.unstarted_page(earlier, page) == Some(page)).then_some((place, page))
-        })
     }
 
     /// Whether another request has an access of the same page under way, where one of the two
     /// changes it.
-    pub(super) fn page_is_under_way(&self, handle: u32, page: u32) -> bool {
-        let lpn = self.page_lpn(handle, page);
-        let changes = self.host.pending[handle as usize].request.op != RequestOp::Read;
-        let is_other = |set: u32| {
-            let request = self.sets[set].request;
-            request != NIL && request != handle
-        };
-        self.sets.changes_of(lpn).any(is_other)
-            || (changes && self.sets.reads_of(lpn).any(is_other))
-    }
-
-    /// The first page access of a request, from number `from` on, that has not been started.
-    pub(super) fn unstarted_page(&self, handle: u32, from: u32) -> Option<u32> {
-        let request = &self.host.pending[handle as usize];
-        let from = from.max(request.next_page);
-        let page = self.host.started.past_ahead(handle, from).1;
-        (page < request.pages).then_some(page)
-    }
-
-    fn mark_started(&mut self, handle: u32, page: u32) {
-        let started = &mut self.host.started;
-        if page != self.host.pending[handle as usize].next_page {
-            if let Err(at) = started.ahead.binary_search(&(handle, page)) {
-                started.ahead.insert(at, (handle, page));
-            }
-            return;
-        }
-        let (run, next) = started.past_ahead(handle, page + 1);
-        started.ahead.drain(run);
-        self.host.pending[handle as usize].next_page = next;
+    pub(super) fn page_is_under_way(&self, handle: RequestId, page: u32) -> bool {
+        let lpn = self.host.page_lpn(handle, page);
+        self.sets.is_accessed(lpn, handle, !self.host[handle].is_read())
     }
 }

@@ -121,15 +121,16 @@ impl Device {
         let mut run = self.begin(keys, streams, keeps_streams)?;
         self.copies_in_bulk = self.may_copy_in_bulk();
         loop {
-            let again = if self.host.stirred { self.now } else { Time::MAX };
+            let again = if self.host.is_stirred() { self.now } else { Time::MAX };
             let others = again.min(run.due).min(self.ftl.idle_due());
             let Some(now) = self.next_instant(others) else { break };
             self.begin_instant(now);
-            if run.due <= now || self.host.stirred {
+            if run.due <= now || self.host.is_stirred() {
                 self.issue_due(&mut run)?;
             }
             self.end_instant().map_err(RunError::Sim)?;
-            if self.host.outstanding == 0 && self.host.exhausted && run.usage_until.is_none() {
+            if self.host.outstanding() == 0 && self.host.is_exhausted() && run.usage_until.is_none()
+            {
                 run.usage_until = Some(self.usage());
             }
         }
@@ -146,8 +147,8 @@ impl Device {
         self.ftl.begin_phase();
         let names = streams.iter().map(|stream| stream.name.as_str());
         self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
-        self.host.begin(self.now, streams.iter().map(|stream| stream.keys));
-        self.host.watched = keys.stable_percent > 0;
+        let stable = keys.stable_percent > 0;
+        self.host.begin(self.now, streams.iter().map(|stream| stream.keys), stable);
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
         let mut run = Running {
             keys: *keys,
@@ -168,13 +169,13 @@ impl Device {
         for feed in &mut run.feeds {
             self.pull(feed)?;
         }
-        self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+        self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
         Ok(run)
     }
 
     /// Issues every request that is due, by ascending stream, and fetches what can be fetched.
     fn issue_due<E>(&mut self, run: &mut Running<'_, E>) -> Result<(), RunError<E>> {
-        self.host.stirred = false;
+        self.host.unstir();
         if run.keys.stable_percent > 0 && self.is_stable(run) {
             self.stop(run, "stable");
         }
@@ -185,7 +186,7 @@ impl Device {
                 if feed.due >= run.end && feed.due < Time::MAX {
                     run.ended_by = "time";
                     feed.end();
-                    self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+                    self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
                     break;
                 }
                 if feed.due > self.now {
@@ -208,7 +209,7 @@ impl Device {
             run.at_once = if self.account.last_arrival() == self.now { run.at_once + 1 } else { 0 };
             let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
             if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
-                return Err(RunError::Sim(SimError::Standstill { order: self.host.arrived }));
+                return Err(RunError::Sim(SimError::Standstill { order: self.host.arrived() }));
             }
         }
         if !self.account.has_begun() {
@@ -226,7 +227,7 @@ impl Device {
         }
         self.pull(&mut run.feeds[lane])?;
         if run.feeds[lane].next.is_none() {
-            self.host.exhausted = run.feeds.iter().all(|feed| feed.next.is_none());
+            self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
         }
         Ok(())
     }
@@ -234,7 +235,7 @@ impl Device {
     /// Asks a stream for its next request.
     fn pull<E>(&mut self, feed: &mut Feed<'_, E>) -> Result<(), RunError<E>> {
         if !feed.pull().map_err(RunError::Workload)? {
-            return Err(RunError::Sim(SimError::Backwards { order: self.host.arrived }));
+            return Err(RunError::Sim(SimError::Backwards { order: self.host.arrived() }));
         }
         if let Some(request) = &feed.next {
             let unit = u64::from(self.settings.geometry.unit_sectors());
@@ -242,7 +243,7 @@ impl Device {
         }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
         if late && feed.keys.pacing == Pacing::Open {
-            return Err(RunError::Sim(SimError::TooLate { order: self.host.arrived }));
+            return Err(RunError::Sim(SimError::TooLate { order: self.host.arrived() }));
         }
         Ok(())
     }
@@ -251,11 +252,11 @@ impl Device {
     fn stop<E>(&mut self, run: &mut Running<'_, E>, why: &'static str) {
         run.feeds.iter_mut().for_each(Feed::end);
         run.ended_by = why;
-        self.host.exhausted = true;
+        self.host.set_exhausted(true);
     }
 
     fn is_stable<E>(&self, run: &mut Running<'_, E>) -> bool {
-        let written = self.host.written;
+        let written = self.host.written();
         written - run.stability.base.1 >= self.settings.capacity_sectors()
             && run.stability.settles(
                 self.account.programmed_bytes(),
@@ -266,15 +267,14 @@ impl Device {
 
     /// Nothing is left to do: every request must have been answered.
     fn end<E>(&mut self, run: &Running<'_, E>) -> Result<PhaseReport, SimError> {
-        if self.host.outstanding > 0 {
-            let unanswered = self.host.pending.iter().filter(|request| request.answered.is_none());
-            let order = unanswered.map(|request| request.order).min().unwrap_or(self.host.arrived);
-            return Err(SimError::Stuck { order, requests: self.host.outstanding });
+        if self.host.outstanding() > 0 {
+            let order = self.host.oldest_unanswered();
+            return Err(SimError::Stuck { order, requests: self.host.outstanding() });
         }
         if self.ftl.is_paced() && self.end_resting_jobs() {
             self.drain()?;
         }
-        assert_eq!(self.sets.graph.live(), 0, "sets are left over");
+        assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());
         assert!(!waits, "a unit still waits for a line");
         assert!(

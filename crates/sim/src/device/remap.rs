@@ -2,8 +2,9 @@
 
 use super::{Device, SimError};
 use crate::ftl::{Job, Moved, Rewrite, map_write};
-use crate::sets::{Set, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, Wait};
+use crate::handle::{RequestId, SetId};
+use crate::sets::{Set, Stage, Wait};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
 impl Device {
@@ -19,7 +20,7 @@ impl Device {
     }
 
     /// Shows the checker the command of a set that writes a map page.
-    pub(super) fn show_map_write(&mut self, set: u32) {
+    pub(super) fn show_map_write(&mut self, set: SetId) {
         let page = self.sets[set].map_page;
         if !self.ftl.has_cache() {
             return;
@@ -42,12 +43,12 @@ impl Device {
         while let Some(dirty) = self.ftl.next_dirty_map(from) {
             let plane = self.ftl.plane_of_map(dirty.page);
             let stages = [(Stage::EvictRead, plane), (Stage::Writeback, plane)];
-            let set = self.map_set(NIL, dirty.page, &stages, dirty.reads);
+            let set = self.map_set(None, dirty.page, &stages, dirty.reads);
             self.ftl.map_flushed(dirty.page, set);
             self.wait_for_writer(set, dirty.writer);
             self.activate(set);
             from = MapPage::new(dirty.page.get() + 1);
-            if self.sets.graph.live() >= self.settings.geometry.all_planes() {
+            if self.sets.live() >= self.settings.geometry.all_planes() {
                 self.drain()?;
             }
         }
@@ -57,11 +58,11 @@ impl Device {
     /// Makes a set that writes a map page, whose first command reads it unless not `reads`.
     fn map_set(
         &mut self,
-        charge: u32,
+        charge: Option<RequestId>,
         page: MapPage,
         stages: &[(Stage, PlaneId)],
         reads: bool,
-    ) -> u32 {
+    ) -> SetId {
         let state = Set { map_page: page, ..Set::VACANT };
         self.own_set(charge, &state, &stages[usize::from(!reads)..])
     }
@@ -97,18 +98,18 @@ impl Device {
     }
 
     /// A set that writes a map page begins behind an earlier write of it.
-    fn wait_for_writer(&mut self, set: u32, writer: Option<u32>) {
+    fn wait_for_writer(&mut self, set: SetId, writer: Option<SetId>) {
         let Some(writer) = writer else { return };
         let stage = map_write(&self.sets, writer);
         self.sets.connect(Wait { source: writer, stage, kind: EdgeKind::MapWriteback }, set, 0);
     }
 
     /// With `gc.erase_after_map` the victim of a job is erased behind a rewrite.
-    fn erase_behind(&mut self, rewrite: u32, job: &Job) {
+    fn erase_behind(&mut self, rewrite: SetId, job: &Job) {
         if self.ftl.erases_after_map() {
             let stage = map_write(&self.sets, rewrite);
             let wait = Wait { source: rewrite, stage, kind: EdgeKind::Gc };
-            self.sets.connect(wait, job.eraser, 0);
+            self.sets.connect(wait, job.eraser(), 0);
         }
     }
 }

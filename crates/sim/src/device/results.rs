@@ -62,7 +62,7 @@ impl Device {
     /// Measured time goes on to `now`, and nothing changes before.
     #[inline]
     pub(super) fn time_passes(&mut self, now: Time) {
-        let (outstanding, busy) = (self.host.outstanding, self.sets.graph.live() > 0);
+        let (outstanding, busy) = (self.host.outstanding(), self.sets.live() > 0);
         let active = outstanding > 0 || busy;
         self.account.time_passes(now, outstanding, active, || ftl_figures(&self.ftl));
         if outstanding == 0 {

@@ -9,6 +9,7 @@ use super::Device;
 use super::results::ftl_figures;
 use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
+use crate::handle::LineId;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 
@@ -32,7 +33,7 @@ impl Device {
     /// nothing is under way.
     pub fn save(&self, sink: &mut dyn FnMut(&[u8])) {
         assert!(
-            self.host.outstanding == 0 && self.sets.graph.live() == 0,
+            self.host.outstanding() == 0 && self.sets.live() == 0,
             "a device is saved when drained"
         );
         assert!(self.can_be_saved(), "the tables of translation layers are not saved");
@@ -41,7 +42,7 @@ impl Device {
         VERSION.save(&mut to);
         to.text(&shape(&self.settings));
         self.rests_at().save(&mut to);
-        [self.host.arrived, self.sets.next_number, self.queues.next_insertion].save(&mut to);
+        [self.host.arrived(), self.sets.next_number(), self.queues.next_insertion()].save(&mut to);
         self.ftl.save_map(&mut to);
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
@@ -125,7 +126,7 @@ impl Device {
             let plane = self.ftl.plane_of_lpn(line.lpn);
             if let Some(buffer) = self.buffer.as_mut().filter(|_| kept) {
                 let group = buffer.group_of(plane, line.stream);
-                buffer.restore(&line, group, same.then_some(number));
+                buffer.restore(&line, group, same.then(|| LineId::new(number)));
             }
         }
         Ok(())
@@ -135,7 +136,9 @@ impl Device {
         self.now.load(from)?;
         let mut counts = [0u64; 3];
         counts.load(from)?;
-        [self.host.arrived, self.sets.next_number, self.queues.next_insertion] = counts;
+        self.host.restore_arrived(counts[0]);
+        self.sets.restore_number(counts[1]);
+        self.queues.skip_insertions(counts[2]);
         self.ftl.load_map(from)?;
         self.load_buffer(from)?;
         self.ftl.load_planes(from)?;

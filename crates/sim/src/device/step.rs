@@ -27,7 +27,7 @@ impl Device {
     pub(super) fn begin_instant(&mut self, now: Time) {
         self.time_passes(now);
         self.now = now;
-        let mut due = std::mem::take(&mut self.due);
+        let mut due = std::mem::take(&mut self.work.due);
         self.flash.due_dies(now, &mut due);
         for die in due.drain(..) {
             // An operation that takes no time is over at once.
@@ -35,7 +35,7 @@ impl Device {
                 self.die_event(die);
             }
         }
-        self.due = due;
+        self.work.due = due;
         if self.host.timers.next() <= now {
             self.timers_go_off();
         }

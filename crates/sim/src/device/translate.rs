@@ -7,8 +7,9 @@ use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
-use crate::sets::{Set, Sets, Stage};
-use flashyard_core::graph::{EdgeKind, NIL, STAGES, Wait};
+use crate::handle::{RequestId, SetId};
+use crate::sets::{Set, Sets, Stage, Wait};
+use flashyard_core::graph::{EdgeKind, NIL, STAGES};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
@@ -16,14 +17,14 @@ use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 pub(super) struct Plan {
     stages: [(Stage, PlaneId); STAGES],
     count: u8,
-    waits: [(u8, u32, u8, EdgeKind); 6],
-    wait_count: usize,
+    /// Which of its commands waits, and for what; those that there are come first.
+    waits: [Option<(u8, Wait)>; 6],
     /// What the map cache found; none where nobody asked it.
     lookup: Option<Lookup>,
     map_page: MapPage,
     line: u32,
     /// The set that fetches the line where another one does; whether this one does.
-    shared_fetch: u32,
+    shared_fetch: Option<SetId>,
     fetches: bool,
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
@@ -35,12 +36,11 @@ impl Plan {
         Self {
             stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
             count: 0,
-            waits: [(0, NIL, 0, EdgeKind::Order); 6],
-            wait_count: 0,
+            waits: [None; 6],
             lookup: None,
             map_page: MapPage::new(0),
             line: NIL,
-            shared_fetch: NIL,
+            shared_fetch: None,
             fetches: false,
             target: None,
         }
@@ -64,17 +64,13 @@ impl Plan {
 
     /// The stage that is pushed next starts after `source_stage` of `source`; of two such rules for
     /// one source the later stage counts.
-    pub(super) fn wait(&mut self, source: u32, source_stage: u8, kind: EdgeKind) {
+    pub(super) fn wait(&mut self, source: SetId, source_stage: u8, kind: EdgeKind) {
         let count = self.count;
-        let known =
-            self.waits[..self.wait_count].iter_mut().find(|w| w.0 == count && w.1 == source);
-        match known {
-            Some(wait) if wait.2 >= source_stage => {}
-            Some(wait) => (wait.2, wait.3) = (source_stage, kind),
-            None => {
-                self.waits[self.wait_count] = (count, source, source_stage, kind);
-                self.wait_count += 1;
-            }
+        let same = |(target, wait): (u8, Wait)| target == count && wait.source == source;
+        let place = self.waits.iter_mut().find(|known| known.is_none_or(same));
+        let place = place.expect("a set waits for few others");
+        if place.is_none_or(|(_, wait)| wait.stage < source_stage) {
+            *place = Some((count, Wait { source, stage: source_stage, kind }));
         }
     }
 }
@@ -82,8 +78,8 @@ impl Plan {
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
     #[inline]
-    pub(super) fn translate_page(&mut self, handle: u32, page: u32) -> Option<u32> {
-        let request = &mut self.host.pending[handle as usize];
+    pub(super) fn translate_page(&mut self, handle: RequestId, page: u32) -> Option<SetId> {
+        let request = &mut self.host[handle];
         request.page = page;
         let lpn = Lpn::new(request.first.get() + page);
         if request.request.op == RequestOp::Read && self.reads_are_plain {
@@ -93,18 +89,18 @@ impl Device {
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
-            self.begin_stall(handle);
+            self.host[handle].begin_stall(self.now);
             return None;
         }
-        self.end_stall(handle);
+        self.host[handle].end_stall(self.now);
         self.plan_data(&mut plan, handle, op, lpn);
         let trims = op == RequestOp::Trim;
-        if plan.count == 0 && (plan.wait_count > 0 || (trims && self.ftl.is_planned())) {
+        if plan.count == 0 && (plan.waits[0].is_some() || (trims && self.ftl.is_planned())) {
             // Nothing to do, but not before the map entry is known; others may wait for it.
             plan.push(Stage::Barrier, self.ftl.plane_of_lpn(lpn));
         }
         let set = self.access_set(handle, page, lpn, plan.stages());
-        let request = &self.host.pending[handle as usize].request;
+        let request = &self.host[handle].request;
         let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
@@ -120,16 +116,20 @@ impl Device {
 
     /// Makes the set of a page access with these commands.
     #[inline]
-    fn access_set(&mut self, handle: u32, page: u32, lpn: Lpn, stages: &[(Stage, PlaneId)]) -> u32 {
-        let parts = self.parts_until_now(handle);
-        let request = &mut self.host.pending[handle as usize];
-        request.translated += 1;
-        request.unfinished += 1;
-        self.host.started.accesses += 1;
+    fn access_set(
+        &mut self,
+        handle: RequestId,
+        page: u32,
+        lpn: Lpn,
+        stages: &[(Stage, PlaneId)],
+    ) -> SetId {
+        let parts = self.host.parts_until(self.now, handle);
+        self.host.access_begins(handle);
         let number = self.sets.take_number();
-        let set = self.set_of(number, handle, &Set::VACANT, stages);
+        let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
-        (state.request, state.charge, state.page, state.lpn) = (handle, handle, page, lpn);
+        (state.request, state.charge, state.page, state.lpn) =
+            (Some(handle), Some(handle), page, lpn);
         (state.track.since, state.track.parts) = (self.now, parts);
         set
     }
@@ -138,11 +138,11 @@ impl Device {
     /// the link by themselves and which waits for no earlier change: it has one command, or none
     /// where nothing was ever written.
     #[inline]
-    fn translate_plain_read(&mut self, handle: u32, page: u32, lpn: Lpn) -> u32 {
+    fn translate_plain_read(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> SetId {
         let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
         let set = self.access_set(handle, page, lpn, command.as_slice());
         if self.account.is_checked() {
-            self.account.translated(self.host.pending[handle as usize].order, lpn, false);
+            self.account.translated(self.host[handle].order, lpn, false);
         }
         self.sets.list_by_lpn(set);
         set
@@ -160,7 +160,7 @@ impl Device {
             Lookup::Hit { line, fetch } => {
                 self.account.map_hit();
                 plan.line = line;
-                if fetch != NIL {
+                if let Some(fetch) = fetch {
                     let stage = self.sets.stage_index(fetch, Stage::Fetch);
                     plan.wait(fetch, stage, EdgeKind::MapFetch);
                 }
@@ -192,7 +192,7 @@ impl Device {
             plan.push(Stage::Writeback, plane);
         }
         if let Some(fetch) = miss.shared_fetch {
-            plan.shared_fetch = fetch;
+            plan.shared_fetch = Some(fetch);
             plan.wait(fetch, self.sets.stage_index(fetch, Stage::Fetch), EdgeKind::MapFetch);
         }
         if let Some((page, writer)) = miss.fetch {
@@ -203,7 +203,7 @@ impl Device {
     }
 
     /// A map operation that an unfinished write makes stale waits for it, or is counted.
-    fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<u32>, order: bool) {
+    fn plan_hazard(&mut self, plan: &mut Plan, writer: Option<SetId>, order: bool) {
         let Some(writer) = writer else { return };
         if order {
             plan.wait(writer, map_write(&self.sets, writer), EdgeKind::MapWriteback);
@@ -214,8 +214,8 @@ impl Device {
 
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
     /// and writes the others.
-    fn page_op(&self, handle: u32, lpn: Lpn) -> RequestOp {
-        let request = &self.host.pending[handle as usize].request;
+    fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
+        let request = &self.host[handle].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
         if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
@@ -234,7 +234,7 @@ impl Device {
         covered.end.saturating_sub(covered.start) < unit
     }
 
-    fn plan_data(&mut self, plan: &mut Plan, handle: u32, op: RequestOp, lpn: Lpn) {
+    fn plan_data(&mut self, plan: &mut Plan, handle: RequestId, op: RequestOp, lpn: Lpn) {
         match op {
             RequestOp::Read | RequestOp::Write if self.buffer.is_some() => {
                 self.plan_buffered(plan, handle, op, lpn);
@@ -257,7 +257,7 @@ impl Device {
 
     /// The data of a page access crosses the link by itself.
     fn plan_link(&self, plan: &mut Plan, lpn: Lpn) {
-        if self.host.carries_pages {
+        if self.host.carries_pages() {
             plan.push(Stage::Link, self.ftl.plane_of_lpn(lpn));
         }
     }
@@ -289,9 +289,9 @@ impl Device {
         Some((Stage::Read, self.ftl.plane_of_data(lpn, place)))
     }
 
-    pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: u32, lpn: Lpn) {
+    pub(super) fn plan_write(&mut self, plan: &mut Plan, handle: RequestId, lpn: Lpn) {
         self.account.table_looked_up();
-        let request = self.host.pending[handle as usize].request;
+        let request = self.host[handle].request;
         let earlier = self.sets.live_change_of(lpn, u64::MAX);
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
@@ -303,7 +303,7 @@ impl Device {
             };
             if old && needed {
                 if let Some(earlier) = earlier {
-                    let last = self.sets.graph.node(earlier).stages.saturating_sub(1);
+                    let last = self.sets.last_stage(earlier);
                     plan.wait(earlier, last, EdgeKind::Order);
                 }
                 self.account.partial_write_read();
@@ -323,20 +323,20 @@ impl Device {
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.
-    fn plan_order(&self, plan: &mut Plan, earlier: Option<u32>) {
+    fn plan_order(&self, plan: &mut Plan, earlier: Option<SetId>) {
         if self.settings.keys.queue.data_order == DataOrder::Lpn
             && let Some(earlier) = earlier
         {
-            plan.wait(earlier, self.sets.graph.node(earlier).stages - 1, EdgeKind::Order);
+            plan.wait(earlier, self.sets.last_stage(earlier), EdgeKind::Order);
         }
     }
 
     /// Enters a new set into the map cache, the index by LPN and the graph.
-    pub(super) fn enlist(&mut self, set: u32, plan: &Plan) {
+    pub(super) fn enlist(&mut self, set: SetId, plan: &Plan) {
         let Set { lpn, changes, request, .. } = self.sets[set];
         if self.account.is_checked() {
-            if request != NIL {
-                let order = self.host.pending[request as usize].order;
+            if let Some(request) = request {
+                let order = self.host[request].order;
                 self.account.translated(order, lpn, changes);
             }
             if changes && plan.lookup.is_some() {
@@ -344,32 +344,17 @@ impl Device {
             }
         }
         if let Some(lookup) = plan.lookup {
-            let fetch = if plan.fetches { set } else { plan.shared_fetch };
+            let fetch = if plan.fetches { Some(set) } else { plan.shared_fetch };
             self.ftl.translated(lookup, lpn, (set, fetch), changes);
         }
-        for &(stage, source, source_stage, kind) in &plan.waits[..plan.wait_count] {
+        for (stage, wait) in plan.waits.iter().map_while(|known| *known) {
             if stage < plan.count {
-                self.sets.connect(Wait { source, stage: source_stage, kind }, set, stage);
+                self.sets.connect(wait, set, stage);
             }
         }
         self.sets.list_by_lpn(set);
         if changes {
             self.sets.list_change(set);
-        }
-    }
-
-    /// A request at the head of the queue begins to wait for a line of the map cache, or goes on
-    /// waiting.
-    pub(super) fn begin_stall(&mut self, handle: u32) {
-        let now = self.now;
-        self.host.pending[handle as usize].stalled_since.get_or_insert(now);
-    }
-
-    pub(super) fn end_stall(&mut self, handle: u32) {
-        let now = self.now;
-        let request = &mut self.host.pending[handle as usize];
-        if let Some(since) = request.stalled_since.take() {
-            request.stalled_ns += now.since(since).as_ns();
         }
     }
 }

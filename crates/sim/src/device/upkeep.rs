@@ -2,7 +2,6 @@
 
 use super::{Device, SimError};
 use crate::ftl::Ftl;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Time};
 
 /// Work that nobody has asked for yet.
@@ -24,8 +23,8 @@ impl Device {
     /// Does a kind of upkeep to its end. No request may be outstanding. What it does counts as work
     /// after the last request, charged to nobody.
     pub fn upkeep(&mut self, work: Upkeep) -> Result<(), SimError> {
-        assert_eq!(self.host.outstanding, 0, "upkeep comes between phases");
-        self.host.exhausted = true;
+        assert_eq!(self.host.outstanding(), 0, "upkeep comes between phases");
+        self.host.set_exhausted(true);
         let start = self.now;
         self.account.begin_maintenance(start);
         match work {
@@ -54,7 +53,7 @@ impl Device {
         let jobs = self.account.gc_jobs();
         for plane in self.ftl.planes() {
             if wanted(&self.ftl, plane) {
-                self.start_job(plane, NIL);
+                self.start_job(plane, None);
                 if self.ftl.is_busy(plane) {
                     self.press_job(plane);
                 }
@@ -86,7 +85,7 @@ impl Device {
             self.begin_instant(now);
             self.end_instant()?;
         }
-        assert_eq!(self.sets.graph.live(), 0, "own work waits for what never comes");
+        assert_eq!(self.sets.live(), 0, "own work waits for what never comes");
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use super::Device;
 use crate::buffer::ports::Direction;
 use crate::config::Allocation;
+use crate::handle::{LineId, RequestId};
 use crate::host::Pending;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
 use flashyard_core::request::{Request, RequestOp};
@@ -12,21 +13,21 @@ use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub(super) struct View<'a>(pub(super) &'a Device);
 
 impl View<'_> {
-    fn handle(&self, place: usize) -> u32 {
-        self.0.host.waiting[place]
+    fn handle(&self, place: usize) -> RequestId {
+        self.0.host.at(place)
     }
 
     fn pending(&self, place: usize) -> &Pending {
-        &self.0.host.pending[self.handle(place) as usize]
+        &self.0.host[self.handle(place)]
     }
 
-    fn line(&self, line: u32) -> Option<LineView> {
+    fn line(&self, line: LineId) -> Option<LineView> {
         let buffer = self.0.buffer.as_ref()?;
-        let state = buffer.lines().line(line);
+        let state = &buffer.lines()[line];
         let uses = |direction| buffer.ports().uses(direction, line, self.0.now);
         let writing = uses(Direction::Put);
         Some(LineView {
-            line,
+            line: line.get(),
             lpn: state.lpn,
             bank: state.bank(),
             dirty: state.is_dirty(),
@@ -39,7 +40,7 @@ impl View<'_> {
     fn port(&self, direction: Direction) -> Option<PortView> {
         let now = self.0.now;
         let access = self.0.buffer.as_ref()?.ports().carries(direction, now)?;
-        let (line, bank, host) = (access.line, access.bank, access.host);
+        let (line, bank, host) = (LineId::raw(access.line), access.bank, access.host);
         Some(PortView { line, bank, left: access.until.since(now), host })
     }
 
@@ -58,13 +59,13 @@ impl View<'_> {
 
 impl Device {
     /// Whether a line holds all that a request reads of its unit.
-    pub(super) fn line_covers(&self, handle: u32, line: u32, lpn: Lpn) -> bool {
-        let wanted = self.covered(&self.host.pending[handle as usize].request, lpn);
+    pub(super) fn line_covers(&self, handle: RequestId, line: LineId, lpn: Lpn) -> bool {
+        let wanted = self.covered(&self.host[handle].request, lpn);
         self.write_buffer().covers(line, &wanted)
     }
 
     /// Whether a line alone serves the read of a unit: what was never written needs no array.
-    fn line_serves(&self, handle: u32, lpn: Lpn) -> bool {
+    fn line_serves(&self, handle: RequestId, lpn: Lpn) -> bool {
         let line = self.buffer.as_ref().and_then(|buffer| buffer.lines().find(lpn));
         line.is_some_and(|line| {
             self.line_covers(handle, line, lpn) || self.ftl.locate(lpn).is_none()
@@ -72,8 +73,8 @@ impl Device {
     }
 
     /// Whether an access of a unit needs no die now, because the buffer alone serves it.
-    fn needs_no_die(&self, handle: u32, lpn: Lpn) -> bool {
-        let request = &self.host.pending[handle as usize].request;
+    fn needs_no_die(&self, handle: RequestId, lpn: Lpn) -> bool {
+        let request = &self.host[handle].request;
         match request.op {
             RequestOp::Read => self.line_serves(handle, lpn),
             RequestOp::Write => self.buffer.is_some() && !self.is_durable(request.flags),
@@ -88,7 +89,7 @@ impl Device {
 
     /// Whether a die does nothing and nothing waits for it.
     fn die_rests(&self, die: DieId) -> bool {
-        self.flash.rests(die) && self.queues.of_dies[die.index()].is_empty()
+        self.flash.rests(die) && self.queues.is_empty(die)
     }
 
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
@@ -109,7 +110,7 @@ impl HostView for View<'_> {
     }
 
     fn waiting(&self) -> usize {
-        self.0.host.waiting.len()
+        self.0.host.waiting()
     }
 
     fn request(&self, place: usize) -> Request {
@@ -117,11 +118,11 @@ impl HostView for View<'_> {
     }
 
     fn entered(&self, place: usize) -> Time {
-        self.0.place_in_queue(self.handle(place)).0
+        self.0.host.place_in_queue(self.handle(place)).entered
     }
 
     fn slot(&self, place: usize) -> u32 {
-        self.0.place_in_queue(self.handle(place)).1
+        self.0.host.place_in_queue(self.handle(place)).slot
     }
 
     fn first_page(&self, place: usize) -> Lpn {
@@ -133,22 +134,22 @@ impl HostView for View<'_> {
     }
 
     fn next_page(&self, place: usize, from: u32) -> Option<u32> {
-        self.0.unstarted_page(self.handle(place), from)
+        self.0.host.unstarted_page(self.handle(place), from)
     }
 
     fn conflicts(&self, place: usize) -> bool {
-        self.0.first_conflict(place).is_some() || self.0.is_under_way(self.handle(place))
+        self.0.host.first_conflict(place).is_some() || self.0.host.is_under_way(self.handle(place))
     }
 
     fn page_conflicts(&self, place: usize, page: u32) -> bool {
-        self.0.earlier_access(place, page).is_some()
+        self.0.host.earlier_access(place, page).is_some()
             || self.0.page_is_under_way(self.handle(place), page)
     }
 
     fn under_way(&self) -> UnderWay {
         let host = |port: Option<PortView>| u32::from(port.is_some_and(|port| port.host));
         let (gets, puts) = (host(self.getting()), host(self.putting()));
-        UnderWay { gets, puts, others: self.0.host.started.accesses.saturating_sub(gets + puts) }
+        UnderWay { gets, puts, others: self.0.host.accesses().saturating_sub(gets + puts) }
     }
 
     fn dies_idle(&self, place: usize) -> bool {
@@ -192,7 +193,7 @@ impl HostView for View<'_> {
 
     fn is_page_buffered(&self, place: usize, page: u32) -> bool {
         let handle = self.handle(place);
-        let request = &self.0.host.pending[handle as usize];
+        let request = &self.0.host[handle];
         let lpn = Lpn::new(request.first.get() + page);
         if request.is_read() {
             return self.0.line_serves(handle, lpn);
@@ -223,12 +224,11 @@ impl HostView for View<'_> {
     }
 
     fn next_line(&self, line: u32) -> Option<LineView> {
-        self.line(self.0.buffer.as_ref()?.lines().next_dirty(line)?)
+        self.line(self.0.buffer.as_ref()?.lines().next_dirty(LineId::new(line))?)
     }
 
     fn buffered_read(&self, nth: usize) -> Option<(usize, u32)> {
-        let (number, page) = self.0.host.buffered_reads.nth(nth)?;
-        Some((self.0.place_of_number(number), page))
+        self.0.host.buffered_read(nth)
     }
 
     fn putting(&self) -> Option<PortView> {

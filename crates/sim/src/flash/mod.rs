@@ -13,6 +13,7 @@ mod power;
 mod timing;
 
 use crate::config::{ChannelArbitration, Settings};
+use crate::handle::SetId;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Operation, Place, Stage};
 pub(crate) use channel::{Channel, Transfer};
@@ -304,8 +305,9 @@ impl Flash {
 
     /// The array of a die takes an operation of `leader`.
     #[inline]
-    pub(crate) fn take(&mut self, die: DieId, leader: u32, op: Op, gc: bool, now: Time) {
-        self.dies[die.index()].array = Operation { leader, op, gc, began: now, ..Operation::NONE };
+    pub(crate) fn take(&mut self, die: DieId, leader: SetId, op: Op, gc: bool, now: Time) {
+        self.dies[die.index()].array =
+            Operation { leader: Some(leader), op, gc, began: now, ..Operation::NONE };
     }
 
     /// Plans the phases of the operation that a die has taken: `array` is its typical time in the
@@ -457,7 +459,7 @@ impl Flash {
     }
 
     /// The suspended operation of a die goes on. Returns its leader, and when its array works.
-    pub(crate) fn resume(&mut self, die: DieId, now: Time) -> (u32, Time) {
+    pub(crate) fn resume(&mut self, die: DieId, now: Time) -> (Option<SetId>, Time) {
         let unit = &mut self.dies[die.index()];
         let mut operation = std::mem::replace(&mut unit.suspended, Operation::NONE);
         operation.array_end = now + operation.left + self.resume;

@@ -13,6 +13,7 @@ mod writers;
 
 use super::line_cache::{Lookup, NONE, Victim};
 use crate::config::Settings;
+use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage};
 use writers::Writers;
 
@@ -24,7 +25,7 @@ const PROTECTED: usize = 1;
 struct Entry {
     lpn: u32,
     /// The set whose map fetch fills it.
-    fetch: u32,
+    fetch: Option<SetId>,
     newer: u32,
     older: u32,
     /// Its neighbours among the dirty entries of its map page.
@@ -42,7 +43,7 @@ pub(crate) const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
 impl Entry {
     const VACANT: Self = Self {
         lpn: NONE,
-        fetch: NONE,
+        fetch: None,
         newer: NONE,
         older: NONE,
         next_dirty: NONE,
@@ -157,7 +158,7 @@ impl EntryCache {
                 return Err(format!("initial line {} is given twice", lpn.get()));
             }
             let free = u32::try_from(self.entries.len()).expect("below the capacity");
-            self.insert(free, lpn, NONE);
+            self.insert(free, lpn, None);
             if dirty {
                 self.mark(free);
             }
@@ -172,8 +173,8 @@ impl EntryCache {
 
     /// What a translation of `lpn` finds; changes nothing.
     pub fn lookup(&self, lpn: Lpn) -> Lookup {
-        if let Some(line) = self.find(lpn) {
-            return Lookup::Hit { line, fetch: self.entries[line as usize].fetch };
+        if let Some(hit) = self.cached(lpn) {
+            return hit;
         }
         if self.entries.len() < self.capacity as usize {
             return Lookup::Miss { victim: u32::try_from(self.entries.len()).expect("a few") };
@@ -186,6 +187,12 @@ impl EntryCache {
             victim => victim,
         };
         Lookup::Miss { victim }
+    }
+
+    /// What it finds where the entry is cached.
+    pub fn cached(&self, lpn: Lpn) -> Option<Lookup> {
+        let hit = |line| Lookup::Hit { line, fetch: self.entries[line as usize].fetch };
+        self.find(lpn).map(hit)
     }
 
     /// What replacing `victim` will take; changes nothing.
@@ -213,14 +220,14 @@ impl EntryCache {
     }
 
     /// Replaces `victim` by the entry of `lpn`, which the set `fetch` is to bring: `set` itself,
-    /// the one that [`Self::fetch_of_page`] gives, or [`NONE`] where there is nothing to fetch. A
+    /// the one that [`Self::fetch_of_page`] gives, or none where there is nothing to fetch. A
     /// dirty victim is written back by `set`, with `batch` together with every other dirty entry of
     /// its map page.
     pub fn replace(
         &mut self,
         victim: u32,
         lpn: Lpn,
-        (set, fetch): (u32, u32),
+        (set, fetch): (SetId, Option<SetId>),
         write: bool,
         batch: bool,
     ) {
@@ -238,7 +245,7 @@ impl EntryCache {
             self.index[old.lpn as usize] = 0;
         }
         self.insert(victim, lpn, fetch);
-        if fetch != NONE {
+        if let Some(fetch) = fetch {
             let first = &mut self.fetches[lpn.get() as usize / self.entries_per_page as usize];
             if fetch == set {
                 *first = victim + 1;
@@ -254,13 +261,13 @@ impl EntryCache {
     }
 
     /// The set whose unfinished fetch of the map page of `lpn` brings its entry as it is.
-    pub fn fetch_of_page(&self, lpn: Lpn) -> Option<u32> {
+    pub fn fetch_of_page(&self, lpn: Lpn) -> Option<SetId> {
         let first = self.fetches[self.map_page(lpn).index()].checked_sub(1)?;
-        self.writer_of_line(lpn).is_none().then(|| self.entries[first as usize].fetch)
+        self.entries[first as usize].fetch.filter(|_| self.writer_of_line(lpn).is_none())
     }
 
     /// The map fetch of `set` is over: its entry is ready, and so are those that waited for it too.
-    pub fn fetched(&mut self, line: u32, set: u32) {
+    pub fn fetched(&mut self, line: u32, set: SetId) {
         let page = self.map_page(Lpn::new(self.entries[line as usize].lpn));
         let first = &mut self.fetches[page.index()];
         if *first == line + 1 {
@@ -269,47 +276,47 @@ impl EntryCache {
         let mut line = line;
         while line != NONE {
             let entry = &mut self.entries[line as usize];
-            assert_eq!(entry.fetch, set, "the entry is fetched by another set");
-            entry.fetch = NONE;
+            assert_eq!(entry.fetch, Some(set), "the entry is fetched by another set");
+            entry.fetch = None;
             self.pinned -= 1;
             line = std::mem::replace(&mut entry.next_fetched, NONE);
         }
     }
 
     /// The map program of `set` is over: what it wrote is safe again.
-    pub fn written(&mut self, page: MapPage, set: u32) {
+    pub fn written(&mut self, page: MapPage, set: SetId) {
         self.writers.end(page, set);
         // What has been read before is old.
         self.fetches[page.index()] = 0;
     }
 
     /// The latest unfinished set that writes `page`.
-    pub fn writer_of_page(&self, page: MapPage) -> Option<u32> {
+    pub fn writer_of_page(&self, page: MapPage) -> Option<SetId> {
         self.writers.latest(page)
     }
 
     /// The latest unfinished set that writes the entry of `lpn`.
-    pub fn writer_of_line(&self, lpn: Lpn) -> Option<u32> {
+    pub fn writer_of_line(&self, lpn: Lpn) -> Option<SetId> {
         self.writers.of(self.map_page(lpn), lpn.get())
     }
 
     /// `set` rewrites `page` on flash because data has moved.
-    pub fn rewrite(&mut self, page: MapPage, set: u32) {
+    pub fn rewrite(&mut self, page: MapPage, set: SetId) {
         self.writers.begin(page, set);
     }
 
     /// The same, but `later`, which has not begun to, writes it after `set`.
-    pub fn rewrite_before(&mut self, page: MapPage, set: u32, later: u32) {
+    pub fn rewrite_before(&mut self, page: MapPage, set: SetId, later: SetId) {
         self.writers.begin_before(page, set, later);
     }
 
     /// `set`, an unfinished writer of the map page of `lpn`, writes its entry too.
-    pub fn rewrite_entry(&mut self, lpn: Lpn, set: u32) {
+    pub fn rewrite_entry(&mut self, lpn: Lpn, set: SetId) {
         self.writers.cover(self.map_page(lpn), set, lpn.get());
     }
 
     /// `set` writes `page` back with all its dirty entries, which stay.
-    pub fn flush(&mut self, page: MapPage, set: u32) {
+    pub fn flush(&mut self, page: MapPage, set: SetId) {
         self.writers.begin(page, set);
         self.clean_page(page, set);
     }
@@ -329,18 +336,13 @@ impl EntryCache {
         line.is_some()
     }
 
-    /// The set that fetches the entry of `lpn`, [`NONE`] for none; nothing where it is not cached.
-    pub fn fetch_of(&self, lpn: Lpn) -> Option<u32> {
-        self.find(lpn).map(|line| self.entries[line as usize].fetch)
-    }
-
     /// Whether the entry of `lpn` is cached and dirty.
     pub fn is_dirty(&self, lpn: Lpn) -> bool {
         self.find(lpn).is_some_and(|line| self.entries[line as usize].dirty)
     }
 
     /// Calls `each` with every logical unit whose entry `set` writes to `page`.
-    pub fn covered(&self, page: MapPage, set: u32, mut each: impl FnMut(Lpn)) {
+    pub fn covered(&self, page: MapPage, set: SetId, mut each: impl FnMut(Lpn)) {
         let first = page.get() * self.entries_per_page;
         let last = (first + self.entries_per_page).min(self.units);
         (first..last)
@@ -355,14 +357,14 @@ impl EntryCache {
     /// The least recently used entry of a segment that is not being fetched.
     fn oldest_ready(&self, segment: usize) -> u32 {
         let mut line = self.segments[segment].oldest;
-        while line != NONE && self.entries[line as usize].fetch != NONE {
+        while line != NONE && self.entries[line as usize].fetch.is_some() {
             line = self.entries[line as usize].newer;
         }
         line
     }
 
     /// Gives an entry that is in no list, or the next unused one, to `lpn`.
-    fn insert(&mut self, line: u32, lpn: Lpn, fetch: u32) {
+    fn insert(&mut self, line: u32, lpn: Lpn, fetch: Option<SetId>) {
         let entry = Entry { lpn: lpn.get(), fetch, ..Entry::VACANT };
         if line as usize == self.entries.len() {
             self.entries.push(entry);
@@ -370,7 +372,7 @@ impl EntryCache {
             self.entries[line as usize] = entry;
         }
         self.index[lpn.index()] = line + 1;
-        self.pinned += u32::from(fetch != NONE);
+        self.pinned += u32::from(fetch.is_some());
         self.push(line, PROBATIONARY);
     }
 
@@ -438,12 +440,12 @@ impl EntryCache {
     }
 
     /// `set` writes all dirty entries of a page but those that are being fetched; how many.
-    fn clean_page(&mut self, page: MapPage, set: u32) -> u32 {
+    fn clean_page(&mut self, page: MapPage, set: SetId) -> u32 {
         let mut cleaned = 0;
         let mut line = self.dirty[page.index()].checked_sub(1).unwrap_or(NONE);
         while line != NONE {
             let Entry { lpn, fetch, next_dirty, .. } = self.entries[line as usize];
-            if fetch == NONE {
+            if fetch.is_none() {
                 self.clean(line);
                 self.writers.cover(page, set, lpn);
                 cleaned += 1;

@@ -7,9 +7,10 @@
 //! lines; a dirty eviction is O(lines of a map page).
 
 use crate::config::Settings;
+use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage};
 
-/// No line, no set.
+/// No line.
 pub const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +19,9 @@ struct Line {
     run: u32,
     dirty: bool,
     /// The set whose map fetch fills it.
-    fetch: u32,
+    fetch: Option<SetId>,
     /// The set whose map program writes it back in a batch.
-    clean: u32,
+    clean: Option<SetId>,
     older: u32,
     newer: u32,
     /// Grows from use to use: the order of the list.
@@ -33,12 +34,12 @@ pub(crate) const LINE_BYTES: u64 = size_of::<Line>() as u64;
 /// What a translation finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// The line is there; `fetch` is the set that is filling it, or [`NONE`].
+    /// The line is there; `fetch` is the set that is filling it, if one is.
     Hit {
         /// The line.
         line: u32,
         /// The set that fetches it.
-        fetch: u32,
+        fetch: Option<SetId>,
     },
     /// The line must be fetched in place of `victim`.
     Miss {
@@ -55,7 +56,7 @@ pub enum Victim {
     /// Nothing to do.
     Clean,
     /// The line is being written back by this set; the fetch waits for it.
-    BeingCleaned(u32),
+    BeingCleaned(SetId),
     /// The line's map page must be written.
     Dirty(MapPage),
 }
@@ -98,8 +99,8 @@ impl LineCache {
         let lines = (0..count).map(|line| Line {
             run: NONE,
             dirty: false,
-            fetch: NONE,
-            clean: NONE,
+            fetch: None,
+            clean: None,
             older: line.checked_sub(1).unwrap_or(NONE),
             newer: if line + 1 < count { line + 1 } else { NONE },
             used: line.into(),
@@ -158,9 +159,8 @@ impl LineCache {
 
     /// What a translation of `lpn` finds; changes nothing.
     pub fn lookup(&self, lpn: Lpn) -> Lookup {
-        let run = lpn.get() / self.entries_per_line;
-        if let Some(line) = self.index[run as usize].checked_sub(1) {
-            return Lookup::Hit { line, fetch: self.lines[line as usize].fetch };
+        if let Some(hit) = self.cached(lpn) {
+            return hit;
         }
         match self.oldest_ready {
             NONE => Lookup::Stall,
@@ -168,13 +168,20 @@ impl LineCache {
         }
     }
 
+    /// What it finds where the line is cached.
+    pub fn cached(&self, lpn: Lpn) -> Option<Lookup> {
+        let run = lpn.get() / self.entries_per_line;
+        let hit = |line| Lookup::Hit { line, fetch: self.lines[line as usize].fetch };
+        self.index[run as usize].checked_sub(1).map(hit)
+    }
+
     /// What replacing `victim` will take; changes nothing.
     pub fn victim(&self, victim: u32) -> Victim {
         let line = &self.lines[victim as usize];
         match (line.dirty, line.clean) {
             (true, _) => Victim::Dirty(self.page_of_run(line.run)),
-            (false, NONE) => Victim::Clean,
-            (false, set) => Victim::BeingCleaned(set),
+            (false, None) => Victim::Clean,
+            (false, Some(set)) => Victim::BeingCleaned(set),
         }
     }
 
@@ -184,25 +191,25 @@ impl LineCache {
         self.touch(line);
     }
 
-    /// Replaces `victim` by the line of `lpn`, which `fetch` is to bring ([`NONE`] where there is
-    /// nothing to fetch). A dirty victim is written back by `set`, with `batch` together with every
+    /// Replaces `victim` by the line of `lpn`, which `fetch` is to bring, if there is anything to
+    /// fetch. A dirty victim is written back by `set`, with `batch` together with every
     /// other dirty line of its map page.
     pub fn replace(
         &mut self,
         victim: u32,
         lpn: Lpn,
-        (set, fetch): (u32, u32),
+        (set, fetch): (SetId, Option<SetId>),
         write: bool,
         batch: bool,
     ) {
         let old = self.lines[victim as usize];
         if old.dirty {
             let page = self.page_of_run(old.run);
-            self.writers_of_run[old.run as usize] = set + 1;
+            self.writers_of_run[old.run as usize] = set.get() + 1;
             if batch {
                 self.batch_cleaned += u64::from(self.clean_page(page, victim, set));
             }
-            self.writers_of_page[page.index()] = set + 1;
+            self.writers_of_page[page.index()] = set.get() + 1;
         }
         if old.run != NONE {
             self.index[old.run as usize] = 0;
@@ -213,15 +220,15 @@ impl LineCache {
         line.run = run;
         line.dirty = write;
         line.fetch = fetch;
-        line.clean = NONE;
+        line.clean = None;
         self.touch(victim);
     }
 
     /// The map fetch of `set` is over: its line is ready.
-    pub fn fetched(&mut self, line: u32, set: u32) {
+    pub fn fetched(&mut self, line: u32, set: SetId) {
         let entry = &mut self.lines[line as usize];
-        assert_eq!(entry.fetch, set, "the line is fetched by another set");
-        entry.fetch = NONE;
+        assert_eq!(entry.fetch, Some(set), "the line is fetched by another set");
+        entry.fetch = None;
         let used = entry.used;
         let oldest = self.oldest_ready;
         if oldest == NONE || used < self.lines[oldest as usize].used {
@@ -231,46 +238,47 @@ impl LineCache {
 
     /// The map program of `set` is over: lines that it cleaned and map entries that it wrote are
     /// safe again.
-    pub fn written(&mut self, page: MapPage, set: u32) {
+    pub fn written(&mut self, page: MapPage, set: SetId) {
         for run in self.runs_of(page) {
-            if self.writers_of_run[run as usize] == set + 1 {
+            if self.writers_of_run[run as usize] == set.get() + 1 {
                 self.writers_of_run[run as usize] = 0;
             }
             if let Some(line) = self.index[run as usize].checked_sub(1) {
                 let line = &mut self.lines[line as usize];
-                if line.clean == set {
-                    line.clean = NONE;
+                if line.clean == Some(set) {
+                    line.clean = None;
                 }
             }
         }
-        if self.writers_of_page[page.index()] == set + 1 {
+        if self.writers_of_page[page.index()] == set.get() + 1 {
             self.writers_of_page[page.index()] = 0;
         }
     }
 
     /// The latest unfinished set that writes `page`.
-    pub fn writer_of_page(&self, page: MapPage) -> Option<u32> {
-        self.writers_of_page[page.index()].checked_sub(1)
+    pub fn writer_of_page(&self, page: MapPage) -> Option<SetId> {
+        self.writers_of_page[page.index()].checked_sub(1).map(SetId::new)
     }
 
     /// The latest unfinished set that writes back the line of `lpn`.
-    pub fn writer_of_line(&self, lpn: Lpn) -> Option<u32> {
-        self.writers_of_run[(lpn.get() / self.entries_per_line) as usize].checked_sub(1)
+    pub fn writer_of_line(&self, lpn: Lpn) -> Option<SetId> {
+        let run = lpn.get() / self.entries_per_line;
+        self.writers_of_run[run as usize].checked_sub(1).map(SetId::new)
     }
 
     /// `set` rewrites `page` on flash because data has moved.
-    pub fn rewrite(&mut self, page: MapPage, set: u32) {
-        self.writers_of_page[page.index()] = set + 1;
+    pub fn rewrite(&mut self, page: MapPage, set: SetId) {
+        self.writers_of_page[page.index()] = set.get() + 1;
     }
 
     /// The same, but `later`, which has not begun to, writes it after `set`.
-    pub fn rewrite_before(&mut self, page: MapPage, set: u32, later: u32) {
-        debug_assert_eq!(self.writer_of_page(page), Some(later), "{set} comes before it");
+    pub fn rewrite_before(&mut self, page: MapPage, set: SetId, later: SetId) {
+        debug_assert_eq!(self.writer_of_page(page), Some(later), "{set:?} comes before it");
     }
 
     /// `set` rewrites the entry of `lpn` on flash: fetching it meanwhile would bring the old one.
-    pub fn rewrite_entry(&mut self, lpn: Lpn, set: u32) {
-        self.writers_of_run[(lpn.get() / self.entries_per_line) as usize] = set + 1;
+    pub fn rewrite_entry(&mut self, lpn: Lpn, set: SetId) {
+        self.writers_of_run[(lpn.get() / self.entries_per_line) as usize] = set.get() + 1;
     }
 
     /// Marks the line of `lpn` dirty where it is cached; returns whether it is.
@@ -285,33 +293,27 @@ impl LineCache {
 
     /// `set` writes an entry too whose map page it is going to write; where the line is cached and
     /// clean, it is being cleaned.
-    pub fn join(&mut self, lpn: Lpn, set: u32) {
+    pub fn join(&mut self, lpn: Lpn, set: SetId) {
         self.rewrite_entry(lpn, set);
         let run = lpn.get() / self.entries_per_line;
         if let Some(line) = self.index[run as usize].checked_sub(1) {
             let line = &mut self.lines[line as usize];
             if !line.dirty {
-                line.clean = set;
+                line.clean = Some(set);
             }
         }
     }
 
     /// `set` writes `page` back with all its dirty lines, which stay.
-    pub fn flush(&mut self, page: MapPage, set: u32) {
+    pub fn flush(&mut self, page: MapPage, set: SetId) {
         self.clean_page(page, NONE, set);
-        self.writers_of_page[page.index()] = set + 1;
+        self.writers_of_page[page.index()] = set.get() + 1;
     }
 
     /// The first map page from `page` on that has dirty lines. O(lines).
     pub fn next_dirty(&self, page: MapPage) -> Option<MapPage> {
         let dirty = self.lines.iter().filter(|line| line.dirty);
         dirty.map(|line| self.page_of_run(line.run)).filter(|other| *other >= page).min()
-    }
-
-    /// The set that fetches the line of `lpn`, [`NONE`] for none; nothing where it is not cached.
-    pub fn fetch_of(&self, lpn: Lpn) -> Option<u32> {
-        let line = self.index[(lpn.get() / self.entries_per_line) as usize].checked_sub(1);
-        line.map(|line| self.lines[line as usize].fetch)
     }
 
     /// Whether the line of `lpn` is cached and dirty.
@@ -321,8 +323,8 @@ impl LineCache {
     }
 
     /// Calls `each` with every logical unit of the runs that `set` is the last to write to `page`.
-    pub fn covered(&self, page: MapPage, set: u32, mut each: impl FnMut(Lpn)) {
-        let written = |run: &u32| self.writers_of_run[*run as usize] == set + 1;
+    pub fn covered(&self, page: MapPage, set: SetId, mut each: impl FnMut(Lpn)) {
+        let written = |run: &u32| self.writers_of_run[*run as usize] == set.get() + 1;
         for run in self.runs_of(page).filter(written) {
             let first = run * self.entries_per_line;
             (first..first + self.entries_per_line).for_each(|lpn| each(Lpn::new(lpn)));
@@ -331,15 +333,15 @@ impl LineCache {
 
     /// `set` writes the dirty lines of a page but `victim` and those that are being fetched; how
     /// many.
-    fn clean_page(&mut self, page: MapPage, victim: u32, set: u32) -> u32 {
+    fn clean_page(&mut self, page: MapPage, victim: u32, set: SetId) -> u32 {
         let mut cleaned = 0;
         for run in self.runs_of(page) {
             let Some(line) = self.index[run as usize].checked_sub(1) else { continue };
             let entry = &mut self.lines[line as usize];
-            if line != victim && entry.dirty && entry.fetch == NONE {
+            if line != victim && entry.dirty && entry.fetch.is_none() {
                 entry.dirty = false;
-                entry.clean = set;
-                self.writers_of_run[run as usize] = set + 1;
+                entry.clean = Some(set);
+                self.writers_of_run[run as usize] = set.get() + 1;
                 cleaned += 1;
             }
         }
@@ -374,7 +376,7 @@ impl LineCache {
             self.lines[line as usize].older = newest;
             self.lines[line as usize].newer = NONE;
         }
-        if self.lines[line as usize].fetch == NONE {
+        if self.lines[line as usize].fetch.is_none() {
             if self.oldest_ready == NONE {
                 self.oldest_ready = line;
             }
@@ -385,7 +387,7 @@ impl LineCache {
 
     /// The first line that is not pinned, from this one to the newest.
     fn first_ready(&self, mut line: u32) -> u32 {
-        while line != NONE && self.lines[line as usize].fetch != NONE {
+        while line != NONE && self.lines[line as usize].fetch.is_some() {
             line = self.lines[line as usize].newer;
         }
         line
@@ -396,6 +398,10 @@ impl LineCache {
 mod tests {
     use super::*;
     use crate::config::DeviceKeys;
+
+    fn set(place: u32) -> SetId {
+        SetId::new(place)
+    }
 
     /// Two entries a line, eight a map page, `count` lines.
     fn cache(count: u64, lines: &[(u32, bool)]) -> LineCache {
@@ -416,16 +422,16 @@ mod tests {
         let mut cache = cache(4, &[(8, true), (16, false), (10, true), (24, false)]);
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(0)) else { panic!("0 is not cached") };
         assert_eq!(cache.victim(victim), Victim::Dirty(MapPage::new(1)));
-        cache.replace(victim, Lpn::new(0), (7, 7), true, true);
-        assert_eq!(cache.lookup(Lpn::new(1)), Lookup::Hit { line: victim, fetch: 7 });
-        assert_eq!(cache.writer_of_line(Lpn::new(9)), Some(7));
-        assert_eq!(cache.writer_of_line(Lpn::new(11)), Some(7));
+        cache.replace(victim, Lpn::new(0), (set(7), Some(set(7))), true, true);
+        assert_eq!(cache.lookup(Lpn::new(1)), Lookup::Hit { line: victim, fetch: Some(set(7)) });
+        assert_eq!(cache.writer_of_line(Lpn::new(9)), Some(set(7)));
+        assert_eq!(cache.writer_of_line(Lpn::new(11)), Some(set(7)));
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(32)) else { panic!("not cached") };
         assert_eq!(cache.victim(victim), Victim::Clean, "16 is the oldest now");
-        cache.replace(victim, Lpn::new(32), (8, 8), false, true);
+        cache.replace(victim, Lpn::new(32), (set(8), Some(set(8))), false, true);
         let Lookup::Miss { victim } = cache.lookup(Lpn::new(40)) else { panic!("not cached") };
-        assert_eq!(cache.victim(victim), Victim::BeingCleaned(7));
-        cache.written(MapPage::new(1), 7);
+        assert_eq!(cache.victim(victim), Victim::BeingCleaned(set(7)));
+        cache.written(MapPage::new(1), set(7));
         assert_eq!(cache.victim(victim), Victim::Clean);
         assert_eq!(cache.writer_of_line(Lpn::new(9)), None);
         assert_eq!(cache.batch_cleaned, 1);
@@ -434,13 +440,13 @@ mod tests {
     #[test]
     fn pinned_lines_are_no_victims() {
         let mut cache = cache(2, &[(64, false), (66, false)]);
-        for (lpn, set) in [(0, 1), (2, 2)] {
+        for (lpn, number) in [(0, 1), (2, 2)] {
             let Lookup::Miss { victim } = cache.lookup(Lpn::new(lpn)) else { panic!("not cached") };
-            cache.replace(victim, Lpn::new(lpn), (set, set), false, true);
+            cache.replace(victim, Lpn::new(lpn), (set(number), Some(set(number))), false, true);
         }
         assert_eq!(cache.lookup(Lpn::new(4)), Lookup::Stall);
         let Lookup::Hit { line, .. } = cache.lookup(Lpn::new(2)) else { panic!("cached") };
-        cache.fetched(line, 2);
+        cache.fetched(line, set(2));
         assert_eq!(cache.lookup(Lpn::new(4)), Lookup::Miss { victim: line });
     }
 

@@ -3,7 +3,7 @@
 use super::Ftl;
 use super::line_cache::{Lookup, Victim};
 use super::page_map::Owner;
-use flashyard_core::graph::NIL;
+use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage, Ppn};
 
 /// A dirty map page that makes way in the cache.
@@ -12,7 +12,7 @@ pub(crate) struct Evicted {
     /// The page.
     pub(crate) page: MapPage,
     /// The latest set that is writing it.
-    pub(crate) writer: Option<u32>,
+    pub(crate) writer: Option<SetId>,
     /// Whether it is read before it is written.
     pub(crate) reads: bool,
 }
@@ -21,13 +21,13 @@ pub(crate) struct Evicted {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Miss {
     /// The set that is writing the victim back, which is clean behind that.
-    pub(crate) cleaner: Option<u32>,
+    pub(crate) cleaner: Option<SetId>,
     /// The victim's map page, where the victim is dirty.
     pub(crate) evicted: Option<Evicted>,
     /// The set whose fetch brings the entry too.
-    pub(crate) shared_fetch: Option<u32>,
+    pub(crate) shared_fetch: Option<SetId>,
     /// The map page to fetch, and the set that is writing the entry back.
-    pub(crate) fetch: Option<(MapPage, Option<u32>)>,
+    pub(crate) fetch: Option<(MapPage, Option<SetId>)>,
 }
 
 impl Ftl {
@@ -68,12 +68,12 @@ impl Ftl {
 
     /// What a translation of `lpn` finds where it would stall now, or wait for a set that
     /// `is_stuck` names.
-    pub(crate) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(u32) -> bool) -> Option<Lookup> {
+    pub(crate) fn map_stalls(&self, lpn: Lpn, is_stuck: impl Fn(SetId) -> bool) -> Option<Lookup> {
         let cache = self.cache.as_ref()?;
         let lookup = cache.lookup(lpn);
         let sources = match lookup {
             Lookup::Stall => return Some(lookup),
-            Lookup::Hit { fetch, .. } => [Some(fetch).filter(|fetch| *fetch != NIL), None, None],
+            Lookup::Hit { fetch, .. } => [fetch, None, None],
             Lookup::Miss { victim } => {
                 let evicted = match cache.victim(victim) {
                     Victim::Clean => None,
@@ -87,14 +87,14 @@ impl Ftl {
     }
 
     /// A set has been made whose translation of `lpn` found this. The line of a miss is fetched by
-    /// `fetch`, [`NIL`] where there is nothing to fetch; the line is dirty if the set `changes` its
+    /// `fetch`, if there is anything to fetch; the line is dirty if the set `changes` its
     /// entry.
     #[inline]
     pub(crate) fn translated(
         &mut self,
         lookup: Lookup,
         lpn: Lpn,
-        (set, fetch): (u32, u32),
+        (set, fetch): (SetId, Option<SetId>),
         changes: bool,
     ) {
         let cache = self.cache.as_mut().expect("only a cache is looked up");
@@ -119,7 +119,7 @@ impl Ftl {
     }
 
     /// The program of a map page by a set is over.
-    pub(crate) fn map_written(&mut self, page: MapPage, ppn: Ppn, set: u32) {
+    pub(crate) fn map_written(&mut self, page: MapPage, ppn: Ppn, set: SetId) {
         self.map.commit(Owner::Map(page), ppn);
         if let Some(cache) = &mut self.cache {
             cache.written(page, set);
@@ -127,7 +127,7 @@ impl Ftl {
     }
 
     /// The fetch of a line by a set is over.
-    pub(crate) fn map_fetched(&mut self, line: u32, set: u32) {
+    pub(crate) fn map_fetched(&mut self, line: u32, set: SetId) {
         self.cached().fetched(line, set);
     }
 
@@ -141,13 +141,13 @@ impl Ftl {
     }
 
     /// A set has been made that writes a map page back with everything dirty of it, which stays.
-    pub(crate) fn map_flushed(&mut self, page: MapPage, set: u32) {
+    pub(crate) fn map_flushed(&mut self, page: MapPage, set: SetId) {
         self.cached().flush(page, set);
     }
 
     /// Calls `each` with every logical unit whose entry `set` is the last to write to a map page.
     /// For checks: slow.
-    pub(crate) fn covered_entries(&self, page: MapPage, set: u32, each: impl FnMut(Lpn)) {
+    pub(crate) fn covered_entries(&self, page: MapPage, set: SetId, each: impl FnMut(Lpn)) {
         if let Some(cache) = &self.cache {
             cache.covered(page, set, each);
         }

@@ -3,6 +3,7 @@
 use super::cmt::EntryCache;
 use super::line_cache::{LineCache, Lookup, Victim};
 use crate::config::{MapStore, Settings};
+use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage};
 
 /// A cache of a map on flash.
@@ -52,6 +53,11 @@ impl MapCache {
         either!(self, cache => cache.lookup(lpn))
     }
 
+    /// What it finds where the entry is cached.
+    pub fn cached(&self, lpn: Lpn) -> Option<Lookup> {
+        either!(self, cache => cache.cached(lpn))
+    }
+
     /// What replacing `victim` will take; changes nothing.
     #[inline]
     pub fn victim(&self, victim: u32) -> Victim {
@@ -66,17 +72,24 @@ impl MapCache {
 
     /// Replaces `victim` by the line of `lpn`. `sets` are the one that writes a dirty victim back,
     /// with `batch` together with every other dirty line of its map page, and the one that fetches
-    /// the new line: the same, that of [`Self::fetch_of_page`], or [`super::line_cache::NONE`]
-    /// where there is nothing to fetch.
+    /// the new line: the same, that of [`Self::fetch_of_page`], or none where there is nothing
+    /// to fetch.
     #[inline]
-    pub fn replace(&mut self, victim: u32, lpn: Lpn, sets: (u32, u32), write: bool, batch: bool) {
+    pub fn replace(
+        &mut self,
+        victim: u32,
+        lpn: Lpn,
+        sets: (SetId, Option<SetId>),
+        write: bool,
+        batch: bool,
+    ) {
         either!(self, cache => cache.replace(victim, lpn, sets, write, batch));
     }
 
     /// The set whose unfinished fetch of the map page of `lpn` brings its entry as it is; only of a
     /// cache of single entries.
     #[inline]
-    pub fn fetch_of_page(&self, lpn: Lpn) -> Option<u32> {
+    pub fn fetch_of_page(&self, lpn: Lpn) -> Option<SetId> {
         match self {
             Self::Lines(_) => None,
             Self::Entries(cache) => cache.fetch_of_page(lpn),
@@ -85,46 +98,46 @@ impl MapCache {
 
     /// The map fetch of `set` is over: its line is ready.
     #[inline]
-    pub fn fetched(&mut self, line: u32, set: u32) {
+    pub fn fetched(&mut self, line: u32, set: SetId) {
         either!(self, cache => cache.fetched(line, set));
     }
 
     /// The map program of `set` is over: what it wrote is safe again.
     #[inline]
-    pub fn written(&mut self, page: MapPage, set: u32) {
+    pub fn written(&mut self, page: MapPage, set: SetId) {
         either!(self, cache => cache.written(page, set));
     }
 
     /// The latest unfinished set that writes `page`.
     #[inline]
-    pub fn writer_of_page(&self, page: MapPage) -> Option<u32> {
+    pub fn writer_of_page(&self, page: MapPage) -> Option<SetId> {
         either!(self, cache => cache.writer_of_page(page))
     }
 
     /// The latest unfinished set that writes the entry of `lpn` back.
     #[inline]
-    pub fn writer_of_line(&self, lpn: Lpn) -> Option<u32> {
+    pub fn writer_of_line(&self, lpn: Lpn) -> Option<SetId> {
         either!(self, cache => cache.writer_of_line(lpn))
     }
 
     /// `set` rewrites `page` on flash because data has moved.
-    pub fn rewrite(&mut self, page: MapPage, set: u32) {
+    pub fn rewrite(&mut self, page: MapPage, set: SetId) {
         either!(self, cache => cache.rewrite(page, set));
     }
 
     /// The same, but `later`, which has not begun to, writes it after `set`.
-    pub fn rewrite_before(&mut self, page: MapPage, set: u32, later: u32) {
+    pub fn rewrite_before(&mut self, page: MapPage, set: SetId, later: SetId) {
         either!(self, cache => cache.rewrite_before(page, set, later));
     }
 
     /// `set`, which is going to write the map page of `lpn`, writes its entry: fetching it
     /// meanwhile would bring the old one.
-    pub fn rewrite_entry(&mut self, lpn: Lpn, set: u32) {
+    pub fn rewrite_entry(&mut self, lpn: Lpn, set: SetId) {
         either!(self, cache => cache.rewrite_entry(lpn, set));
     }
 
     /// The same where the entry may be cached; it is being cleaned then, if it is not dirty.
-    pub fn join(&mut self, lpn: Lpn, set: u32) {
+    pub fn join(&mut self, lpn: Lpn, set: SetId) {
         match self {
             Self::Lines(cache) => cache.join(lpn, set),
             Self::Entries(cache) => cache.rewrite_entry(lpn, set),
@@ -137,19 +150,13 @@ impl MapCache {
     }
 
     /// `set` writes `page` back with everything dirty of it, which stays.
-    pub fn flush(&mut self, page: MapPage, set: u32) {
+    pub fn flush(&mut self, page: MapPage, set: SetId) {
         either!(self, cache => cache.flush(page, set));
     }
 
     /// The first map page from `page` on of which something is dirty.
     pub fn next_dirty(&self, page: MapPage) -> Option<MapPage> {
         either!(self, cache => cache.next_dirty(page))
-    }
-
-    /// The set that fetches the entry of `lpn`, [`super::line_cache::NONE`] for none; nothing where
-    /// it is not cached.
-    pub fn fetch_of(&self, lpn: Lpn) -> Option<u32> {
-        either!(self, cache => cache.fetch_of(lpn))
     }
 
     /// Whether the entry of `lpn` is cached and dirty.
@@ -159,7 +166,7 @@ impl MapCache {
 
     /// Calls `each` with every logical unit whose entry `set` is the last to write to `page`. For
     /// checks: slow.
-    pub fn covered(&self, page: MapPage, set: u32, each: impl FnMut(Lpn)) {
+    pub fn covered(&self, page: MapPage, set: SetId, each: impl FnMut(Lpn)) {
         either!(self, cache => cache.covered(page, set, each));
     }
 

@@ -22,6 +22,7 @@ mod study;
 pub mod victim;
 
 use crate::config::{Allocation, GcKeys, MapKeys, Settings};
+use crate::handle::SetId;
 use crate::sets::Sets;
 use blocks::Blocks;
 use flashyard_core::geometry::Geometry;
@@ -262,7 +263,7 @@ impl Ftl {
 
     /// The page of a program that is about to start.
     #[inline]
-    pub(crate) fn bind_program(&mut self, set: u32, sets: &Sets) -> Binding {
+    pub(crate) fn bind_program(&mut self, set: SetId, sets: &Sets) -> Binding {
         match &self.scheme {
             Scheme::Page(_) => self.bind_unit(set, sets),
             Scheme::Planned(planned) => Binding::Page(planned.page_of(set, sets)),
@@ -270,7 +271,7 @@ impl Ftl {
     }
 
     /// The page inside its block that a program would get; `None` where it would open a block.
-    pub(crate) fn next_page(&self, set: u32, sets: &Sets) -> Option<u32> {
+    pub(crate) fn next_page(&self, set: SetId, sets: &Sets) -> Option<u32> {
         self.map.blocks.next_page(sets.plane(set), self.frontier(set, sets))
     }
 
@@ -294,7 +295,7 @@ impl Ftl {
     }
 
     /// A copy has been programmed by a set.
-    pub(crate) fn copied(&mut self, set: u32, sets: &Sets) -> Copied {
+    pub(crate) fn copied(&mut self, set: SetId, sets: &Sets) -> Copied {
         match self.scheme {
             Scheme::Page(_) => self.job_copied(set, sets),
             Scheme::Planned(_) => self.task_copied(sets.plane(set)),
@@ -302,7 +303,7 @@ impl Ftl {
     }
 
     /// A set has erased its block.
-    pub(crate) fn erased(&mut self, set: u32, sets: &Sets) -> Erased {
+    pub(crate) fn erased(&mut self, set: SetId, sets: &Sets) -> Erased {
         match self.scheme {
             Scheme::Page(_) => self.job_erased(sets.plane(set), set),
             Scheme::Planned(_) => self.task_erased(sets.plane(set)),

@@ -2,6 +2,7 @@
 //! the regions that they touch, so that a conflict is found without a look at all of them.
 
 use super::Pending;
+use crate::handle::RequestId;
 use flashyard_core::graph::NIL;
 use flashyard_core::units::Lpn;
 use std::iter::successors;
@@ -12,7 +13,7 @@ const REGION_BITS: u32 = 5;
 /// A region that a started request touches.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    request: u32,
+    request: RequestId,
     region: u32,
     changes: bool,
     /// Its neighbours in the list of its bucket.
@@ -23,13 +24,19 @@ struct Entry {
 }
 
 impl Entry {
-    const VACANT: Self =
-        Self { request: NIL, region: 0, changes: false, prev: NIL, next: NIL, sibling: NIL };
+    const VACANT: Self = Self {
+        request: RequestId::new(0),
+        region: 0,
+        changes: false,
+        prev: NIL,
+        next: NIL,
+        sibling: NIL,
+    };
 }
 
 /// Started requests by the regions that they touch.
 #[derive(Debug)]
-pub(crate) struct Overlaps {
+pub(super) struct Overlaps {
     entries: Vec<Entry>,
     free: u32,
     /// The first entry of each request, by handle.
@@ -41,13 +48,13 @@ pub(crate) struct Overlaps {
 
 impl Overlaps {
     /// Of no requests.
-    pub(crate) const NONE: Self =
+    pub(super) const NONE: Self =
         Self { entries: Vec::new(), free: NIL, of_request: Vec::new(), buckets: Vec::new() };
 
     /// A request is started.
-    pub(crate) fn add(&mut self, handle: u32, request: &Pending) {
-        if self.of_request.len() <= handle as usize {
-            self.of_request.resize(handle as usize + 1, NIL);
+    pub(super) fn add(&mut self, handle: RequestId, request: &Pending) {
+        if self.of_request.len() <= handle.index() {
+            self.of_request.resize(handle.index() + 1, NIL);
         }
         for region in regions_of(request) {
             if self.free == NIL {
@@ -55,7 +62,7 @@ impl Overlaps {
             }
             let at = self.free;
             self.free = self.entries[at as usize].sibling;
-            let sibling = std::mem::replace(&mut self.of_request[handle as usize], at);
+            let sibling = std::mem::replace(&mut self.of_request[handle.index()], at);
             let changes = request.changes();
             self.entries[at as usize] =
                 Entry { request: handle, region, changes, sibling, ..Entry::VACANT };
@@ -64,8 +71,8 @@ impl Overlaps {
     }
 
     /// A request is answered.
-    pub(crate) fn remove(&mut self, handle: u32) {
-        let Some(first) = self.of_request.get_mut(handle as usize) else { return };
+    pub(super) fn remove(&mut self, handle: RequestId) {
+        let Some(first) = self.of_request.get_mut(handle.index()) else { return };
         let mut at = std::mem::replace(first, NIL);
         while at != NIL {
             let Entry { prev, next, sibling, .. } = self.entries[at as usize];
@@ -83,7 +90,7 @@ impl Overlaps {
 
     /// Started requests that touch a region that this one touches, where one of the two changes
     /// contents; some more than once.
-    pub(crate) fn near(&self, request: &Pending) -> impl Iterator<Item = u32> {
+    pub(super) fn near(&self, request: &Pending) -> impl Iterator<Item = RequestId> {
         let reads = request.changes();
         let regions = regions_of(request).filter(|_| !self.buckets.is_empty());
         let firsts = regions.flat_map(move |region| {

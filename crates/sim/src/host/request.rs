@@ -1,5 +1,6 @@
 //! What is known of a request that has arrived and whose work is not over.
 
+use crate::handle::RequestId;
 use crate::metrics::parts::Parts;
 use flashyard_core::policy::RequestView;
 use flashyard_core::request::{Request, RequestOp};
@@ -35,10 +36,74 @@ pub(crate) struct Pending {
     pub(crate) own: Span,
     pub(crate) parts: Parts,
     /// The next free entry.
-    pub(crate) link: u32,
+    pub(crate) link: Option<RequestId>,
 }
 
 impl Pending {
+    /// A request that has just arrived, of this order of arrival.
+    pub(super) fn new(request: &Request, order: u64, first: Lpn, pages: u32) -> Self {
+        Self {
+            request: *request,
+            order,
+            first,
+            pages,
+            translated: 0,
+            next_page: 0,
+            page: 0,
+            unfinished: 0,
+            charges: 0,
+            answered: None,
+            fot: Span::ZERO,
+            first_slot: None,
+            stalled_since: None,
+            stalled_ns: 0,
+            flush_since: None,
+            flush_ns: 0,
+            own: Span::ZERO,
+            parts: Parts::default(),
+            link: None,
+        }
+    }
+
+    /// It begins to wait for a line of the map cache, or goes on waiting.
+    pub(crate) fn begin_stall(&mut self, now: Time) {
+        self.stalled_since.get_or_insert(now);
+    }
+
+    /// It no longer waits for a line of the map cache.
+    #[inline]
+    pub(crate) fn end_stall(&mut self, now: Time) {
+        if let Some(since) = self.stalled_since.take() {
+            self.stalled_ns += now.since(since).as_ns();
+        }
+    }
+
+    /// It no longer waits for earlier writes or a line of the buffer.
+    pub(crate) fn end_flush_wait(&mut self, now: Time) {
+        if let Some(since) = self.flush_since.take() {
+            self.flush_ns += now.since(since).as_ns();
+        }
+    }
+
+    /// A set of it is complete, whose commands took so long and whose latency has these parts.
+    /// Returns whether it was the last one.
+    #[inline]
+    pub(crate) fn set_over(&mut self, own: Span, parts: &Parts) -> bool {
+        self.own += own;
+        self.unfinished -= 1;
+        let last = self.unfinished == 0 && self.is_translated();
+        if last {
+            self.parts = *parts;
+        }
+        last
+    }
+
+    /// Whether all its page accesses have been translated.
+    #[inline]
+    pub(crate) const fn is_translated(&self) -> bool {
+        self.translated == self.pages
+    }
+
     pub(crate) fn view(&self) -> RequestView {
         RequestView {
             is_read: self.is_read(),
@@ -51,6 +116,12 @@ impl Pending {
 
     pub(crate) fn is_read(&self) -> bool {
         self.request.op == RequestOp::Read
+    }
+
+    /// Whether it is a flush.
+    #[inline]
+    pub(crate) fn is_flush(&self) -> bool {
+        self.request.op == RequestOp::Flush
     }
 
     /// Whether it changes contents.

@@ -1,55 +1,41 @@
-//! Page accesses that a host policy starts one by one.
+//! Page accesses that a host policy has started before an earlier one of their request.
 
-use super::overlaps::Overlaps;
-use flashyard_core::graph::NIL;
+use crate::handle::RequestId;
 use std::ops::Range;
 
-/// What host policies have started.
-#[derive(Debug)]
-pub(crate) struct Started {
-    /// Whether the dispatcher works on the request that is translated next.
-    pub(crate) dispatching: bool,
-    /// Requests that are not answered.
-    pub(crate) unanswered: u64,
-    /// Which ones, where the host policy may leave the order.
-    pub(crate) overlaps: Overlaps,
-    /// Pages that were started before an earlier page of their request, by handle and number, in
-    /// that order.
-    pub(crate) ahead: Vec<(u32, u32)>,
-    /// Page accesses that are not over.
-    pub(crate) accesses: u32,
-    /// The request that was last picked while it had to wait for another one.
-    pub(crate) held_back: u32,
-}
+/// The accesses, by request and number, in that order.
+#[derive(Debug, Default)]
+pub(super) struct StartedPages(Vec<(RequestId, u32)>);
 
-impl Started {
-    /// Nothing.
-    pub(crate) const NONE: Self = Self {
-        dispatching: false,
-        unanswered: 0,
-        overlaps: Overlaps::NONE,
-        ahead: Vec::new(),
-        accesses: 0,
-        held_back: NIL,
-    };
-
-    /// The pages from a number on that were started ahead one after the other, and the first page
-    /// that was not.
-    pub(crate) fn past_ahead(&self, handle: u32, from: u32) -> (Range<usize>, u32) {
-        if self.ahead.is_empty() {
+impl StartedPages {
+    /// Those from a number on that follow one another, and the first page that is not started.
+    fn run(&self, handle: RequestId, from: u32) -> (Range<usize>, u32) {
+        if self.0.is_empty() {
             return (0..0, from);
         }
-        let (Ok(start) | Err(start)) = self.ahead.binary_search(&(handle, from));
-        let run = (from..).zip(&self.ahead[start..]);
+        let (Ok(start) | Err(start)) = self.0.binary_search(&(handle, from));
+        let run = (from..).zip(&self.0[start..]);
         let count = run.take_while(|&(page, known)| *known == (handle, page)).count();
         let page = from + u32::try_from(count).expect("pages fit 32 bits");
         (start..start + count, page)
     }
 
-    /// A request is answered.
-    #[inline]
-    pub(crate) fn answered(&mut self, handle: u32) {
-        self.unanswered -= 1;
-        self.overlaps.remove(handle);
+    /// The first page from a number on that is not started.
+    pub(super) fn first_unstarted(&self, handle: RequestId, from: u32) -> u32 {
+        self.run(handle, from).1
+    }
+
+    /// A page of a request is started of which `next` is the first page that is not; returns what
+    /// that is then.
+    pub(super) fn mark(&mut self, handle: RequestId, page: u32, next: u32) -> u32 {
+        if page != next {
+            if let Err(at) = self.0.binary_search(&(handle, page)) {
+                self.0.insert(at, (handle, page));
+            }
+            return next;
+        }
+        let (run, next) = self.run(handle, page + 1);
+        self.0.drain(run);
+        next
     }
 }

@@ -1,6 +1,7 @@
 //! Timers: what happens at a known instant away from the dies. At one instant they go off in the
 //! order in which they were set.
 
+use crate::handle::{RequestId, SetId};
 use flashyard_core::units::{DieId, PlaneId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,13 +10,13 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// A request, with its data where it writes, has come over the link.
-    Enter(u32),
+    Enter(RequestId),
     /// An answer, with its data where the request reads, has.
-    Answer(u32),
+    Answer(RequestId),
     /// A unit has been put into the write buffer or got from there.
-    Buffer(u32),
+    Buffer(SetId),
     /// The data of a page access has come over the link.
-    Linked(u32),
+    Linked(SetId),
     /// The dispatcher has done its work on a request.
     Dispatched,
     /// A port of the write buffer is free, after a put that no command set waits for.
@@ -25,7 +26,7 @@ pub(crate) enum Timer {
     /// A victim of this plane has been found.
     Search(PlaneId),
     /// The search of a translation layer is over.
-    Sought(u32),
+    Sought(SetId),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
 }
@@ -66,10 +67,10 @@ mod tests {
         let mut timers = Timers::default();
         assert_eq!(timers.next(), Time::MAX);
         for (at, handle) in [(5, 1), (3, 9), (5, 0), (3, 2)] {
-            timers.set(Time::from_ns(at), Timer::Enter(handle));
+            timers.set(Time::from_ns(at), Timer::Enter(RequestId::new(handle)));
         }
         assert_eq!(timers.take(Time::from_ns(2)), None);
         let order: Vec<_> = std::iter::from_fn(|| timers.take(Time::from_ns(7))).collect();
-        assert_eq!(order, [9, 2, 1, 0].map(Timer::Enter));
+        assert_eq!(order, [9, 2, 1, 0].map(|handle| Timer::Enter(RequestId::new(handle))));
     }
 }

@@ -2,21 +2,21 @@
 //! the order of the command policy, and which dies are to be looked at.
 
 use crate::config::Settings;
+use crate::handle::SetId;
 use crate::policy::Policy;
-use crate::sets::STAGE_KINDS;
-use flashyard_core::graph::NIL;
+use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
-use flashyard_core::units::{DieId, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Span, Time};
 
 /// The commands that wait for a die.
 #[derive(Debug)]
-pub(crate) struct DieQueues {
-    pub(crate) host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    pub(crate) gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
+struct DieQueues {
+    host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
+    gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
     /// Commands of reads that were put into `host` until now; stale where that is empty.
-    pub(crate) reads_placed: u64,
+    reads_placed: u64,
 }
 
 impl DieQueues {
@@ -28,34 +28,31 @@ impl DieQueues {
         }
     }
 
-    /// Whether no command waits.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.host.is_empty() && self.gc.is_empty()
-    }
-
     /// Commands of reads that were put into `host` since it was empty.
-    pub(crate) const fn reads_placed(&self) -> u64 {
+    const fn reads_placed(&self) -> u64 {
         if self.host.is_empty() { 0 } else { self.reads_placed }
     }
 }
 
 /// The queues of all dies.
 pub(crate) struct Queues {
-    pub(crate) policy: Policy,
-    pub(crate) of_dies: Vec<DieQueues>,
-    pub(crate) positions: Positions<Vec<u32>>,
-    pub(crate) next_insertion: u64,
-    /// The oldest and newest queued command of each kind on each plane, where operations gather
-    /// several.
-    pub(crate) of_planes: Vec<[(u32, u32); STAGE_KINDS]>,
+    policy: Policy,
+    of_dies: Vec<DieQueues>,
+    positions: Positions<Vec<u32>>,
+    next_insertion: u64,
+    /// Where operations gather several commands, the oldest and newest waiting one of each kind on
+    /// each plane, and the neighbours of each, the older one first.
+    of_planes: Vec<[[Option<SetId>; 2]; STAGE_KINDS]>,
+    neighbours: Vec<[Option<SetId>; 2]>,
     /// Whether anybody reads flash operation times; whether the policy reads inherited ranks, and
     /// whether waiting commands move.
-    pub(crate) counts_fot: bool,
-    pub(crate) inherits: bool,
-    pub(crate) rekeys: bool,
-    pub(crate) fot_by_die: Vec<Span>,
+    counts_fot: bool,
+    inherits: bool,
+    rekeys: bool,
+    /// The flash operation time of the request that is being translated, by die.
+    fot_by_die: Vec<Span>,
     /// Dies that may be able to take a command, a bit each.
-    pub(crate) stirred: Vec<u64>,
+    stirred: Vec<u64>,
 }
 
 impl Queues {
@@ -70,7 +67,8 @@ impl Queues {
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
             next_insertion: 0,
-            of_planes: vec![[(NIL, NIL); STAGE_KINDS]; settings.geometry.all_planes() as usize],
+            of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
+            neighbours: Vec::new(),
             fot_by_die: vec![Span::ZERO; dies],
             stirred: vec![0; dies.div_ceil(64)],
         }
@@ -80,6 +78,96 @@ impl Queues {
     pub(crate) fn grow(&mut self, sets: usize) {
         self.positions.ready.resize(sets, ABSENT);
         self.positions.deadline.resize(sets, ABSENT);
+        self.neighbours.resize(sets, [None; 2]);
+    }
+
+    /// The command policy.
+    #[inline]
+    pub(crate) const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Whether the policy reads inherited ranks.
+    #[inline]
+    pub(crate) const fn inherits(&self) -> bool {
+        self.inherits
+    }
+
+    /// Whether waiting commands move.
+    pub(crate) const fn rekeys(&self) -> bool {
+        self.rekeys
+    }
+
+    /// Whether anybody reads flash operation times.
+    pub(crate) const fn counts_fot(&self) -> bool {
+        self.counts_fot
+    }
+
+    /// Somebody reads flash operation times.
+    pub(crate) const fn count_fot(&mut self) {
+        self.counts_fot = true;
+    }
+
+    /// Whether anybody asks what new sets wait for.
+    #[inline]
+    pub(crate) const fn looks_at_waits(&self) -> bool {
+        self.counts_fot || self.inherits || self.rekeys
+    }
+
+    /// A request is started of which nothing has been counted.
+    pub(crate) fn begin_fot(&mut self) {
+        self.fot_by_die.fill(Span::ZERO);
+    }
+
+    /// A command of a die is counted.
+    pub(crate) fn add_fot(&mut self, die: DieId, span: Span) {
+        self.fot_by_die[die.index()] += span;
+    }
+
+    /// The longest flash operation time of a die.
+    pub(crate) fn longest_fot(&self) -> Span {
+        self.fot_by_die.iter().copied().max().unwrap_or_default()
+    }
+
+    /// The commands that a die may take next: the first one of requests, and of garbage collection.
+    #[inline]
+    pub(crate) fn first(&self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
+        let queues = &self.of_dies[die.index()];
+        let first = |set: Option<u32>| set.map(SetId::new);
+        (first(queues.host.peek(now)), first(queues.gc.peek(now)))
+    }
+
+    /// Whether no command waits for a die.
+    #[inline]
+    pub(crate) fn is_empty(&self, die: DieId) -> bool {
+        let queues = &self.of_dies[die.index()];
+        queues.host.is_empty() && queues.gc.is_empty()
+    }
+
+    /// Whether a command of garbage collection waits for a die.
+    pub(crate) fn has_gc(&self, die: DieId) -> bool {
+        !self.of_dies[die.index()].gc.is_empty()
+    }
+
+    /// Commands of requests that wait for dies.
+    pub(crate) fn of_requests(&self) -> impl Iterator<Item = SetId> {
+        self.of_dies.iter().flat_map(|die| die.host.members()).map(SetId::new)
+    }
+
+    /// Commands of reads that were put into the queue of requests of a die since it was empty.
+    #[inline]
+    pub(crate) fn reads_placed(&self, die: DieId) -> u64 {
+        self.of_dies[die.index()].reads_placed()
+    }
+
+    /// How many commands have waited so far.
+    pub(crate) const fn next_insertion(&self) -> u64 {
+        self.next_insertion
+    }
+
+    /// So many commands were done without a queue.
+    pub(crate) const fn skip_insertions(&mut self, commands: u64) {
+        self.next_insertion += commands;
     }
 
     /// A command waits for a die from now on; `of_read` is whether a read of the host asks for it.
@@ -87,7 +175,7 @@ impl Queues {
     pub(crate) fn insert(
         &mut self,
         die: DieId,
-        set: u32,
+        set: SetId,
         placement: &Placement,
         in_gc_queue: bool,
         of_read: bool,
@@ -103,27 +191,75 @@ impl Queues {
             ready.resize(count, Entry::vacant(0));
             deadlines.resize(count, Entry::vacant(0));
         }
-        queue.insert(&mut self.positions, set, placement, self.next_insertion);
+        queue.insert(&mut self.positions, set.get(), placement, self.next_insertion);
         self.next_insertion += 1;
     }
 
     /// A command waits no more; returns its deadline.
     #[inline]
-    pub(crate) fn remove(&mut self, die: DieId, set: u32, in_gc_queue: bool) -> Option<Time> {
+    pub(crate) fn remove(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
         let queues = &mut self.of_dies[die.index()];
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
-        queue.remove(&mut self.positions, set)
-    }
-
-    /// Whether anybody asks what sets wait for: its time, or its rank.
-    #[inline]
-    pub(crate) const fn ranks_sets(&self) -> bool {
-        self.counts_fot || self.inherits || self.rekeys
+        queue.remove(&mut self.positions, set.get())
     }
 
     /// A die may be able to take a command.
     #[inline]
     pub(crate) fn stir(&mut self, die: DieId) {
         self.stirred[die.index() / 64] |= 1 << (die.index() % 64);
+    }
+
+    /// Takes the lowest die that may be able to take a command.
+    #[inline]
+    pub(crate) fn take_stirred(&mut self) -> Option<DieId> {
+        let word = self.stirred.iter().position(|&dies| dies != 0)?;
+        let bit = self.stirred[word].trailing_zeros();
+        self.stirred[word] &= self.stirred[word] - 1;
+        Some(DieId::from_index(word * 64 + bit as usize))
+    }
+
+    /// Whether a die may be able to take a command.
+    pub(crate) fn has_stirred(&self) -> bool {
+        self.stirred.iter().any(|&dies| dies != 0)
+    }
+}
+
+/// Waiting commands by kind and plane.
+impl Queues {
+    /// The oldest waiting command of a kind on a plane.
+    #[inline]
+    pub(crate) fn oldest(&self, plane: PlaneId, stage: Stage) -> Option<SetId> {
+        self.of_planes[plane.index()][stage as usize][0]
+    }
+
+    /// The command of the same kind that has waited longest behind another one.
+    #[inline]
+    pub(crate) fn newer(&self, set: SetId) -> Option<SetId> {
+        self.neighbours[set.index()][1]
+    }
+
+    /// Adds a command to those of its kind on its plane.
+    pub(crate) fn list(&mut self, set: SetId, plane: PlaneId, stage: Stage) {
+        let [oldest, newest] = &mut self.of_planes[plane.index()][stage as usize];
+        let before = newest.replace(set);
+        match before {
+            None => *oldest = Some(set),
+            Some(before) => self.neighbours[before.index()][1] = Some(set),
+        }
+        self.neighbours[set.index()] = [before, None];
+    }
+
+    /// Takes it out again.
+    pub(crate) fn unlist(&mut self, set: SetId, plane: PlaneId, stage: Stage) {
+        let [before, after] = self.neighbours[set.index()];
+        let [oldest, newest] = &mut self.of_planes[plane.index()][stage as usize];
+        match before {
+            None => *oldest = after,
+            Some(before) => self.neighbours[before.index()][1] = after,
+        }
+        match after {
+            None => *newest = before,
+            Some(after) => self.neighbours[after.index()][0] = before,
+        }
     }
 }

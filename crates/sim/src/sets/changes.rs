@@ -5,10 +5,39 @@
 //! numbers, so that the latest one is found, and the earlier ones are superseded, without a look
 //! at the rest.
 
-use super::{Set, Sets};
-use flashyard_core::graph::NIL;
+use super::Sets;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::units::Lpn;
 use std::iter::successors;
+
+/// The places of a set in the index and in the order of changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Links {
+    /// Whether it is in the index by LPN, and the neighbours of a read, or of the latest change of
+    /// an LPN, in the bucket.
+    listed: bool,
+    prev_of_bucket: Option<SetId>,
+    next_of_bucket: Option<SetId>,
+    /// Of a listed change the next later and the next earlier one of its LPN by number. The latest
+    /// one names the earliest one as the later one; the earliest one has no earlier one.
+    later_of_lpn: Option<SetId>,
+    earlier_of_lpn: Option<SetId>,
+    /// Its neighbours among the live changes.
+    earlier_change: Option<SetId>,
+    later_change: Option<SetId>,
+}
+
+impl Links {
+    pub(super) const NONE: Self = Self {
+        listed: false,
+        prev_of_bucket: None,
+        next_of_bucket: None,
+        later_of_lpn: None,
+        earlier_of_lpn: None,
+        earlier_change: None,
+        later_change: None,
+    };
+}
 
 impl Sets {
     /// The bucket of an LPN; there are as many as sets.
@@ -20,183 +49,207 @@ impl Sets {
     pub(super) fn grow_index(&mut self, count: usize) {
         for index in [&mut self.read_index, &mut self.change_index] {
             index.clear();
-            index.resize(count.next_power_of_two(), NIL);
+            index.resize(count.next_power_of_two(), None);
         }
-        for set in 0..u32::try_from(count).expect("handles have 32 bits") {
-            if self[set].listed && (!self[set].changes || self.is_latest(set)) {
+        for set in (0..u32::try_from(count).expect("handles have 32 bits")).map(SetId::new) {
+            if self[set].links.listed && (!self[set].changes || self.is_latest(set)) {
                 self.push_to_bucket(set);
             }
         }
     }
 
     /// Whether a listed change is the latest one of its LPN.
-    fn is_latest(&self, set: u32) -> bool {
-        self[self[set].later_of_lpn].earlier_of_lpn == NIL
+    fn is_latest(&self, set: SetId) -> bool {
+        self[self.later_of_lpn(set)].links.earlier_of_lpn.is_none()
+    }
+
+    /// The next later change of the LPN of a listed one; of the latest one the earliest one.
+    #[inline]
+    fn later_of_lpn(&self, set: SetId) -> SetId {
+        self[set].links.later_of_lpn.expect("a listed change has one")
     }
 
     /// Live reads of an LPN, the latest first. Only where [`Sets::new`] was told that reads are
     /// sought.
-    pub(crate) fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = u32> {
-        self.of_bucket(self.read_index[self.bucket_of(lpn)], lpn)
-    }
-
-    /// Live changes of an LPN, the one with the greatest number first.
-    pub(crate) fn changes_of(&self, lpn: Lpn) -> impl Iterator<Item = u32> {
-        successors(self.latest_of(lpn), |&set| some(self[set].earlier_of_lpn))
-    }
-
-    fn of_bucket(&self, first: u32, lpn: Lpn) -> impl Iterator<Item = u32> {
-        let all = successors(some(first), |&set| some(self[set].next_of_bucket));
+    pub(crate) fn reads_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
+        let first = self.read_index[self.bucket_of(lpn)];
+        let all = successors(first, |&set| self[set].links.next_of_bucket);
         all.filter(move |&set| self[set].lpn == lpn)
     }
 
+    /// Live changes of an LPN, the one with the greatest number first.
+    pub(crate) fn changes_of(&self, lpn: Lpn) -> impl Iterator<Item = SetId> {
+        successors(self.latest_of(lpn), |&set| self[set].links.earlier_of_lpn)
+    }
+
     #[inline]
-    fn latest_of(&self, lpn: Lpn) -> Option<u32> {
+    fn latest_of(&self, lpn: Lpn) -> Option<SetId> {
         let mut at = self.change_index[self.bucket_of(lpn)];
-        while at != NIL && self[at].lpn != lpn {
-            at = self[at].next_of_bucket;
+        while let Some(set) = at
+            && self[set].lpn != lpn
+        {
+            at = self[set].links.next_of_bucket;
         }
-        some(at)
+        at
     }
 
-    fn number(&self, set: u32) -> u64 {
-        self.graph.node(set).number
-    }
-
-    fn index_of(&mut self, set: u32) -> &mut u32 {
+    fn index_of(&mut self, set: SetId) -> &mut Option<SetId> {
         let bucket = self.bucket_of(self[set].lpn);
         let index = if self[set].changes { &mut self.change_index } else { &mut self.read_index };
         &mut index[bucket]
     }
 
-    fn push_to_bucket(&mut self, set: u32) {
-        let next = std::mem::replace(self.index_of(set), set);
-        self[set].prev_of_bucket = NIL;
-        self[set].next_of_bucket = next;
-        if next != NIL {
-            self[next].prev_of_bucket = set;
+    fn push_to_bucket(&mut self, set: SetId) {
+        let next = self.index_of(set).replace(set);
+        self[set].links.prev_of_bucket = None;
+        self[set].links.next_of_bucket = next;
+        if let Some(next) = next {
+            self[next].links.prev_of_bucket = Some(set);
         }
     }
 
-    fn take_from_bucket(&mut self, set: u32) {
-        let Set { prev_of_bucket: prev, next_of_bucket: next, .. } = self[set];
-        match prev {
-            NIL => *self.index_of(set) = next,
-            prev => self[prev].next_of_bucket = next,
+    /// Takes a set out of its bucket, where `new`, if it is one, takes its place: another change of
+    /// its LPN.
+    fn replace_in_bucket(&mut self, old: SetId, new: Option<SetId>) {
+        let Links { prev_of_bucket: prev, next_of_bucket: next, .. } = self[old].links;
+        if let Some(new) = new {
+            self[new].links.prev_of_bucket = prev;
+            self[new].links.next_of_bucket = next;
         }
-        if next != NIL {
-            self[next].prev_of_bucket = prev;
+        match prev {
+            None => *self.index_of(old) = new.or(next),
+            Some(prev) => self[prev].links.next_of_bucket = new.or(next),
+        }
+        if let Some(next) = next {
+            self[next].links.prev_of_bucket = new.or(prev);
         }
     }
 
-    /// A change takes the place of another one of its LPN in the bucket.
-    fn replace_in_bucket(&mut self, old: u32, new: u32) {
-        let Set { prev_of_bucket: prev, next_of_bucket: next, .. } = self[old];
-        (self[new].prev_of_bucket, self[new].next_of_bucket) = (prev, next);
-        match prev {
-            NIL => *self.index_of(new) = new,
-            prev => self[prev].next_of_bucket = new,
-        }
-        if next != NIL {
-            self[next].prev_of_bucket = new;
-        }
+    /// Puts a change between two others of its LPN.
+    fn place_in_lpn(&mut self, set: SetId, later: SetId, earlier: Option<SetId>) {
+        self[set].links.later_of_lpn = Some(later);
+        self[set].links.earlier_of_lpn = earlier;
     }
 
     /// Enters a set into the index by LPN.
     #[inline]
-    pub(crate) fn list_by_lpn(&mut self, set: u32) {
+    pub(crate) fn list_by_lpn(&mut self, set: SetId) {
         let changes = self[set].changes;
         if !changes && !self.reads_are_sought {
             return;
         }
-        self[set].listed = true;
+        self[set].links.listed = true;
         if !changes {
             return self.push_to_bucket(set);
         }
         let Some(latest) = self.latest_of(self[set].lpn) else {
-            (self[set].later_of_lpn, self[set].earlier_of_lpn) = (set, NIL);
+            self.place_in_lpn(set, set, None);
             return self.push_to_bucket(set);
         };
         let number = self.number(set);
-        let earliest = self[latest].later_of_lpn;
+        let earliest = self.later_of_lpn(latest);
         if self.number(latest) < number {
-            self.replace_in_bucket(latest, set);
-            (self[set].later_of_lpn, self[set].earlier_of_lpn) = (earliest, latest);
-            self[latest].later_of_lpn = set;
+            self.replace_in_bucket(latest, Some(set));
+            self.place_in_lpn(set, earliest, Some(latest));
+            self[latest].links.later_of_lpn = Some(set);
             return;
         }
         // A flush has the number of the write that it carries.
         let mut later = earliest;
         while self.number(later) < number {
-            later = self[later].later_of_lpn;
+            later = self.later_of_lpn(later);
         }
-        let earlier = std::mem::replace(&mut self[later].earlier_of_lpn, set);
-        (self[set].later_of_lpn, self[set].earlier_of_lpn) = (later, earlier);
-        self[if earlier == NIL { latest } else { earlier }].later_of_lpn = set;
+        let earlier = self[later].links.earlier_of_lpn.replace(set);
+        self.place_in_lpn(set, later, earlier);
+        self[earlier.unwrap_or(latest)].links.later_of_lpn = Some(set);
     }
 
     /// Takes a set out of the index by LPN.
     #[inline]
-    pub(crate) fn unlist_by_lpn(&mut self, set: u32) {
-        if !std::mem::take(&mut self[set].listed) {
+    pub(crate) fn unlist_by_lpn(&mut self, set: SetId) {
+        if !std::mem::take(&mut self[set].links.listed) {
             return;
         }
         if !self[set].changes {
-            return self.take_from_bucket(set);
+            return self.replace_in_bucket(set, None);
         }
-        let Set { lpn, later_of_lpn: later, earlier_of_lpn: earlier, .. } = self[set];
-        match (self.is_latest(set), earlier) {
-            (true, NIL) => self.take_from_bucket(set),
-            (true, earlier) => {
-                self.replace_in_bucket(set, earlier);
-                self[earlier].later_of_lpn = later;
-            }
-            (false, NIL) => {
-                self[later].earlier_of_lpn = NIL;
-                let latest = self.latest_of(lpn).expect("it has a later change");
-                self[latest].later_of_lpn = later;
-            }
-            (false, earlier) => {
-                self[later].earlier_of_lpn = earlier;
-                self[earlier].later_of_lpn = later;
-            }
+        let Links { later_of_lpn: later, earlier_of_lpn: earlier, .. } = self[set].links;
+        let names_it = if self.is_latest(set) {
+            self.replace_in_bucket(set, earlier);
+            earlier
+        } else {
+            let later = self.later_of_lpn(set);
+            self[later].links.earlier_of_lpn = earlier;
+            // The latest one names the earliest one.
+            earlier.or_else(|| self.latest_of(self[set].lpn))
+        };
+        if let Some(other) = names_it {
+            self[other].links.later_of_lpn = later;
         }
     }
 
     /// Adds a set to the live changes, the latest at the end.
-    pub(crate) fn list_change(&mut self, set: u32) {
-        let earlier = std::mem::replace(&mut self.latest_change, set);
-        self[set].earlier_change = earlier;
-        self[set].later_change = NIL;
+    pub(crate) fn list_change(&mut self, set: SetId) {
+        let earlier = self.latest_change.replace(set);
+        self[set].links.earlier_change = earlier;
+        self[set].links.later_change = None;
         match earlier {
-            NIL => self.oldest_change = set,
-            earlier => self[earlier].later_change = set,
+            None => self.oldest_change = Some(set),
+            Some(earlier) => self[earlier].links.later_change = Some(set),
         }
     }
 
     /// Takes a set out of the live changes.
-    pub(crate) fn unlist_change(&mut self, set: u32) {
-        let Set { earlier_change: earlier, later_change: later, .. } = self[set];
+    pub(crate) fn unlist_change(&mut self, set: SetId) {
+        let Links { earlier_change: earlier, later_change: later, .. } = self[set].links;
         match earlier {
-            NIL => self.oldest_change = later,
-            earlier => self[earlier].later_change = later,
+            None => self.oldest_change = later,
+            Some(earlier) => self[earlier].links.later_change = later,
         }
         match later {
-            NIL => self.latest_change = earlier,
-            later => self[later].earlier_change = earlier,
+            None => self.latest_change = earlier,
+            Some(later) => self[later].links.earlier_change = earlier,
         }
+    }
+
+    /// Whether a change is live.
+    #[inline]
+    pub(crate) const fn has_changes(&self) -> bool {
+        self.latest_change.is_some()
+    }
+
+    /// Live changes and unfinished flushes, the oldest one first.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = SetId> {
+        successors(self.oldest_change, |&set| self[set].links.later_change)
+    }
+
+    /// The latest one of them.
+    pub(crate) const fn newest_change(&self) -> Option<SetId> {
+        self.latest_change
+    }
+
+    /// The one before another one.
+    pub(crate) fn change_before(&self, set: SetId) -> Option<SetId> {
+        self[set].links.earlier_change
+    }
+
+    /// Whether another request than this one has an access of a unit under way that it must not
+    /// overtake, where it `changes` the unit or only reads it.
+    pub(crate) fn is_accessed(&self, lpn: Lpn, request: RequestId, changes: bool) -> bool {
+        let is_other = |set| self[set].request.is_some_and(|other| other != request);
+        self.changes_of(lpn).any(is_other) || (changes && self.reads_of(lpn).any(is_other))
     }
 
     /// Whether a set below `number` that changes `lpn` is live.
     pub(crate) fn is_changed_before(&self, lpn: Lpn, number: u64) -> bool {
         let latest = self.latest_of(lpn);
-        latest.is_some_and(|latest| self.number(self[latest].later_of_lpn) < number)
+        latest.is_some_and(|latest| self.number(self.later_of_lpn(latest)) < number)
     }
 
     /// The latest live set below `number` that changes `lpn`, by order of translation; of a write
     /// that is being put and the flush of what it puts, the flush.
-    pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<u32> {
-        self.latest_change(lpn, number, |set| self[set].request == NIL)
+    pub(crate) fn live_change_of(&self, lpn: Lpn, number: u64) -> Option<SetId> {
+        self.latest_change(lpn, number, |set| self[set].request.is_none())
     }
 
     /// The same, where several have one number one that is `preferred`.
@@ -204,22 +257,24 @@ impl Sets {
         &self,
         lpn: Lpn,
         number: u64,
-        preferred: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+        preferred: impl Fn(SetId) -> bool,
+    ) -> Option<SetId> {
         let first = self.latest_below(self.latest_of(lpn)?, number)?;
         let mut best = first;
-        let mut at = self[first].earlier_of_lpn;
-        while at != NIL && self.number(at) == self.number(first) {
-            best = if (preferred(at), at) > (preferred(best), best) { at } else { best };
-            at = self[at].earlier_of_lpn;
+        let mut at = self[first].links.earlier_of_lpn;
+        while let Some(set) = at
+            && self.number(set) == self.number(first)
+        {
+            best = if (preferred(set), set) > (preferred(best), best) { set } else { best };
+            at = self[set].links.earlier_of_lpn;
         }
         Some(best)
     }
 
     /// The first change below a number, from the latest one of an LPN on. Looks from both ends.
-    fn latest_below(&self, latest: u32, number: u64) -> Option<u32> {
+    fn latest_below(&self, latest: SetId, number: u64) -> Option<SetId> {
         let mut down = latest;
-        let mut up = self[latest].later_of_lpn;
+        let mut up = self.later_of_lpn(latest);
         if self.number(up) >= number {
             return None;
         }
@@ -227,8 +282,8 @@ impl Sets {
             if self.number(down) < number {
                 return Some(down);
             }
-            down = self[down].earlier_of_lpn;
-            let later = self[up].later_of_lpn;
+            down = self[down].links.earlier_of_lpn?;
+            let later = self.later_of_lpn(up);
             if self.number(later) >= number {
                 return Some(up);
             }
@@ -238,16 +293,14 @@ impl Sets {
 
     /// Live changes of the same LPN that were translated before `set` no longer count. Those
     /// before one that does not count do not either.
-    pub(crate) fn supersede_earlier(&mut self, set: u32) {
+    pub(crate) fn supersede_earlier(&mut self, set: SetId) {
         let number = self.number(set);
-        let mut at = self[set].earlier_of_lpn;
-        while at != NIL && !self[at].superseded {
-            self[at].superseded = self.number(at) < number;
-            at = self[at].earlier_of_lpn;
+        let mut at = self[set].links.earlier_of_lpn;
+        while let Some(earlier) = at
+            && !self[earlier].superseded
+        {
+            self[earlier].superseded = self.number(earlier) < number;
+            at = self[earlier].links.earlier_of_lpn;
         }
     }
-}
-
-fn some(set: u32) -> Option<u32> {
-    (set != NIL).then_some(set)
 }

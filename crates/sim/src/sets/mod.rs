@@ -6,103 +6,95 @@
 mod changes;
 mod operation;
 pub(crate) mod set;
+mod slots;
 pub(crate) mod stage;
 pub(crate) mod track;
 
+use crate::config::QueueKeys;
+use crate::handle::{RequestId, SetId};
+use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::graph::{Edge, Graph, NIL, Node, Wait};
-use flashyard_core::units::{DieId, PlaneId, Span};
+use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
+use flashyard_core::units::{PlaneId, Span};
 pub(crate) use operation::{Operation, Place};
 pub(crate) use set::{Mode, Set};
+use slots::Slots;
 pub(crate) use stage::{STAGE_KINDS, Stage};
-use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 pub(crate) use track::Track;
 
-/// Sets that may have lost their last wait, until they are woken.
-#[derive(Debug, Default)]
-pub(crate) struct Ready {
-    /// The next one to wake comes last.
-    pub(crate) sets: Vec<u32>,
-    /// Whether an access has ended since it was drained; otherwise whoever added sets wakes them.
-    pub(crate) due: bool,
+/// A stage that a set waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    /// The set waited for.
+    pub(crate) source: SetId,
+    /// Its stage that must complete.
+    pub(crate) stage: u8,
+    /// Why.
+    pub(crate) kind: EdgeKind,
+}
+
+impl From<graph::Wait> for Wait {
+    fn from(wait: graph::Wait) -> Self {
+        Self { source: SetId::new(wait.source), stage: wait.stage, kind: wait.kind }
+    }
 }
 
 /// All sets under way.
 #[derive(Debug)]
 pub(crate) struct Sets {
     list: Vec<Set>,
-    pub(crate) graph: Graph<Vec<Node>, Vec<Edge>>,
+    graph: Graph<Vec<Node>, Vec<Edge>>,
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
-    read_index: Vec<u32>,
+    read_index: Vec<Option<SetId>>,
+    change_index: Vec<Option<SetId>>,
     /// Whether anybody looks for reads by LPN.
     reads_are_sought: bool,
-    change_index: Vec<u32>,
     /// The first and last of the live sets that change contents and of the unfinished flushes, in
     /// the order of translation.
-    pub(crate) oldest_change: u32,
-    pub(crate) latest_change: u32,
+    oldest_change: Option<SetId>,
+    latest_change: Option<SetId>,
     /// The number of the next set in the order of creation.
-    pub(crate) next_number: u64,
-    /// Sets without a slot, in the order in which they get one.
-    pub(crate) unslotted: VecDeque<u32>,
-    /// Slots that are taken, of the device and by die.
-    pub(crate) slots: u64,
-    pub(crate) slots_of_die: Vec<u64>,
-    pub(crate) ready: Ready,
-    /// Scratch lists; empty between uses.
-    pub(crate) woken: Vec<u32>,
-    pub(crate) changed: Vec<u32>,
-    pub(crate) added: Vec<u32>,
-    pub(crate) chain: Vec<u32>,
-    pub(crate) done: Vec<u32>,
+    next_number: u64,
+    slots: Slots,
+    /// Sets that may have lost their last wait, until they are woken; the next one to wake comes
+    /// last.
+    ready: Vec<SetId>,
 }
 
-impl Index<u32> for Sets {
+impl Index<SetId> for Sets {
     type Output = Set;
 
     #[inline]
-    fn index(&self, set: u32) -> &Set {
-        &self.list[set as usize]
+    fn index(&self, set: SetId) -> &Set {
+        &self.list[set.index()]
     }
 }
 
-impl IndexMut<u32> for Sets {
+impl IndexMut<SetId> for Sets {
     #[inline]
-    fn index_mut(&mut self, set: u32) -> &mut Set {
-        &mut self.list[set as usize]
+    fn index_mut(&mut self, set: SetId) -> &mut Set {
+        &mut self.list[set.index()]
     }
 }
 
 impl Sets {
-    /// None, on a device of so many dies; `reads_are_sought` is whether anybody looks for reads by
+    /// None, on a device with this queue; `reads_are_sought` is whether anybody looks for reads by
     /// LPN.
-    pub(crate) fn new(dies: usize, reads_are_sought: bool) -> Self {
+    pub(crate) fn new(geometry: &Geometry, queue: &QueueKeys, reads_are_sought: bool) -> Self {
         Self {
             list: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
-            read_index: vec![NIL; 1],
+            read_index: vec![None; 1],
+            change_index: vec![None; 1],
             reads_are_sought,
-            change_index: vec![NIL; 1],
-            oldest_change: NIL,
-            latest_change: NIL,
+            oldest_change: None,
+            latest_change: None,
             next_number: 0,
-            unslotted: VecDeque::new(),
-            slots: 0,
-            slots_of_die: vec![0; dies],
-            ready: Ready::default(),
-            woken: Vec::new(),
-            changed: Vec::new(),
-            added: Vec::new(),
-            chain: Vec::new(),
-            done: Vec::new(),
+            slots: Slots::new(geometry, queue),
+            ready: Vec::new(),
         }
-    }
-
-    /// The sets by handle, and their graph.
-    pub(crate) fn list_and_graph(&mut self) -> (&[Set], &mut Graph<Vec<Node>, Vec<Edge>>) {
-        (&self.list, &mut self.graph)
     }
 
     /// How many sets there is memory for.
@@ -113,6 +105,16 @@ impl Sets {
     /// Whether there is memory for one more.
     pub(crate) fn has_room(&self) -> bool {
         self.graph.has_node()
+    }
+
+    /// The number of the next set in the order of creation.
+    pub(crate) const fn next_number(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Sets the number of the next set, on a device that was saved.
+    pub(crate) const fn restore_number(&mut self, next: u64) {
+        self.next_number = next;
     }
 
     /// The number of the next set in the order of creation, which is then used up.
@@ -127,14 +129,14 @@ impl Sets {
     pub(crate) fn insert(
         &mut self,
         number: u64,
-        owner: u32,
+        owner: Option<RequestId>,
         state: &Set,
         stages: &[(Stage, PlaneId)],
         span_of: impl Fn(Stage) -> Span,
-    ) -> u32 {
+    ) -> SetId {
         let spans = stages.iter().map(|(stage, _)| span_of(*stage));
-        let set = self.graph.insert(number, owner, spans);
-        let slot = &mut self.list[set as usize];
+        let set = SetId::new(self.graph.insert(number, RequestId::raw(owner), spans));
+        let slot = &mut self.list[set.index()];
         *slot = *state;
         slot.stages[..stages.len()].copy_from_slice(stages);
         (slot.current, slot.plane) = slot.stages[0];
@@ -144,47 +146,108 @@ impl Sets {
     /// Marks the current command of a set as completed; calls `passed` with each set that has lost
     /// a wait.
     #[inline]
-    pub(crate) fn complete_stage(&mut self, set: u32, passed: impl FnMut(u32)) {
-        self.graph.complete_stage(set, passed);
-        let node = self.graph.node(set);
+    pub(crate) fn complete_stage(&mut self, set: SetId, mut passed: impl FnMut(SetId)) {
+        self.graph.complete_stage(set.get(), |other| passed(SetId::new(other)));
+        let node = self.graph.node(set.get());
         if node.stage < node.stages {
-            let state = &mut self.list[set as usize];
+            let state = &mut self.list[set.index()];
             (state.current, state.plane) = state.stages[node.stage as usize];
         }
     }
 
     /// The same where those sets come to the list of ready ones.
-    pub(crate) fn complete_and_list(&mut self, set: u32) {
-        let mut ready = std::mem::take(&mut self.ready.sets);
+    pub(crate) fn complete_and_list(&mut self, set: SetId) {
+        let mut ready = std::mem::take(&mut self.ready);
         self.complete_stage(set, |waiter| ready.push(waiter));
-        self.ready.sets = ready;
+        self.ready = ready;
+    }
+
+    /// Forgets a set whose commands are all over.
+    pub(crate) fn remove(&mut self, set: SetId) {
+        self.graph.remove(set.get());
+    }
+
+    /// The sets that may have lost their last wait.
+    pub(crate) fn ready(&self) -> &[SetId] {
+        &self.ready
+    }
+
+    /// Takes the next one of them.
+    #[inline]
+    pub(crate) fn next_ready(&mut self) -> Option<SetId> {
+        self.ready.pop()
     }
 
     /// The current command of a set runs on another plane.
-    pub(crate) fn move_to(&mut self, set: u32, plane: PlaneId) {
-        let stage = self.graph.node(set).stage;
-        let state = &mut self.list[set as usize];
+    pub(crate) fn move_to(&mut self, set: SetId, plane: PlaneId) {
+        let stage = self.graph.node(set.get()).stage;
+        let state = &mut self.list[set.index()];
         state.stages[stage as usize].1 = plane;
         state.plane = plane;
     }
 
     /// The current command of a set.
     #[inline]
-    pub(crate) fn stage(&self, set: u32) -> Stage {
+    pub(crate) fn stage(&self, set: SetId) -> Stage {
         self[set].current
     }
 
     /// The plane of the current command of a set.
     #[inline]
-    pub(crate) fn plane(&self, set: u32) -> PlaneId {
+    pub(crate) fn plane(&self, set: SetId) -> PlaneId {
         self[set].plane
     }
 
+    /// The commands of a set and the planes that they run on.
+    #[inline]
+    pub(crate) fn commands(&self, set: SetId) -> &[(Stage, PlaneId)] {
+        &self[set].stages[..self.graph.node(set.get()).stages as usize]
+    }
+
+    /// How many commands of a set are over: the place of its current one.
+    #[inline]
+    pub(crate) fn commands_over(&self, set: SetId) -> u8 {
+        self.graph.node(set.get()).stage
+    }
+
+    /// Whether all commands of a set are over.
+    #[inline]
+    pub(crate) fn is_over(&self, set: SetId) -> bool {
+        let node = self.graph.node(set.get());
+        node.stage == node.stages
+    }
+
+    /// The place of the last command of a set; 0 where it has none.
+    #[inline]
+    pub(crate) fn last_stage(&self, set: SetId) -> u8 {
+        self.graph.node(set.get()).stages.saturating_sub(1)
+    }
+
     /// The place of a stage among the commands of a set.
-    pub(crate) fn stage_index(&self, set: u32, wanted: Stage) -> u8 {
-        let stages = &self[set].stages[..self.graph.node(set).stages as usize];
-        let place = stages.iter().position(|(stage, _)| *stage == wanted);
+    pub(crate) fn stage_index(&self, set: SetId, wanted: Stage) -> u8 {
+        let place = self.commands(set).iter().position(|(stage, _)| *stage == wanted);
         place.expect("the set has this command").to_le_bytes()[0]
+    }
+
+    /// The place of a set in the order of creation or, of a flush, of the write that it carries.
+    #[inline]
+    pub(crate) fn number(&self, set: SetId) -> u64 {
+        self.graph.node(set.get()).number
+    }
+
+    /// How many sets are under way.
+    pub(crate) const fn live(&self) -> u32 {
+        self.graph.live()
+    }
+
+    /// The nominal duration of all commands of a set.
+    pub(crate) fn span(&self, set: SetId) -> Span {
+        self.graph.node(set.get()).spans.iter().fold(Span::ZERO, |sum, &span| sum + span)
+    }
+
+    /// Changes the nominal duration of a set of one command.
+    pub(crate) fn set_span(&mut self, set: SetId, span: Span) {
+        self.graph.set_span(set.get(), 0, span);
     }
 
     /// Doubles the memory. Happens until the deepest queue of a run has been seen.
@@ -194,60 +257,86 @@ impl Sets {
         let (nodes, edges) = self.graph.storage_mut();
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);
-        for list in [
-            &mut self.chain,
-            &mut self.ready.sets,
-            &mut self.woken,
-            &mut self.changed,
-            &mut self.done,
-        ] {
-            list.reserve(count);
-        }
-        self.unslotted.reserve(count);
-        self.added.reserve(count);
+        self.ready.reserve(count);
+        self.slots.reserve(count);
         self.grow_index(count);
     }
+}
 
+/// What sets wait for.
+impl Sets {
     /// Lets `target` start `stage` only after `wait` is over.
-    pub(crate) fn connect(&mut self, wait: Wait, target: u32, stage: u8) {
+    pub(crate) fn connect(&mut self, wait: Wait, target: SetId, stage: u8) {
         if !self.graph.has_edge() {
             let edges = self.graph.storage_mut().1;
             let count = (2 * edges.len()).max(64);
             edges.resize(count, Edge::VACANT);
         }
-        self.graph.connect(wait, target, stage);
+        let Wait { source, stage: source_stage, kind } = wait;
+        let wait = graph::Wait { source: source.get(), stage: source_stage, kind };
+        self.graph.connect(wait, target.get(), stage);
     }
-}
 
-/// Slots of the device's queue.
-impl Sets {
-    /// The die that a set's slot counts for: that of its last command, its data.
+    /// Whether the current command of a set waits for another set.
     #[inline]
-    pub(crate) fn slot_die(&self, set: u32, geometry: &Geometry) -> DieId {
-        let state = &self[set];
-        match self.graph.node(set).stages {
-            0 => geometry.die_of_lpn(state.lpn),
-            last => geometry.die_of_plane(state.stages[last as usize - 1].1),
-        }
+    pub(crate) fn is_blocked(&self, set: SetId) -> bool {
+        self.graph.node(set.get()).is_blocked()
     }
 
-    /// A set gets a slot.
+    /// What the current command of a set has waited for longest.
+    pub(crate) fn first_wait(&self, set: SetId) -> Option<Wait> {
+        self.graph.first_wait(set.get()).map(Wait::from)
+    }
+
+    /// Calls `visit` with everything that a command of a set waits for.
+    pub(crate) fn waits_of(&self, set: SetId, stage: u8, mut visit: impl FnMut(Wait)) {
+        self.graph.waits_of(set.get(), stage, |wait| visit(Wait::from(wait)));
+    }
+
+    /// Until the next call of this, [`Self::delays`] counts no command of another set twice.
+    pub(crate) const fn new_count(&mut self) {
+        self.graph.new_count();
+    }
+
+    /// Calls `add` with the planes and nominal durations of the commands of a set, and of the
+    /// unfinished ones of others than `owner` that it waits for.
+    pub(crate) fn delays(
+        &mut self,
+        set: SetId,
+        owner: Option<RequestId>,
+        reach: Reach,
+        mut add: impl FnMut(PlaneId, Span),
+    ) {
+        for (&(_, plane), &span) in self.commands(set).iter().zip(&self.graph.node(set.get()).spans)
+        {
+            add(plane, span);
+        }
+        let owner = RequestId::raw(owner);
+        self.graph.prerequisites(set.get(), reach, |other, node, stage| {
+            if node.owner != owner {
+                let stage = usize::from(stage);
+                add(self.list[other as usize].stages[stage].1, node.spans[stage]);
+            }
+        });
+    }
+
+    /// The best rank of the requests that wait for the current command of a set or a later one.
     #[inline]
-    pub(crate) fn take_slot(&mut self, set: u32, geometry: &Geometry) {
-        let die = self.slot_die(set, geometry);
-        let state = &mut self.list[set as usize];
-        state.slotted = true;
-        state.slot_die = die;
-        self.slots += 1;
-        self.slots_of_die[die.index()] += 1;
+    pub(crate) fn inherited_rank(&self, set: SetId) -> Rank {
+        let node = self.graph.node(set.get());
+        node.inherited_at(node.stage)
     }
 
-    /// A set gives its slot back, if it has one.
-    pub(crate) fn drop_slot(&mut self, set: u32) {
-        let state = &mut self.list[set as usize];
-        if std::mem::take(&mut state.slotted) {
-            self.slots -= 1;
-            self.slots_of_die[state.slot_die.index()] -= 1;
-        }
+    /// Hands a rank on to what a set waits for; calls `changed` with each set of another request
+    /// that is better off than before.
+    pub(crate) fn hand_on(
+        &mut self,
+        set: SetId,
+        rank: Rank,
+        reach: Reach,
+        mut changed: impl FnMut(SetId),
+    ) {
+        let owner = RequestId::raw(self[set].request);
+        self.graph.inherit(set.get(), owner, rank, reach, |other| changed(SetId::new(other)));
     }
 }

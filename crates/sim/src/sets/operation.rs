@@ -1,7 +1,7 @@
 //! An array operation and its phases on the channel.
 
+use crate::handle::SetId;
 use flashyard_core::command::Op;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{Span, Time};
 
 /// Where on a die an operation is.
@@ -18,8 +18,8 @@ pub(crate) enum Place {
 /// One array operation and its time on the channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    /// The first of the sets that it serves, [`NIL`] for no operation; the others are its riders.
-    pub(crate) leader: u32,
+    /// The first of the sets that it serves, none for no operation; the others are its riders.
+    pub(crate) leader: Option<SetId>,
     pub(crate) op: Op,
     /// Whether it is garbage collection's.
     pub(crate) gc: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Operation {
 impl Operation {
     /// No operation.
     pub(crate) const NONE: Self = Self {
-        leader: NIL,
+        leader: None,
         op: Op::Read,
         gc: false,
         began: Time::ZERO,
@@ -65,6 +65,6 @@ impl Operation {
 
     /// Whether there is one.
     pub(crate) const fn is_some(&self) -> bool {
-        self.leader != NIL
+        self.leader.is_some()
     }
 }

@@ -1,8 +1,10 @@
 //! What is known of a command set under way.
 
-use super::operation::Place;
+use super::Place;
+use super::changes::Links;
 use super::stage::Stage;
 use super::track::Track;
+use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::graph::{NIL, STAGES};
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
@@ -34,10 +36,10 @@ pub(crate) enum Mode {
 /// A command set under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
-    /// The request that it belongs to, [`NIL`] for the device's own work.
-    pub(crate) request: u32,
-    /// The request that its work is charged to, [`NIL`] for none.
-    pub(crate) charge: u32,
+    /// The request that it belongs to; none for the device's own work.
+    pub(crate) request: Option<RequestId>,
+    /// The request that its work is charged to.
+    pub(crate) charge: Option<RequestId>,
     /// The page access, counted inside the request.
     pub(crate) page: u32,
     /// Its commands and the planes they run on.
@@ -67,7 +69,7 @@ pub(crate) struct Set {
     /// The frontier of host data that it writes to.
     pub(crate) stream: u8,
     /// The line of the write buffer whose contents it programs.
-    pub(crate) buffered: u32,
+    pub(crate) buffered: Option<LineId>,
     /// Whether it is the first of the flushes that began together with it.
     pub(crate) leads_flush: bool,
     /// Whether a request asked for its program, so that it did not wait for others to fill it.
@@ -75,30 +77,16 @@ pub(crate) struct Set {
     /// Whether it copies a map page, and whether its job levels wear.
     pub(crate) copies_map: bool,
     pub(crate) levels: bool,
-    /// Whether it is in the index by LPN, and the neighbours of a read, or of the latest change of
-    /// an LPN, in the bucket.
-    pub(crate) listed: bool,
-    pub(crate) prev_of_bucket: u32,
-    pub(crate) next_of_bucket: u32,
-    /// Of a change the next later and the next earlier one of its LPN by number. The latest one
-    /// names the earliest one as the later one; the earliest one has no earlier one.
-    pub(crate) later_of_lpn: u32,
-    pub(crate) earlier_of_lpn: u32,
-    /// Its neighbours among the live changes.
-    pub(crate) earlier_change: u32,
-    pub(crate) later_change: u32,
+    /// Its places in the index by LPN and in the order of changes.
+    pub(crate) links: Links,
     /// Where its current command waits or came from.
     pub(crate) queue: u8,
     pub(crate) in_gc_queue: bool,
     pub(crate) key: u64,
     pub(crate) enqueued: Time,
     pub(crate) rekeys: u32,
-    /// Its neighbours among the queued commands of the same kind on its plane, where operations
-    /// gather several.
-    pub(crate) prev_queued: u32,
-    pub(crate) next_queued: u32,
     /// The next set that the operation of its current command serves.
-    pub(crate) rider: u32,
+    pub(crate) rider: Option<SetId>,
     /// Of the first set of a page in an operation: how many of the page's units are moved.
     pub(crate) page_units: u32,
     /// When its current command started, and the time on the channel not yet charged.
@@ -112,6 +100,12 @@ pub(crate) struct Set {
 }
 
 impl Set {
+    /// The request of a page access or a barrier.
+    #[inline]
+    pub(crate) fn owner(&self) -> RequestId {
+        self.request.expect("the set belongs to a request")
+    }
+
     /// The only command of a set whose command changes.
     pub(crate) const fn turn_into(&mut self, stage: Stage) {
         self.stages[0].0 = stage;
@@ -120,8 +114,8 @@ impl Set {
 
     /// A set of no request.
     pub(crate) const VACANT: Self = Self {
-        request: NIL,
-        charge: NIL,
+        request: None,
+        charge: None,
         page: 0,
         stages: [(Stage::Barrier, PlaneId::new(0)); STAGES],
         current: Stage::Barrier,
@@ -138,26 +132,18 @@ impl Set {
         trims: false,
         superseded: false,
         stream: 0,
-        buffered: NIL,
+        buffered: None,
         leads_flush: false,
         asked: false,
         copies_map: false,
         levels: false,
-        listed: false,
-        prev_of_bucket: NIL,
-        next_of_bucket: NIL,
-        later_of_lpn: NIL,
-        earlier_of_lpn: NIL,
-        earlier_change: NIL,
-        later_change: NIL,
+        links: Links::NONE,
         queue: 0,
         in_gc_queue: false,
         key: 0,
         enqueued: Time::ZERO,
         rekeys: 0,
-        prev_queued: NIL,
-        next_queued: NIL,
-        rider: NIL,
+        rider: None,
         page_units: 0,
         started: Time::ZERO,
         channel_ns: 0,

@@ -1,7 +1,8 @@
 //! The latency account of a set.
 
+use crate::handle::SetId;
 use crate::metrics::parts::{PARTS, Part, Parts};
-use flashyard_core::graph::{EdgeKind, NIL};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::Time;
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
@@ -43,7 +44,7 @@ pub(crate) struct Track {
     /// The die's or the other set's account when the current segment began.
     pub(crate) base: [u64; ACCOUNTS],
     /// The set that is waited for, and why.
-    pub(crate) source: u32,
+    pub(crate) source: Option<SetId>,
     pub(crate) reason: EdgeKind,
     /// What the latency is made of so far.
     pub(crate) parts: Parts,
@@ -54,7 +55,7 @@ impl Track {
         since: Time::ZERO,
         spent: [0; ACCOUNTS],
         base: [0; ACCOUNTS],
-        source: NIL,
+        source: None,
         reason: EdgeKind::Order,
         parts: Parts([0; PARTS]),
     };

@@ -6,6 +6,7 @@
 //! it takes from the page that it has read.
 
 use super::Checker;
+use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage};
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub(super) struct MapAccount {
     changes: Vec<u64>,
     on_flash: Vec<u64>,
     /// By set.
-    writes: BTreeMap<u32, Write>,
+    writes: BTreeMap<SetId, Write>,
     /// Whether writes of a map page keep their order.
     ordered: bool,
 }
@@ -53,13 +54,13 @@ impl Checker {
     }
 
     /// `set` begins to read the map page that it is going to write.
-    pub fn map_page_read(&mut self, set: u32, page: MapPage) {
+    pub fn map_page_read(&mut self, set: SetId, page: MapPage) {
         let write = Write { page, carried: None, newer: Vec::new() };
         assert!(self.map.writes.insert(set, write).is_none(), "{page:?} is read twice");
     }
 
     /// The program of a map page begins, of which `set` was given these entries.
-    pub fn map_page_begun(&mut self, set: u32, page: MapPage, entries: &[Lpn]) {
+    pub fn map_page_begun(&mut self, set: SetId, page: MapPage, entries: &[Lpn]) {
         let account = &mut self.map;
         let numbered = entries.iter().filter(|lpn| lpn.index() < account.changes.len());
         let carried: Vec<_> = numbered.map(|lpn| (*lpn, account.changes[lpn.index()])).collect();
@@ -73,7 +74,7 @@ impl Checker {
     }
 
     /// The program of a map page by `set` is over.
-    pub fn map_page_written(&mut self, set: u32) {
+    pub fn map_page_written(&mut self, set: SetId) {
         let account = &mut self.map;
         let write = account.writes.remove(&set).expect("it has begun");
         let carried = write.carried.expect("it has begun");

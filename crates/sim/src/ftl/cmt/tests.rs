@@ -35,19 +35,19 @@ fn cache(entries: u32, protected: u64) -> EntryCache {
 struct PlainEntry {
     lpn: u32,
     dirty: bool,
-    fetch: u32,
+    fetch: Option<SetId>,
 }
 
 /// The same with lists: the newest entries and writers first.
 #[derive(Debug, Default)]
 struct Plain {
     segments: [Vec<PlainEntry>; 2],
-    writers: Vec<(u32, u32, Vec<u32>)>,
+    writers: Vec<(u32, SetId, Vec<u32>)>,
     cleaned: u64,
     /// The latest good fetch of each map page.
-    fetches: BTreeMap<u32, u32>,
+    fetches: BTreeMap<u32, SetId>,
     /// The unit that each fetch was begun for.
-    first_of: BTreeMap<u32, u32>,
+    first_of: BTreeMap<SetId, u32>,
 }
 
 impl Plain {
@@ -59,14 +59,14 @@ impl Plain {
         self.segments.iter().flatten().find(|entry| entry.lpn == lpn).copied()
     }
 
-    fn writer(&self, lpn: u32) -> Option<u32> {
+    fn writer(&self, lpn: u32) -> Option<SetId> {
         let mut of = self.writers.iter().filter(|writer| writer.2.contains(&lpn));
         of.next().map(|writer| writer.1)
     }
 
     /// A miss is served by the set `fetch`, its own one if `own`.
-    fn begin(&mut self, lpn: u32, fetch: u32, own: bool) {
-        if own && fetch != NONE {
+    fn begin(&mut self, lpn: u32, fetch: Option<SetId>, own: bool) {
+        if let (true, Some(fetch)) = (own, fetch) {
             self.fetches.insert(lpn / PER_PAGE, fetch);
             self.first_of.insert(fetch, lpn);
         }
@@ -75,7 +75,7 @@ impl Plain {
     /// The oldest entry that is not being fetched.
     fn victim(&self) -> Option<PlainEntry> {
         let oldest = self.segments.iter().flat_map(|segment| segment.iter().rev());
-        oldest.copied().find(|entry| entry.fetch == NONE)
+        oldest.copied().find(|entry| entry.fetch.is_none())
     }
 
     fn hit(&mut self, lpn: u32, most_protected: usize) {
@@ -93,11 +93,11 @@ impl Plain {
     }
 
     /// `set` writes a map page with all its dirty entries that are there; how many.
-    fn clean(&mut self, page: u32, set: u32) -> u64 {
+    fn clean(&mut self, page: u32, set: SetId) -> u64 {
         let writer = self.writers.iter_mut().find(|writer| writer.1 == set).unwrap();
         let mut cleaned = 0;
         for entry in self.segments.iter_mut().flatten() {
-            if entry.lpn / PER_PAGE == page && entry.dirty && entry.fetch == NONE {
+            if entry.lpn / PER_PAGE == page && entry.dirty && entry.fetch.is_none() {
                 entry.dirty = false;
                 writer.2.push(entry.lpn);
                 cleaned += 1;
@@ -112,7 +112,9 @@ impl Plain {
 fn compare(cache: &EntryCache, plain: &Plain, entries: u32) {
     for lpn in 0..UNITS {
         let (unit, known) = (Lpn::new(lpn), plain.find(lpn));
-        assert_eq!(cache.fetch_of(unit), known.map(|entry| entry.fetch), "{lpn}");
+        let line = cache.find(unit).unwrap_or(NONE);
+        let found = known.map(|entry| Lookup::Hit { line, fetch: entry.fetch });
+        assert_eq!(cache.cached(unit), found, "{lpn}");
         assert_eq!(cache.is_dirty(unit), known.is_some_and(|entry| entry.dirty), "{lpn}");
         assert_eq!(cache.writer_of_line(unit), plain.writer(lpn), "{lpn}");
         let fetch = plain.fetches.get(&(lpn / PER_PAGE)).copied();
@@ -133,7 +135,7 @@ fn compare(cache: &EntryCache, plain: &Plain, entries: u32) {
         let mut lpns = lpns.clone();
         lpns.sort_unstable();
         lpns.dedup();
-        assert_eq!(covered, lpns, "written by {set}");
+        assert_eq!(covered, lpns, "written by {set:?}");
     }
     let full = plain.segments.iter().map(Vec::len).sum::<usize>() == entries as usize;
     let absent = (0..UNITS).find(|lpn| plain.find(*lpn).is_none()).unwrap();
@@ -153,7 +155,7 @@ fn compare(cache: &EntryCache, plain: &Plain, entries: u32) {
 }
 
 /// An access by `set`: hit, miss with or without a fetch, or stall.
-fn access(cache: &mut EntryCache, plain: &mut Plain, lpn: u32, set: u32, random: &mut Random) {
+fn access(cache: &mut EntryCache, plain: &mut Plain, lpn: u32, set: SetId, random: &mut Random) {
     let [write, batch, fetches] = [0; 3].map(|_: u8| random.below(4) > 0);
     let unit = Lpn::new(lpn);
     match cache.lookup(unit) {
@@ -177,9 +179,9 @@ fn access(cache: &mut EntryCache, plain: &mut Plain, lpn: u32, set: u32, random:
                 }
                 plain.segments.iter_mut().for_each(|s| s.retain(|entry| entry.lpn != old.lpn));
             }
-            let own = if fetches { set } else { NONE };
+            let own = fetches.then_some(set);
             let shared = cache.fetch_of_page(unit).filter(|_| random.below(2) == 0);
-            let fetch = shared.unwrap_or(own);
+            let fetch = shared.or(own);
             plain.begin(lpn, fetch, shared.is_none());
             cache.replace(victim, unit, (set, fetch), write, batch);
             plain.segments[0].insert(0, PlainEntry { lpn, dirty: write, fetch });
@@ -190,15 +192,15 @@ fn access(cache: &mut EntryCache, plain: &mut Plain, lpn: u32, set: u32, random:
 /// A fetch is over: of the entry that it was begun for, which is the one that came first.
 fn fetch_over(cache: &mut EntryCache, plain: &mut Plain) {
     let fetched = plain.segments.iter().flatten().map(|entry| entry.fetch);
-    let Some(set) = fetched.filter(|fetch| *fetch != NONE).min() else { return };
-    let of_set = |entry: &&mut PlainEntry| entry.fetch == set;
+    let Some(set) = fetched.flatten().min() else { return };
+    let of_set = |entry: &&mut PlainEntry| entry.fetch == Some(set);
     let entries: Vec<u32> = plain
         .segments
         .iter_mut()
         .flatten()
         .filter(of_set)
         .map(|entry| {
-            entry.fetch = NONE;
+            entry.fetch = None;
             entry.lpn
         })
         .collect();
@@ -215,7 +217,7 @@ fn the_table_does_what_plain_lists_do() {
         let mut plain = Plain::default();
         let mut random = Random(u64::from(entries) + protected);
         let mut most = 0;
-        for set in 0..3_000 {
+        for set in (0..3_000).map(SetId::new) {
             let lpn = u32::try_from(random.below(u64::from(UNITS))).unwrap();
             let (unit, page) = (Lpn::new(lpn), MapPage::new(lpn / PER_PAGE));
             match random.below(10) {

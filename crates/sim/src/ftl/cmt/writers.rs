@@ -3,11 +3,12 @@
 //! The unfinished writers of a page form a chain, the latest first. Each has a bit for every entry
 //! of its page. Memory grows with the most writers at one time.
 
+use crate::handle::SetId;
 use flashyard_core::units::MapPage;
 
 #[derive(Clone, Copy, Debug)]
 struct Writer {
-    set: u32,
+    set: SetId,
     /// The one before it of its page, or the next unused one, + 1.
     earlier: u32,
 }
@@ -39,14 +40,14 @@ impl Writers {
     }
 
     /// `set` is going to write `page`, after all that do already.
-    pub(super) fn begin(&mut self, page: MapPage, set: u32) {
+    pub(super) fn begin(&mut self, page: MapPage, set: SetId) {
         let place = self.place(set);
         let earlier = std::mem::replace(&mut self.latest[page.index()], place + 1);
         self.all[place as usize].earlier = earlier;
     }
 
     /// `set` is going to write `page` just before `later` does.
-    pub(super) fn begin_before(&mut self, page: MapPage, set: u32, later: u32) {
+    pub(super) fn begin_before(&mut self, page: MapPage, set: SetId, later: SetId) {
         let place = self.place(set);
         let later = self.find(page, later).expect("a writer began");
         let earlier = std::mem::replace(&mut self.all[later].earlier, place + 1);
@@ -54,7 +55,7 @@ impl Writers {
     }
 
     /// An unused place for a writer.
-    fn place(&mut self, set: u32) -> u32 {
+    fn place(&mut self, set: SetId) -> u32 {
         let place = if let Some(unused) = self.unused.checked_sub(1) {
             self.unused = self.all[unused as usize].earlier;
             unused
@@ -68,7 +69,7 @@ impl Writers {
     }
 
     /// `set` has written `page`.
-    pub(super) fn end(&mut self, page: MapPage, set: u32) {
+    pub(super) fn end(&mut self, page: MapPage, set: SetId) {
         let place = self.find(page, set).expect("a writer began");
         let earlier = self.all[place].earlier;
         let link = u32::try_from(place + 1).expect("fewer than sets");
@@ -86,14 +87,14 @@ impl Writers {
     }
 
     /// `set`, which is writing `page`, writes this entry of it.
-    pub(super) fn cover(&mut self, page: MapPage, set: u32, lpn: u32) {
+    pub(super) fn cover(&mut self, page: MapPage, set: SetId, lpn: u32) {
         let place = self.find(page, set).expect("a writer began");
         let (word, bit) = self.bit(place, lpn);
         self.bits[word] |= bit;
     }
 
     /// Whether `set`, which is writing `page`, writes this entry of it.
-    pub(super) fn covers(&self, page: MapPage, set: u32, lpn: u32) -> bool {
+    pub(super) fn covers(&self, page: MapPage, set: SetId, lpn: u32) -> bool {
         self.find(page, set).is_some_and(|place| {
             let (word, bit) = self.bit(place, lpn);
             self.bits[word] & bit != 0
@@ -101,13 +102,13 @@ impl Writers {
     }
 
     /// The latest set that is writing `page`.
-    pub(super) fn latest(&self, page: MapPage) -> Option<u32> {
+    pub(super) fn latest(&self, page: MapPage) -> Option<SetId> {
         let place = self.latest[page.index()].checked_sub(1);
         place.map(|place| self.all[place as usize].set)
     }
 
     /// The latest set that is writing this entry of `page`.
-    pub(super) fn of(&self, page: MapPage, lpn: u32) -> Option<u32> {
+    pub(super) fn of(&self, page: MapPage, lpn: u32) -> Option<SetId> {
         let writes = |place: &usize| {
             let (word, bit) = self.bit(*place, lpn);
             self.bits[word] & bit != 0
@@ -129,7 +130,7 @@ impl Writers {
         })
     }
 
-    fn find(&self, page: MapPage, set: u32) -> Option<usize> {
+    fn find(&self, page: MapPage, set: SetId) -> Option<usize> {
         self.of_page(page).find(|&place| self.all[place].set == set)
     }
 

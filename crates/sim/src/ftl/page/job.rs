@@ -1,6 +1,7 @@
 //! The work of garbage collection on one victim.
 
 use crate::ftl::page_map::Owner;
+use crate::handle::{RequestId, SetId};
 use flashyard_core::units::{BlockId, Ppn};
 
 /// The work on one victim.
@@ -11,17 +12,16 @@ pub(crate) struct Job {
     pub(super) next_unit: u32,
     /// Copies under way.
     pub(super) copies: u32,
-    /// The set of the final erase; [`NIL`](flashyard_core::graph::NIL) while pacing has not made
-    /// it.
-    pub(crate) eraser: u32,
-    /// The request that is charged, `NIL` for none.
-    pub(crate) charge: u32,
+    /// The set of the final erase; none while pacing has not made it.
+    pub(crate) eraser: Option<SetId>,
+    /// The request that is charged.
+    pub(crate) charge: Option<RequestId>,
     /// Whether it levels wear.
     pub(crate) levels: bool,
     /// With pacing: copies that each unit written owes, in parts of one.
     pub(super) ratio: u64,
-    /// With pacing: what the eraser waits for in place of the copies, `NIL` for nothing.
-    pub(super) gate: u32,
+    /// With pacing: what the eraser waits for in place of the copies, if it waits.
+    pub(super) gate: Option<SetId>,
     /// With pacing: whether it goes on to its erase whatever the spare space.
     pub(super) presses: bool,
     /// With pacing: whether its victim has been found.
@@ -31,6 +31,11 @@ pub(crate) struct Job {
 }
 
 impl Job {
+    /// The set of the final erase, which has been made.
+    pub(crate) fn eraser(&self) -> SetId {
+        self.eraser.expect("the erase has a set")
+    }
+
     /// Whether it has nothing under way and can go on.
     pub(crate) const fn rests(&self) -> bool {
         self.found && self.copies == 0 && !self.erases

@@ -13,8 +13,8 @@ use crate::config::GcStart;
 use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl, Scheme};
+use crate::handle::{RequestId, SetId};
 use crate::sets::Sets;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, PlaneId, Time};
 
 /// Jobs, as a multiple of the blocks of a plane, that may pass before a waiting program must have
@@ -67,18 +67,22 @@ impl Ftl {
 
     /// Starts a job on a plane without one; none where no block gains, or where so many blocks are
     /// worn out that copies would find no room.
-    pub(crate) fn begin_job(&mut self, plane: PlaneId, charge: u32) -> Option<BegunJob> {
+    pub(crate) fn begin_job(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+    ) -> Option<BegunJob> {
         let (victim, levels, searches) = self.next_victim(plane)?;
         let valid = self.map.blocks.valid_units(victim);
         let mut job = Job {
             victim,
             next_unit: 0,
             copies: 0,
-            eraser: NIL,
+            eraser: None,
             charge,
             levels,
             ratio: 0,
-            gate: NIL,
+            gate: None,
             presses: false,
             found: false,
             erases: false,
@@ -131,8 +135,8 @@ impl Ftl {
     }
 
     /// The set that erases the victim of a plane's job has been made.
-    pub(crate) fn eraser_made(&mut self, plane: PlaneId, eraser: u32) {
-        self.job_mut(plane).eraser = eraser;
+    pub(crate) fn eraser_made(&mut self, plane: PlaneId, eraser: SetId) {
+        self.job_mut(plane).eraser = Some(eraser);
     }
 
     /// The victim of a plane's job has been found.
@@ -169,7 +173,7 @@ impl Ftl {
     }
 
     /// A copy of a job has been programmed by a set.
-    pub(in crate::ftl) fn job_copied(&mut self, set: u32, sets: &Sets) -> Copied {
+    pub(in crate::ftl) fn job_copied(&mut self, set: SetId, sets: &Sets) -> Copied {
         let (plane, state) = (sets.plane(set), &sets[set]);
         let (from, to) = (state.source.expect("a copy has a source"), state.ppn.expect("a page"));
         let lpn = (!state.copies_map).then_some(state.lpn);
@@ -187,10 +191,10 @@ impl Ftl {
     }
 
     /// The victim of a plane's job has been erased by this set.
-    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: u32) -> Erased {
+    pub(in crate::ftl) fn job_erased(&mut self, plane: PlaneId, eraser: SetId) -> Erased {
         let state = self.page_mut().plane_mut(plane);
         let job = state.job.take().expect("an erase belongs to a job");
-        assert_eq!(job.eraser, eraser, "another job erases this block");
+        assert_eq!(job.eraser, Some(eraser), "another job erases this block");
         let waits = std::mem::take(&mut state.programs_wait);
         state.rounds_without_room += u32::from(waits);
         let rounds = u64::from(state.rounds_without_room);
@@ -215,12 +219,12 @@ impl Ftl {
     }
 
     /// The request whose program last took space from a plane, and its order.
-    pub(crate) fn last_allocator(&self, plane: PlaneId) -> (u32, u64) {
+    pub(crate) fn last_allocator(&self, plane: PlaneId) -> Option<(RequestId, u64)> {
         self.page().planes[plane.index()].last_allocator
     }
 
     /// The program of a request has taken space from a plane.
-    pub(crate) fn allocated(&mut self, plane: PlaneId, request: u32, order: u64) {
-        self.page_mut().plane_mut(plane).last_allocator = (request, order);
+    pub(crate) fn allocated(&mut self, plane: PlaneId, request: RequestId, order: u64) {
+        self.page_mut().plane_mut(plane).last_allocator = Some((request, order));
     }
 }

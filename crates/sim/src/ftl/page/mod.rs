@@ -10,8 +10,8 @@ mod place;
 pub(super) mod room;
 
 use crate::config::Settings;
+use crate::handle::RequestId;
 use crate::saved::saved;
-use flashyard_core::graph::NIL;
 use flashyard_core::units::PlaneId;
 use job::Job;
 use moved::Moved;
@@ -24,7 +24,7 @@ pub(super) struct Plane {
     /// Moved data whose map entries are not cached.
     moved: Vec<Moved>,
     /// The request whose program last took a free block, and its order.
-    last_allocator: (u32, u64),
+    last_allocator: Option<(RequestId, u64)>,
     /// Whether programs wait for the erase of the job.
     programs_wait: bool,
     /// How many erases in a row gave a host write no room.
@@ -57,7 +57,7 @@ impl PageFtl {
         let plane = || Plane {
             job: None,
             moved: Vec::with_capacity(units),
-            last_allocator: (NIL, 0),
+            last_allocator: None,
             programs_wait: false,
             rounds_without_room: 0,
             last_levelled: false,

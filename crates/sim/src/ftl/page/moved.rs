@@ -3,10 +3,10 @@
 
 use crate::config::MovedEntries;
 use crate::ftl::Ftl;
-use crate::ftl::line_cache::NONE;
+use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_cache::MapCache;
-use crate::sets::{Mode, Sets, Stage};
-use flashyard_core::graph::Wait;
+use crate::handle::SetId;
+use crate::sets::{Mode, Sets, Stage, Wait};
 use flashyard_core::units::{Lpn, MapPage, PlaneId};
 
 /// A moved unit whose map page is to be rewritten: the page, its place among the moved ones of the
@@ -22,7 +22,7 @@ pub(crate) enum Rewrite {
     /// By a write of the page that is planned already.
     Joins {
         /// The set that writes the page.
-        writer: u32,
+        writer: SetId,
         /// Whether it is a rewrite for garbage collection.
         is_rewrite: bool,
     },
@@ -33,35 +33,35 @@ pub(crate) enum Rewrite {
         /// Whether the page is read before.
         reads: bool,
         /// The set that writes the page next, after the rewrite.
-        before: Option<u32>,
+        before: Option<SetId>,
         /// The set whose write of the page comes before the rewrite.
-        after: Option<u32>,
+        after: Option<SetId>,
     },
 }
 
 /// Where among the commands of a set that writes a map page the program is.
-pub(crate) fn map_write(sets: &Sets, set: u32) -> u8 {
+pub(crate) fn map_write(sets: &Sets, set: SetId) -> u8 {
     let writes = |stage| matches!(stage, Stage::Writeback | Stage::RewriteProgram);
-    let found = (0u8..).zip(&sets[set].stages).find(|(_, stage)| writes(stage.0));
+    let found = (0u8..).zip(sets.commands(set)).find(|(_, stage)| writes(stage.0));
     found.expect("the set writes a map page").0
 }
 
 /// Whether the map program of a set has begun.
-fn has_begun(sets: &Sets, set: u32) -> bool {
-    let (stage, write) = (sets.graph.node(set).stage, map_write(sets, set));
+fn has_begun(sets: &Sets, set: SetId) -> bool {
+    let (stage, write) = (sets.commands_over(set), map_write(sets, set));
     let runs = matches!(sets[set].mode, Mode::Running | Mode::Suspended);
     stage > write || (stage == write && runs)
 }
 
 /// Whether a set that writes a map page rewrites it for garbage collection.
-fn is_rewrite(sets: &Sets, writer: u32) -> bool {
-    sets[writer].stages[usize::from(map_write(sets, writer))].0 == Stage::RewriteProgram
+fn is_rewrite(sets: &Sets, writer: SetId) -> bool {
+    sets.commands(writer)[usize::from(map_write(sets, writer))].0 == Stage::RewriteProgram
 }
 
 /// Whether a set rewrites a map page and has not begun to.
-fn takes_rewrites(sets: &Sets, writer: u32) -> bool {
+fn takes_rewrites(sets: &Sets, writer: SetId) -> bool {
     is_rewrite(sets, writer)
-        && sets.graph.node(writer).stage == 0
+        && sets.commands_over(writer) == 0
         && sets[writer].mode != Mode::Running
 }
 
@@ -95,13 +95,15 @@ impl Ftl {
         }
         let only_cached = rule == MovedEntries::JoinCached;
         let cache = self.cached();
-        let fetch = cache.fetch_of(lpn);
+        let found = cache.cached(lpn);
         let page = cache.map_page(lpn);
         let evicts = cache.writer_of_line(lpn);
         let pending = cache.writer_of_page(page).filter(|&writer| !has_begun(sets, writer));
         let waits = |set| self.waits_for_collection(set, plane, sets);
-        let fetch_is_late = only_cached && fetch.is_some_and(|set| set != NONE && waits(set));
-        let cached = fetch.is_some() && !fetch_is_late;
+        let cached = match found {
+            Some(Lookup::Hit { fetch, .. }) => !(only_cached && fetch.is_some_and(waits)),
+            _ => false,
+        };
         if only_cached && !keys.lazy_copying {
             return false;
         }
@@ -121,12 +123,12 @@ impl Ftl {
 
     /// Whether a set waits for the room that the job of a plane makes, which rewrites map pages
     /// before it erases its victim.
-    fn waits_for_collection(&self, set: u32, plane: PlaneId, sets: &Sets) -> bool {
+    fn waits_for_collection(&self, set: SetId, plane: PlaneId, sets: &Sets) -> bool {
         let job = self.page().planes[plane.index()].job.as_ref();
-        let is_eraser = |wait: Wait| job.is_some_and(|job| wait.source == job.eraser);
+        let is_eraser = |wait: Wait| job.is_some_and(|job| Some(wait.source) == job.eraser);
         sets[set].mode == Mode::Waiting
             && self.study.erase_after_map
-            && sets.graph.first_wait(set).is_some_and(is_eraser)
+            && sets.first_wait(set).is_some_and(is_eraser)
     }
 
     /// Whether the erase of a victim waits for the rewrites of map pages.
@@ -136,7 +138,7 @@ impl Ftl {
 
     /// Whether a map page can be read: it has been written, or is going to be, or never-written
     /// ones are read all the same.
-    pub(in crate::ftl) fn is_map_readable(&self, page: MapPage, writer: Option<u32>) -> bool {
+    pub(in crate::ftl) fn is_map_readable(&self, page: MapPage, writer: Option<SetId>) -> bool {
         self.study.reads_unwritten || writer.is_some() || self.map.lookup_map(page).is_some()
     }
 
@@ -193,7 +195,7 @@ impl Ftl {
     }
 
     /// A set has been made that rewrites the map page of these entries, `before` another one.
-    pub(crate) fn rewrite_planned(&mut self, set: u32, before: Option<u32>, entries: &[Moved]) {
+    pub(crate) fn rewrite_planned(&mut self, set: SetId, before: Option<SetId>, entries: &[Moved]) {
         let cache = self.cached();
         match before {
             Some(later) => cache.rewrite_before(entries[0].0, set, later),
@@ -210,14 +212,14 @@ impl Ftl {
 
     /// Whether a pending write of a map page comes behind a rewrite for the job of a plane, because
     /// it waits for the erase that waits for the rewrite.
-    fn comes_behind(&self, writer: u32, plane: PlaneId, sets: &Sets) -> bool {
+    fn comes_behind(&self, writer: SetId, plane: PlaneId, sets: &Sets) -> bool {
         self.study.moved == MovedEntries::JoinCached
             && !has_begun(sets, writer)
             && self.waits_for_collection(writer, plane, sets)
     }
 
     /// Whether a job must not wait for a write of a map page, which may come to wait for its erase.
-    fn may_wait_for_erase(&self, writer: u32, sets: &Sets) -> bool {
+    fn may_wait_for_erase(&self, writer: SetId, sets: &Sets) -> bool {
         self.study.erase_after_map && !is_rewrite(sets, writer) && !has_begun(sets, writer)
     }
 }

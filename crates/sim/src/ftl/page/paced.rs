@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::pacing::Pacing;
 use crate::ftl::{Ftl, Scheme};
+use crate::handle::{RequestId, SetId};
 use crate::sets::{Mode, Sets, Stage};
 use flashyard_core::units::{DieId, PlaneId, Time};
 
@@ -71,14 +72,14 @@ impl Ftl {
         let Some(pacing) = self.pacing() else { return false };
         let Some(job) = &self.page().planes[plane.index()].job else { return false };
         let erases = || {
-            let mode = sets[job.eraser].mode;
-            matches!(mode, Mode::Queued | Mode::Running | Mode::Suspended)
+            let mode = job.eraser.map(|eraser| sets[eraser].mode);
+            matches!(mode, Some(Mode::Queued | Mode::Running | Mode::Suspended))
         };
         pacing.owes(plane) && !job.presses && (job.copies > 0 || (job.erases && erases()))
     }
 
     /// Whether a command is a program of host data of a plane whose programs wait.
-    pub(crate) fn is_held_back(&self, set: u32, sets: &Sets) -> bool {
+    pub(crate) fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
         sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
     }
 
@@ -87,15 +88,15 @@ impl Ftl {
     pub(crate) fn paced_command(
         &self,
         die: DieId,
-        host: Option<u32>,
-        gc: Option<u32>,
+        host: Option<SetId>,
+        gc: Option<SetId>,
         sets: &Sets,
-    ) -> Option<u32> {
+    ) -> Option<SetId> {
         let (Some(command), Some(pacing)) = (host, self.pacing()) else { return gc };
         if self.is_held_back(command, sets) {
             return gc;
         }
-        let due = |gc: &u32| pacing.is_due(die) && pacing.owes(sets.plane(*gc));
+        let due = |gc: &SetId| pacing.is_due(die) && pacing.owes(sets.plane(*gc));
         gc.filter(due).or(host)
     }
 
@@ -118,17 +119,21 @@ impl Ftl {
     }
 
     /// The eraser of a pressed job waits for a gate that stands for its copies.
-    pub(crate) fn gate_made(&mut self, plane: PlaneId, eraser: u32, gate: u32) {
+    pub(crate) fn gate_made(&mut self, plane: PlaneId, eraser: SetId, gate: SetId) {
         let job = self.job_mut(plane);
-        (job.eraser, job.gate) = (eraser, gate);
+        (job.eraser, job.gate) = (Some(eraser), Some(gate));
     }
 
     /// All copies of a job with pacing are over. It is charged to `charge` from now on; returns it
     /// with the gate that opens.
-    pub(crate) fn open_gate(&mut self, plane: PlaneId, charge: u32) -> (Job, u32) {
+    pub(crate) fn open_gate(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+    ) -> (Job, Option<SetId>) {
         let job = self.job_mut(plane);
         job.charge = charge;
-        let gate = std::mem::replace(&mut job.gate, flashyard_core::graph::NIL);
+        let gate = job.gate.take();
         (*job, gate)
     }
 

@@ -1,6 +1,7 @@
 //! The planes that writes go to.
 
 use crate::ftl::{Ftl, Scheme};
+use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::{Lpn, PlaneId};
 
@@ -53,7 +54,7 @@ impl Ftl {
 
     /// Another plane for a program of host data, where its own holds more valid data than it can
     /// collect and allocation is dynamic.
-    pub(crate) fn other_plane(&mut self, set: u32, sets: &Sets) -> Option<PlaneId> {
+    pub(crate) fn other_plane(&mut self, set: SetId, sets: &Sets) -> Option<PlaneId> {
         let plane = sets.plane(set);
         if !self.dynamic || !self.is_full(plane) || sets.stage(set) != Stage::Program {
             return None;

@@ -3,8 +3,8 @@
 use crate::config::GcStart;
 use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
+use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{PlaneId, Ppn};
 
 /// What a program that is about to start gets.
@@ -21,7 +21,7 @@ pub(crate) enum Binding {
 impl Ftl {
     /// The frontier that a program's command writes to.
     #[inline]
-    pub(crate) fn frontier(&self, set: u32, sets: &Sets) -> Frontier {
+    pub(crate) fn frontier(&self, set: SetId, sets: &Sets) -> Frontier {
         let state = &sets[set];
         match sets.stage(set) {
             Stage::Program => Frontier::HostData(state.stream),
@@ -34,7 +34,7 @@ impl Ftl {
     }
 
     /// Takes the page of a program that is about to start.
-    pub(in crate::ftl) fn bind_unit(&mut self, set: u32, sets: &Sets) -> Binding {
+    pub(in crate::ftl) fn bind_unit(&mut self, set: SetId, sets: &Sets) -> Binding {
         let (plane, stage) = (sets.plane(set), sets.stage(set));
         let frontier = self.frontier(set, sets);
         if self.free_blocks(plane) <= self.held_in_reserve(stage, frontier)
@@ -45,7 +45,7 @@ impl Ftl {
         let Some((ppn, opened)) = self.map.blocks.take_unit(plane, frontier) else {
             return Binding::Full;
         };
-        if sets[set].request != NIL || sets[set].buffered != NIL {
+        if sets[set].request.is_some() || sets[set].buffered.is_some() {
             self.page_mut().plane_mut(plane).rounds_without_room = 0;
         }
         if opened { Binding::NewBlock(ppn) } else { Binding::Page(ppn) }

@@ -20,6 +20,7 @@ use crate::config::{ProgramOrder, Settings};
 use crate::ftl::layer::{self, MergeCounts, PageWrite, Shape, Step, TranslationLayer};
 use crate::ftl::log::AnyLayer;
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::handle::SetId;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
@@ -71,7 +72,7 @@ pub(crate) struct Planned {
     unmeasured: MergeCounts,
     /// What a task that comes to a step waits for: changes and the stage that commits each; empty
     /// between uses.
-    waits: Vec<(u32, u8)>,
+    waits: Vec<(SetId, u8)>,
 }
 
 impl Planned {

@@ -5,6 +5,7 @@ use super::queue::StaleRef;
 use super::waits::commit_stage;
 use crate::ftl::layer::{PageWrite, Step, TranslationLayer};
 use crate::ftl::{Ftl, Scheme};
+use crate::handle::SetId;
 use crate::sets::Sets;
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -87,7 +88,7 @@ impl Ftl {
         plane: PlaneId,
         target: Ppn,
         sets: &Sets,
-    ) -> [Option<(u32, u8, EdgeKind)>; 3] {
+    ) -> [Option<(SetId, u8, EdgeKind)>; 3] {
         let planned = self.planned().expect("only layers plan");
         let block = planned.geometry.block_of(target).index();
         let last = planned.queues[plane.index()].tasks.back().map(|&(last, _)| last);
@@ -101,23 +102,23 @@ impl Ftl {
         let filler = planned.filler[block].live(sets).map(|set| (set, 0, EdgeKind::Order));
         let writer = planned.writer[block].live(sets).and_then(|set| {
             let stage = commit_stage(sets, set);
-            (sets.graph.node(set).stage <= stage).then_some((set, stage, EdgeKind::Order))
+            (sets.commands_over(set) <= stage).then_some((set, stage, EdgeKind::Order))
         });
         [merge, filler, writer]
     }
 
     /// The set of a planned write has been made. Returns how many steps its plan has.
-    pub(crate) fn write_planned(&mut self, target: Ppn, set: u32, number: u64) -> usize {
+    pub(crate) fn write_planned(&mut self, target: Ppn, set: SetId, number: u64) -> usize {
         let (planned, _) = self.layers();
         if planned.ordered {
             let block = planned.geometry.block_of(target);
-            planned.writer[block.index()] = StaleRef { set, number };
+            planned.writer[block.index()] = StaleRef { set: Some(set), number };
         }
         planned.plan.steps.len()
     }
 
     /// The last merge task of a plane.
-    pub(crate) fn last_task(&self, plane: PlaneId) -> Option<u32> {
+    pub(crate) fn last_task(&self, plane: PlaneId) -> Option<SetId> {
         let queue = &self.planned()?.queues[plane.index()];
         queue.tasks.back().map(|&(last, _)| last)
     }

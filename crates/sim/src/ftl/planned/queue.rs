@@ -4,6 +4,7 @@ use super::{Planned, TaskStages};
 use crate::ftl::layer::Step;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl};
+use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
 use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
@@ -44,20 +45,16 @@ impl PlannedStep {
 /// A set that may be over by now, when its handle belongs to another one or to none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StaleRef {
-    pub(super) set: u32,
+    pub(super) set: Option<SetId>,
     pub(super) number: u64,
 }
 
 impl StaleRef {
-    pub(super) const NONE: Self = Self { set: NIL, number: 0 };
+    pub(super) const NONE: Self = Self { set: None, number: 0 };
 
     /// The set, if it is the one that was meant and not over.
-    pub(super) fn live(self, sets: &Sets) -> Option<u32> {
-        if self.set == NIL {
-            return None;
-        }
-        let node = sets.graph.node(self.set);
-        (node.number == self.number && node.stage < node.stages).then_some(self.set)
+    pub(super) fn live(self, sets: &Sets) -> Option<SetId> {
+        self.set.filter(|&set| sets.number(set) == self.number && !sets.is_over(set))
     }
 }
 
@@ -66,14 +63,14 @@ impl StaleRef {
 pub(super) struct MergeQueue {
     pub(super) steps: VecDeque<PlannedStep>,
     /// Its tasks: the set, and how many of the steps are left.
-    pub(super) tasks: VecDeque<(u32, u32)>,
+    pub(super) tasks: VecDeque<(SetId, u32)>,
 }
 
 /// A merge task that has just been added.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewTask {
     /// The task before it on its plane.
-    pub(crate) before: Option<u32>,
+    pub(crate) before: Option<SetId>,
     /// Its copies.
     pub(crate) copies: u32,
     /// Whether it erases a block behind them.
@@ -88,7 +85,7 @@ pub(crate) enum TaskStep {
     /// It goes on with its next step.
     Next,
     /// It is over, and the next task of the plane begins, if there is one.
-    Over(Option<u32>),
+    Over(Option<SetId>),
 }
 
 impl Planned {
@@ -128,9 +125,9 @@ impl Planned {
 
     /// The page that a program has been given.
     #[inline]
-    pub(crate) fn page_of(&self, set: u32, sets: &Sets) -> Ppn {
+    pub(crate) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
         let state = &sets[set];
-        if state.request == NIL {
+        if state.request.is_none() {
             self.current_step(sets.plane(set)).to()
         } else {
             state.source.expect("a layer gives every write its page")
@@ -141,8 +138,8 @@ impl Planned {
 impl Ftl {
     /// Whether a set is a merge task.
     #[inline]
-    pub(crate) fn is_task(&self, set: u32, sets: &Sets) -> bool {
-        self.is_planned() && sets[set].request == NIL
+    pub(crate) fn is_task(&self, set: SetId, sets: &Sets) -> bool {
+        self.is_planned() && sets[set].request.is_none()
     }
 
     /// The commands of merge tasks.
@@ -162,7 +159,7 @@ impl Ftl {
     pub(crate) fn add_task(
         &mut self,
         plane: PlaneId,
-        (set, number): (u32, u64),
+        (set, number): (SetId, u64),
         count: u32,
     ) -> NewTask {
         let (planned, _) = self.layers();
@@ -173,20 +170,20 @@ impl Ftl {
         let last = *queue.steps.back().expect("a task has steps");
         let erases = last.erases();
         if erases {
-            planned.eraser[last.block().index()] = StaleRef { set, number };
+            planned.eraser[last.block().index()] = StaleRef { set: Some(set), number };
         }
         let copies = count - u32::from(erases);
         if planned.ordered {
             for step in queue.steps.range(first..first + copies as usize) {
                 let block = planned.geometry.block_of(step.to()).index();
-                planned.filler[block] = StaleRef { set, number };
+                planned.filler[block] = StaleRef { set: Some(set), number };
             }
         }
         NewTask { before, copies, erases }
     }
 
     /// A command of the task that a plane is at is over.
-    pub(crate) fn step_over(&mut self, plane: PlaneId, stage: Stage, set: u32) -> TaskStep {
+    pub(crate) fn step_over(&mut self, plane: PlaneId, stage: Stage, set: SetId) -> TaskStep {
         let (planned, _) = self.layers();
         if stage == planned.stages.read {
             return TaskStep::Program;

@@ -4,17 +4,15 @@ use super::Planned;
 use super::queue::PlannedStep;
 use crate::ftl::Ftl;
 use crate::ftl::page_map::{Owner, PageMap};
+use crate::handle::SetId;
 use crate::sets::{Set, Sets, Stage};
-use flashyard_core::graph::NIL;
 use flashyard_core::units::{BlockId, Lpn, PlaneId};
 use std::ops::Range;
 
 /// The stage with which a change is committed.
-pub(super) fn commit_stage(sets: &Sets, set: u32) -> u8 {
-    let node = sets.graph.node(set);
-    let stages = &sets[set].stages[..node.stages as usize];
-    let program = (0u8..).zip(stages).find(|(_, (stage, _))| *stage == Stage::Program);
-    program.map_or(node.stages - 1, |(place, _)| place)
+pub(super) fn commit_stage(sets: &Sets, set: SetId) -> u8 {
+    let program = (0u8..).zip(sets.commands(set)).find(|(_, (stage, _))| *stage == Stage::Program);
+    program.map_or_else(|| sets.last_stage(set), |(place, _)| place)
 }
 
 /// A change of a page with one of these numbers that has not been committed, among those that are
@@ -24,18 +22,17 @@ fn uncommitted(
     lpn: Lpn,
     numbers: Range<u64>,
     wanted: impl Fn(&Set) -> bool,
-) -> Option<u32> {
+) -> Option<SetId> {
     sets.changes_of(lpn).find(|&set| {
-        let node = sets.graph.node(set);
         wanted(&sets[set])
-            && numbers.contains(&node.number)
-            && node.stage <= commit_stage(sets, set)
+            && numbers.contains(&sets.number(set))
+            && sets.commands_over(set) <= commit_stage(sets, set)
     })
 }
 
 impl Planned {
     /// A task waits for this change.
-    fn wait_for(&mut self, sets: &Sets, change: u32) {
+    fn wait_for(&mut self, sets: &Sets, change: SetId) {
         self.waits.push((change, commit_stage(sets, change)));
     }
 
@@ -71,22 +68,20 @@ impl Planned {
         if self.programs[block.index()] == 0 {
             return;
         }
-        let mut change = sets.oldest_change;
-        while change != NIL && sets.graph.node(change).number < number {
+        for change in sets.changes().take_while(|&change| sets.number(change) < number) {
             let state = &sets[change];
             let into = state.source.filter(|_| !state.trims);
             if into.is_some_and(|page| self.geometry.block_of(page) == block)
-                && sets.graph.node(change).stage <= commit_stage(sets, change)
+                && sets.commands_over(change) <= commit_stage(sets, change)
             {
                 self.wait_for(sets, change);
                 if erases && !state.superseded {
-                    let behind = sets.graph.node(change).number + 1..number;
+                    let behind = sets.number(change) + 1..number;
                     let behind = uncommitted(sets, state.lpn, behind, |_| true);
                     let behind = behind.expect("a layer erases only what is changed or copied");
                     self.wait_for(sets, behind);
                 }
             }
-            change = state.later_change;
         }
     }
 }
@@ -107,7 +102,7 @@ impl Ftl {
     }
 
     /// What the step waits for that was begun last: changes, and the stage that commits each.
-    pub(crate) fn step_waits(&self) -> &[(u32, u8)] {
+    pub(crate) fn step_waits(&self) -> &[(SetId, u8)] {
         &self.planned().expect("only layers have merge tasks").waits
     }
 }

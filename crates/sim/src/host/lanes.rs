@@ -1,0 +1,277 @@
+//! Submission queues, arbitration and the link.
+
+use super::{Host, Timer};
+use crate::config::{Arbitration, Duplex};
+use crate::handle::RequestId;
+use crate::metrics::parts::Part;
+use crate::stream::{Feed, Pacing, StreamKeys};
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
+use flashyard_core::units::{Span, Time};
+use std::collections::VecDeque;
+
+/// Requests that a stream of pacing `fast` keeps outstanding where the submission queue has no
+/// limit: those of the largest queue that NVM Express has.
+const LARGEST_QUEUE: u64 = 65_535;
+
+/// A stream as the device sees it.
+#[derive(Debug)]
+pub(super) struct Lane {
+    keys: StreamKeys,
+    /// Issued so far.
+    issued: u64,
+    /// Issued and not answered.
+    outstanding: u64,
+    /// Fetched and not answered.
+    fetched: u64,
+    /// Issued and not fetched.
+    waiting: VecDeque<RequestId>,
+    last_issue: Time,
+    /// When the last `depth` requests were answered, by number modulo depth; [`Time::MAX`] for not
+    /// yet. Pacing `think` only.
+    answered_at: Vec<Time>,
+}
+
+/// What the host's side knows of a request, beside its entry in `pending`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ticket {
+    lane: u32,
+    /// Its place in the stream.
+    number: u64,
+    /// Time on the way to the device, waiting for the link included.
+    pub(super) link_ns: u64,
+    /// Whether its answer is on the way back.
+    answering: bool,
+}
+
+impl Host {
+    /// A phase of these streams begins.
+    /// `watched` is whether every answer is looked at.
+    pub(crate) fn begin(
+        &mut self,
+        start: Time,
+        streams: impl Iterator<Item = StreamKeys>,
+        watched: bool,
+    ) {
+        self.watched = watched;
+        self.lanes.clear();
+        self.lanes.extend(streams.map(|keys| {
+            let remembered = if keys.pacing == Pacing::Think { keys.depth } else { 0 };
+            let remembered = usize::try_from(remembered).expect("a depth is small");
+            Lane {
+                keys,
+                issued: 0,
+                outstanding: 0,
+                fetched: 0,
+                waiting: VecDeque::new(),
+                last_issue: start,
+                answered_at: vec![start; remembered],
+            }
+        }));
+        self.turn = self.lanes.len().saturating_sub(1);
+        self.served = u64::MAX;
+        self.written = 0;
+        // Whatever is due at once is found by the first look.
+        self.stirred = true;
+    }
+
+    /// When the next request of a stream is issued; [`Time::MAX`] where there is none or an answer
+    /// must come first.
+    pub(crate) fn due<E>(&self, lane: usize, feed: &Feed<'_, E>, start: Time, now: Time) -> Time {
+        let Some(request) = &feed.next else { return Time::MAX };
+        let lane = &self.lanes[lane];
+        let below = |depth| if lane.outstanding < depth { now } else { Time::MAX };
+        match lane.keys.pacing {
+            Pacing::Open => start.saturating_add(request.arrival.since(Time::ZERO)),
+            Pacing::Closed => below(lane.keys.depth),
+            Pacing::Fast => match self.keys.queue_depth {
+                0 => below(LARGEST_QUEUE),
+                depth => below(depth),
+            },
+            Pacing::Think => {
+                let answered = lane.answered_at[lane.remembers(lane.issued)];
+                lane.last_issue.max(answered.saturating_add(feed.gap))
+            }
+        }
+    }
+
+    /// The stream that a request is fetched from next.
+    fn next_lane(&mut self) -> Option<usize> {
+        let below = |count: u64, limit: u64| limit == 0 || count < limit;
+        if !below(self.fetched, self.keys.fetch_depth) {
+            return None;
+        }
+        let weighted = self.keys.arbitration == Arbitration::Weighted;
+        let stays = weighted && self.served < self.lanes[self.turn].keys.weight;
+        let first = self.turn + usize::from(!stays);
+        let count = self.lanes.len();
+        let found = (first..first + count).map(|place| place % count).find(|&place| {
+            let lane = &self.lanes[place];
+            !lane.waiting.is_empty() && below(lane.fetched, self.keys.queue_depth)
+        })?;
+        self.served = if stays && found == self.turn { self.served + 1 } else { 1 };
+        self.turn = found;
+        Some(found)
+    }
+
+    /// Takes the link for the data of a request, from `now` on; returns when all of it and the
+    /// request or answer have crossed.
+    fn cross(&mut self, back: bool, sectors: u32, now: Time) -> Time {
+        let sectors = if self.carries_pages { 0 } else { sectors };
+        self.carry(back, sectors, now) + Span::from_ns(self.keys.link_latency_ns)
+    }
+
+    /// Takes the link for data from `now` on; returns when it has nothing left to carry.
+    pub(crate) fn carry(&mut self, back: bool, sectors: u32, now: Time) -> Time {
+        let direction = usize::from(back && self.keys.duplex == Duplex::Full);
+        let bytes = u128::from(sectors) * u128::from(SECTOR_BYTES);
+        let ns = (bytes * u128::from(self.keys.link_ps_per_byte)).div_ceil(1_000);
+        let mut sent = now;
+        if ns > 0 {
+            let free = self.link_free[direction].max(now);
+            sent = free + Span::from_ns(u64::try_from(ns).expect("sizes and rates are limited"));
+            self.link_free[direction] = sent;
+        }
+        sent
+    }
+
+    /// Whether the data of each page access crosses the link by itself.
+    #[inline]
+    pub(crate) const fn carries_pages(&self) -> bool {
+        self.carries_pages
+    }
+
+    /// Whether a request was answered that may let another one be issued or fetched.
+    #[inline]
+    pub(crate) const fn is_stirred(&self) -> bool {
+        self.stirred
+    }
+
+    /// All that may be issued is issued now.
+    pub(crate) const fn unstir(&mut self) {
+        self.stirred = false;
+    }
+
+    /// Sectors of writes that were answered in this phase.
+    pub(crate) const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The stream of a request.
+    pub(crate) fn stream_of(&self, handle: RequestId) -> usize {
+        self.tickets[handle.index()].lane as usize
+    }
+
+    /// The host issues a request of a stream. Returns whether it is fetched at once.
+    pub(crate) fn submit(&mut self, handle: RequestId, lane: usize, now: Time) -> bool {
+        if self.tickets.len() <= handle.index() {
+            self.tickets.resize(self.pending.len(), Ticket::default());
+        }
+        let state = &mut self.lanes[lane];
+        self.tickets[handle.index()] = Ticket {
+            lane: u32::try_from(lane).expect("streams are few"),
+            number: state.issued,
+            link_ns: 0,
+            answering: false,
+        };
+        if state.keys.pacing == Pacing::Think {
+            let place = state.remembers(state.issued);
+            state.answered_at[place] = Time::MAX;
+        }
+        state.issued += 1;
+        state.outstanding += 1;
+        state.last_issue = now;
+        if self.limited {
+            state.waiting.push_back(handle);
+        }
+        !self.limited
+    }
+
+    /// Fetches a request, if there is one and a place for it.
+    pub(crate) fn fetch(&mut self) -> Option<RequestId> {
+        if !self.limited {
+            return None;
+        }
+        let lane = self.next_lane()?;
+        let lane = &mut self.lanes[lane];
+        let handle = lane.waiting.pop_front().expect("a request waits");
+        lane.fetched += 1;
+        self.fetched += 1;
+        Some(handle)
+    }
+
+    /// A request sets out for the device. Returns whether it is there at once; otherwise
+    /// [`Timer::Enter`] says when.
+    pub(crate) fn send(&mut self, handle: RequestId, now: Time) -> bool {
+        if !self.has_link {
+            return true;
+        }
+        let sectors = carried(&self[handle].request, RequestOp::Write);
+        let there = self.cross(false, sectors, now);
+        let later = there > now;
+        if later {
+            self.tickets[handle.index()].link_ns = there.since(now).as_ns();
+            self.timers.set(there, Timer::Enter(handle));
+        }
+        !later
+    }
+
+    /// The work of a request is done. Returns whether its answer has yet to cross the link;
+    /// [`Timer::Answer`] then says when it has.
+    pub(crate) fn sends_answer(&mut self, handle: RequestId, now: Time) -> bool {
+        let ticket = &mut self.tickets[handle.index()];
+        if !self.has_link || ticket.answering {
+            return false;
+        }
+        ticket.answering = true;
+        let sectors = carried(&self[handle].request, RequestOp::Read);
+        let there = self.cross(true, sectors, now);
+        self[handle].parts.add(Part::Link, there.since(now).as_ns());
+        let later = there > now;
+        if later {
+            self.timers.set(there, Timer::Answer(handle));
+        }
+        later
+    }
+
+    /// The host has the answer of a request.
+    pub(crate) fn answered(&mut self, handle: RequestId, now: Time) {
+        let request = &mut self.pending[handle.index()];
+        assert!(request.answered.is_none(), "request {} is answered twice", request.order);
+        let latency = now.since(request.request.arrival).as_ns();
+        assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
+        request.answered = Some(now);
+        self.outstanding -= 1;
+        self.unanswered -= 1;
+        self.overlaps.remove(handle);
+        let ticket = self.tickets[handle.index()];
+        let lane = &mut self.lanes[ticket.lane as usize];
+        lane.outstanding -= 1;
+        if !self.policy.in_order() {
+            self.queue_slots.give_back(self.queue_places[handle.index()].slot);
+        }
+        if self.limited {
+            lane.fetched -= 1;
+            self.fetched -= 1;
+        }
+        if lane.keys.pacing == Pacing::Think {
+            let place = lane.remembers(ticket.number);
+            lane.answered_at[place] = now;
+        }
+        self.stirred |= self.limited || self.watched || lane.keys.pacing != Pacing::Open;
+        if request.request.op == RequestOp::Write {
+            self.written += u64::from(request.request.sectors);
+        }
+    }
+}
+
+impl Lane {
+    /// The place where the answer that request `number` waits for is remembered, and its own.
+    fn remembers(&self, number: u64) -> usize {
+        usize::try_from(number % self.keys.depth).expect("a depth is small")
+    }
+}
+
+/// Sectors that a request carries in the direction of `op`.
+fn carried(request: &Request, op: RequestOp) -> u32 {
+    if request.op == op { request.sectors } else { 0 }
+}
