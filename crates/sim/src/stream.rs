@@ -83,8 +83,6 @@ pub(crate) struct Feed<'a, E> {
     /// Recorded time from the request before `next` to it.
     pub(crate) gap: Span,
     recorded: Time,
-    /// When the next request is issued; [`Time::MAX`] where an answer must come first.
-    pub(crate) due: Time,
 }
 
 impl<'a, E> Feed<'a, E> {
@@ -95,7 +93,6 @@ impl<'a, E> Feed<'a, E> {
             next: None,
             gap: Span::ZERO,
             recorded: Time::ZERO,
-            due: Time::MAX,
         }
     }
 
@@ -116,6 +113,5 @@ impl<'a, E> Feed<'a, E> {
     /// No further request is issued.
     pub(crate) fn end(&mut self) {
         self.next = None;
-        self.due = Time::MAX;
     }
 }

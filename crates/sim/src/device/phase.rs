@@ -6,6 +6,7 @@ use crate::account::{PhaseReport, Usage};
 use crate::ftl::layer::MergeCounts;
 use crate::report::Report;
 use crate::stream::{Feed, Pacing, Stream, StreamKeys};
+use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
@@ -46,8 +47,12 @@ struct Running<'a, E> {
     feeds: Vec<Feed<'a, E>>,
     /// Whether requests keep the stream that their source gives them.
     keeps_streams: bool,
-    /// The earliest due time of all streams.
-    due: Time,
+    /// Streams that have a request left.
+    open: usize,
+    /// When each stream issues its next request; never where an answer must come first.
+    issues: EventTree<Vec<Node>>,
+    /// Streams to look at; empty between uses.
+    lanes: Vec<u32>,
     start: Time,
     /// From here on no request is issued.
     end: Time,
@@ -122,10 +127,10 @@ impl Device {
         self.copies_in_bulk = self.may_copy_in_bulk();
         loop {
             let again = if self.host.is_stirred() { self.now } else { Time::MAX };
-            let others = again.min(run.due).min(self.ftl.idle_due());
+            let others = again.min(run.issues.next_due()).min(self.ftl.idle_due());
             let Some(now) = self.next_instant(others) else { break };
             self.begin_instant(now);
-            if run.due <= now || self.host.is_stirred() {
+            if run.issues.next_due() <= now || self.host.is_stirred() {
                 self.issue_due(&mut run)?;
             }
             self.end_instant().map_err(RunError::Sim)?;
@@ -150,11 +155,14 @@ impl Device {
         let stable = keys.stable_percent > 0;
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys), stable);
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
+        let count = streams.len();
         let mut run = Running {
             keys: *keys,
             feeds: streams.into_iter().map(Feed::new).collect(),
             keeps_streams,
-            due: self.now,
+            open: 0,
+            issues: EventTree::new(vec![VACANT; nodes_of(count)]),
+            lanes: Vec::new(),
             start: self.now,
             end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms, u64::MAX))),
             left: limit(keys.requests, u64::MAX),
@@ -166,10 +174,13 @@ impl Device {
             usage_until: None,
         };
         run.stability.base.0 = self.account.programmed_bytes();
-        for feed in &mut run.feeds {
-            self.pull(feed)?;
+        for lane in 0..count {
+            self.pull(&mut run.feeds[lane])?;
+            run.open += usize::from(run.feeds[lane].next.is_some());
+            // All are looked at in the first instant.
+            run.lanes.push(u32::try_from(lane).expect("fewer than 65,536 streams"));
         }
-        self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
+        self.host.set_exhausted(run.open == 0);
         Ok(run)
     }
 
@@ -179,25 +190,46 @@ impl Device {
         if run.keys.stable_percent > 0 && self.is_stable(run) {
             self.stop(run, "stable");
         }
-        for lane in 0..run.feeds.len() {
-            loop {
-                let feed = &mut run.feeds[lane];
-                feed.due = self.host.due(lane, feed, run.start, self.now);
-                if feed.due >= run.end && feed.due < Time::MAX {
-                    run.ended_by = "time";
-                    feed.end();
-                    self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
-                    break;
-                }
-                if feed.due > self.now {
-                    break;
-                }
-                self.issue(run, lane)?;
-            }
+        let mut lanes = std::mem::take(&mut run.lanes);
+        self.host.take_answered(&mut lanes);
+        if run.issues.next_due() <= self.now {
+            run.issues.due_at(self.now, |lane| lanes.push(lane));
         }
-        run.due = run.feeds.iter().map(|feed| feed.due).min().unwrap_or(Time::MAX);
+        if lanes.len() > 1 {
+            lanes.sort_unstable();
+            lanes.dedup();
+        }
+        for lane in lanes.drain(..) {
+            self.issue_all(run, lane)?;
+        }
+        run.lanes = lanes;
         self.fetch();
         Ok(())
+    }
+
+    /// Issues the requests of a stream that are due, and notes when the next one is.
+    fn issue_all<E>(&mut self, run: &mut Running<'_, E>, lane: u32) -> Result<(), RunError<E>> {
+        let index = lane as usize;
+        loop {
+            let mut due = self.host.due(index, &run.feeds[index], run.start, self.now);
+            if due >= run.end && due < Time::MAX {
+                run.ended_by = "time";
+                run.feeds[index].end();
+                self.stream_ended(run);
+                due = Time::MAX;
+            }
+            if due > self.now {
+                run.issues.set(lane, due);
+                return Ok(());
+            }
+            self.issue(run, index)?;
+        }
+    }
+
+    /// A stream has no request left.
+    fn stream_ended<E>(&mut self, run: &mut Running<'_, E>) {
+        run.open -= 1;
+        self.host.set_exhausted(run.open == 0);
     }
 
     /// Issues the next request of a stream and asks for the one after it.
@@ -227,7 +259,7 @@ impl Device {
         }
         self.pull(&mut run.feeds[lane])?;
         if run.feeds[lane].next.is_none() {
-            self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
+            self.stream_ended(run);
         }
         Ok(())
     }
@@ -251,6 +283,8 @@ impl Device {
     /// No request is issued any more.
     fn stop<E>(&mut self, run: &mut Running<'_, E>, why: &'static str) {
         run.feeds.iter_mut().for_each(Feed::end);
+        run.open = 0;
+        run.issues = EventTree::new(vec![VACANT; nodes_of(run.feeds.len())]);
         run.ended_by = why;
         self.host.set_exhausted(true);
     }

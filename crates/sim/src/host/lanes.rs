@@ -67,6 +67,8 @@ impl Host {
                 answered_at: vec![start; remembered],
             }
         }));
+        self.answered.clear();
+        self.fetchable = vec![0; self.lanes.len().div_ceil(64)];
         self.turn = self.lanes.len().saturating_sub(1);
         self.served = u64::MAX;
         self.written = 0;
@@ -103,14 +105,29 @@ impl Host {
         let weighted = self.keys.arbitration == Arbitration::Weighted;
         let stays = weighted && self.served < self.lanes[self.turn].keys.weight;
         let first = self.turn + usize::from(!stays);
-        let count = self.lanes.len();
-        let found = (first..first + count).map(|place| place % count).find(|&place| {
-            let lane = &self.lanes[place];
-            !lane.waiting.is_empty() && below(lane.fetched, self.keys.queue_depth)
-        })?;
+        let found = self.fetchable_from(first).or_else(|| self.fetchable_from(0))?;
         self.served = if stays && found == self.turn { self.served + 1 } else { 1 };
         self.turn = found;
         Some(found)
+    }
+
+    /// The first stream from one on that a request may be fetched from.
+    fn fetchable_from(&self, first: usize) -> Option<usize> {
+        let mut word = first / 64;
+        let mut bits = self.fetchable.get(word)? & (u64::MAX << (first % 64));
+        while bits == 0 {
+            word += 1;
+            bits = *self.fetchable.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// Whether a request may be fetched from a stream may have changed.
+    fn note_fetchable(&mut self, lane: usize) {
+        let (state, depth) = (&self.lanes[lane], self.keys.queue_depth);
+        let may = !state.waiting.is_empty() && (depth == 0 || state.fetched < depth);
+        let word = &mut self.fetchable[lane / 64];
+        *word = *word & !(1 << (lane % 64)) | u64::from(may) << (lane % 64);
     }
 
     /// Takes the link for the data of a request, from `now` on; returns when all of it and the
@@ -144,6 +161,13 @@ impl Host {
     #[inline]
     pub(crate) const fn is_stirred(&self) -> bool {
         self.stirred
+    }
+
+    /// Adds the streams that have had an answer since the last look, which may let them issue, to
+    /// a list.
+    #[inline]
+    pub(crate) fn take_answered(&mut self, lanes: &mut Vec<u32>) {
+        lanes.append(&mut self.answered);
     }
 
     /// All that may be issued is issued now.
@@ -182,6 +206,7 @@ impl Host {
         state.last_issue = now;
         if self.limited {
             state.waiting.push_back(handle);
+            self.note_fetchable(lane);
         }
         !self.limited
     }
@@ -192,10 +217,11 @@ impl Host {
             return None;
         }
         let lane = self.next_lane()?;
-        let lane = &mut self.lanes[lane];
-        let handle = lane.waiting.pop_front().expect("a request waits");
-        lane.fetched += 1;
+        let state = &mut self.lanes[lane];
+        let handle = state.waiting.pop_front().expect("a request waits");
+        state.fetched += 1;
         self.fetched += 1;
+        self.note_fetchable(lane);
         Some(handle)
     }
 
@@ -240,6 +266,9 @@ impl Host {
         let latency = now.since(request.request.arrival).as_ns();
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
+        if request.request.op == RequestOp::Write {
+            self.written += u64::from(request.request.sectors);
+        }
         self.outstanding -= 1;
         self.unanswered -= 1;
         self.overlaps.remove(handle);
@@ -257,9 +286,13 @@ impl Host {
             let place = lane.remembers(ticket.number);
             lane.answered_at[place] = now;
         }
-        self.stirred |= self.limited || self.watched || lane.keys.pacing != Pacing::Open;
-        if request.request.op == RequestOp::Write {
-            self.written += u64::from(request.request.sectors);
+        let issues = lane.keys.pacing != Pacing::Open;
+        if issues {
+            self.answered.push(ticket.lane);
+        }
+        self.stirred |= self.limited || self.watched || issues;
+        if self.limited {
+            self.note_fetchable(ticket.lane as usize);
         }
     }
 }

@@ -54,6 +54,10 @@ pub(crate) struct Host {
     carries_pages: bool,
     /// Whether a request was answered that may let another one be issued or fetched.
     stirred: bool,
+    /// Streams that have had an answer since the last look, where that may let them issue.
+    answered: Vec<u32>,
+    /// Streams that a request may be fetched from, a bit each.
+    fetchable: Vec<u64>,
     /// Whether every answer counts as such.
     watched: bool,
     fetched: u64,
@@ -118,6 +122,8 @@ impl Host {
             has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
             carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,
+            answered: Vec::new(),
+            fetchable: Vec::new(),
             watched: false,
             fetched: 0,
             turn: 0,
