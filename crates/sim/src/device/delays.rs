@@ -19,13 +19,16 @@ impl Device {
             }
             self.sets.delays(set, Some(handle), keys.reach(), |plane, span| {
                 sum += span;
-                self.queues.add_fot(self.settings.geometry.die_of_plane(plane), span);
+                let die = self.settings.geometry.die_of_plane(plane);
+                self.work.fot_by_die[die.index()] += span;
             });
         }
         let request = &mut self.host[handle];
         match keys.span {
             FotSpan::Sum => request.fot += sum,
-            FotSpan::LongestDie => request.fot = self.queues.longest_fot(),
+            FotSpan::LongestDie => {
+                request.fot = self.work.fot_by_die.iter().copied().max().unwrap_or_default();
+            }
         }
     }
 

@@ -59,7 +59,7 @@ use crate::queues::Queues;
 use crate::sets::{Set, Sets, Stage};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -86,7 +86,7 @@ pub struct Device {
     failed: Option<SimError>,
 }
 
-/// Lists that one flow fills and empties again; empty between uses.
+/// What flows keep for themselves. Lists of sets and of dies are empty between uses.
 #[derive(Default)]
 struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
@@ -94,6 +94,8 @@ struct Work {
     ready_is_due: bool,
     /// Dies that are due.
     due: Vec<DieId>,
+    /// The flash operation time of the request that is being translated, by die.
+    fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
     done: Vec<SetId>,
     /// Sets that have lost a wait.
@@ -180,7 +182,10 @@ impl Device {
             account: Account::new(settings),
             gathers: settings.geometry.program_units() > 1 || settings.geometry.planes > 1,
             copies_in_bulk: false,
-            work: Work::default(),
+            work: Work {
+                fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
+                ..Work::default()
+            },
             failed: None,
         }
     }
