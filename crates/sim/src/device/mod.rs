@@ -56,7 +56,7 @@ use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
-use crate::sets::{Set, Sets, Stage};
+use crate::sets::{Set, Sets, Stage, Wait};
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
@@ -106,6 +106,9 @@ struct Work {
     changed: Vec<SetId>,
     /// Sets that wait for one another in a row.
     chain: Vec<SetId>,
+    /// Flushes that begin together, and map commands that they wait for.
+    together: Vec<SetId>,
+    waits: Vec<(SetId, Wait)>,
 }
 
 impl Work {
