@@ -20,7 +20,7 @@ mod writes;
 use crate::config::{AfterFlush, Allocation, BufferKeys, DataOrder, Eviction, PortKind, Settings};
 use crate::config::{PartialWrite, Recency};
 use crate::handle::{LineId, SetId};
-use crate::sets::{Sets, Wait};
+use crate::sets::Sets;
 pub(crate) use fills::Fill;
 use flashyard_core::units::{Lpn, PlaneId, Span, Time};
 pub(crate) use flush::{FlushOutcome, Quiet};
@@ -82,9 +82,6 @@ pub(crate) struct Buffer {
     quiet: (u64, Time),
     /// Whether a look at that is due.
     looks: bool,
-    /// Scratch lists of the device: flushes that begin together, and map commands that they wait
-    /// for; empty between uses.
-    pub(crate) scratch: (Vec<SetId>, Vec<(SetId, Wait)>),
 }
 
 impl Buffer {
@@ -128,7 +125,6 @@ impl Buffer {
             flushes: 0,
             quiet: (u64::MAX, Time::ZERO),
             looks: false,
-            scratch: (Vec::new(), Vec::new()),
         }))
     }
 

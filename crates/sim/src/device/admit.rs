@@ -13,7 +13,7 @@ use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
 use flashyard_core::request::{Flags, RequestOp};
-use flashyard_core::units::{Lpn, PlaneId};
+use flashyard_core::units::{Lpn, PlaneId, Span};
 
 /// What is started next.
 enum Picked {
@@ -161,7 +161,7 @@ impl Device {
     /// A request is started.
     pub(super) fn begin_request(&mut self, handle: RequestId) {
         if self.settings.keys.fot.span == FotSpan::LongestDie {
-            self.queues.begin_fot();
+            self.work.fot_by_die.fill(Span::ZERO);
         }
         self.sets.new_count();
         self.host.start(handle);
@@ -282,8 +282,8 @@ impl Device {
         translated
     }
 
-    /// Counts and hands on what the last `count` sets of a request wait for. They are the last ones
-    /// that wait for a slot.
+    /// Counts and hands on what the last `count` sets of a request wait for; no other set has begun
+    /// to wait for a slot behind them.
     pub(super) fn rank_new(&mut self, handle: RequestId, count: u32) {
         let split = self.host[handle].translated > count;
         let mut new = std::mem::take(&mut self.work.added);

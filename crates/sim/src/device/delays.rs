@@ -2,8 +2,38 @@
 
 use super::Device;
 use crate::handle::{RequestId, SetId};
+use crate::sets::Mode;
 use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
+
+/// A request that is translated in parts, whose first sets wait for dies when its FOT grows.
+#[derive(Default)]
+pub(super) struct Split {
+    request: Option<RequestId>,
+    /// Its sets that wait for dies. Some may have gone on, and none is missing.
+    queued: Vec<SetId>,
+}
+
+impl Split {
+    /// Makes room for so many sets.
+    pub(super) fn grow(&mut self, sets: usize) {
+        self.queued.reserve(sets - self.queued.len());
+    }
+
+    /// A command of a request waits for a die. Where the list is full of sets that have gone on, it
+    /// is given up, and made anew when it is asked for.
+    #[inline]
+    pub(super) fn note_queued(&mut self, request: RequestId, set: SetId) {
+        if self.request != Some(request) {
+            return;
+        }
+        if self.queued.len() < self.queued.capacity() {
+            self.queued.push(set);
+        } else {
+            self.request = None;
+        }
+    }
+}
 
 impl Device {
     /// FOT: own commands of the new sets and the unfinished commands of others that they wait for.
@@ -19,14 +49,31 @@ impl Device {
             }
             self.sets.delays(set, Some(handle), keys.reach(), |plane, span| {
                 sum += span;
-                self.queues.add_fot(self.settings.geometry.die_of_plane(plane), span);
+                let die = self.settings.geometry.die_of_plane(plane);
+                self.work.fot_by_die[die.index()] += span;
             });
         }
         let request = &mut self.host[handle];
         match keys.span {
             FotSpan::Sum => request.fot += sum,
-            FotSpan::LongestDie => request.fot = self.queues.longest_fot(),
+            FotSpan::LongestDie => {
+                request.fot = self.work.fot_by_die.iter().copied().max().unwrap_or_default();
+            }
         }
+    }
+
+    /// Lists the sets of a request that wait for dies. The list is kept from page to page of a
+    /// request, because those of other requests may wait by the thousand.
+    fn list_split(&mut self, handle: RequestId) {
+        let Split { request, queued } = &mut self.split;
+        if request.replace(handle) != Some(handle) {
+            queued.clear();
+            queued.extend(self.queues.of_requests());
+        }
+        queued.retain(|&set| {
+            let state = &self.sets[set];
+            state.request == Some(handle) && state.mode == Mode::Queued
+        });
     }
 
     /// Hands the rank of each set, its request's or a better one that it has inherited, on to what
@@ -49,8 +96,8 @@ impl Device {
         }
         if self.queues.rekeys() {
             if let Some(handle) = split {
-                let queued = self.queues.of_requests();
-                changed.extend(queued.filter(|&set| self.sets[set].request == Some(handle)));
+                self.list_split(handle);
+                changed.extend(&self.split.queued);
             }
             changed.sort_unstable_by_key(|&set| self.sets.number(set));
             changed.dedup();

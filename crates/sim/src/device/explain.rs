@@ -209,6 +209,7 @@ impl Device {
     }
 
     /// The set that another one waits for.
+    #[inline]
     fn awaited(&self, set: SetId) -> SetId {
         self.sets[set].track.source.expect("it waits for a set")
     }
@@ -221,6 +222,7 @@ impl Device {
     }
 
     /// The current segment of a set that waits for another one, whose account is `source`.
+    #[inline]
     fn shared_segment(&self, set: SetId, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
         let state = &self.sets[set];
         let mut spent = *source;

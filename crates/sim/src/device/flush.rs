@@ -45,7 +45,7 @@ impl Device {
         first: Option<(SetId, PlaneId)>,
         asked: bool,
     ) -> FlushOutcome {
-        let mut together = std::mem::take(&mut self.write_buffer_mut().scratch.0);
+        let mut together = std::mem::take(&mut self.work.together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
         let mut outcome = FlushOutcome::default();
@@ -87,7 +87,7 @@ impl Device {
             self.activate(set);
         }
         together.clear();
-        self.write_buffer_mut().scratch.0 = together;
+        self.work.together = together;
         outcome
     }
 
@@ -98,7 +98,7 @@ impl Device {
         if sets.len() < 2 {
             return;
         }
-        let mut waits = std::mem::take(&mut self.write_buffer_mut().scratch.1);
+        let mut waits = std::mem::take(&mut self.work.waits);
         for &set in sets {
             let program = self.sets.last_stage(set);
             if program > self.sets.commands_over(set)
@@ -117,7 +117,7 @@ impl Device {
                 self.sets.connect(wait, other, self.sets.last_stage(other));
             }
         }
-        self.write_buffer_mut().scratch.1 = waits;
+        self.work.waits = waits;
         // They are got one after the other, in this order.
         if let Some((&last, others)) = sets.split_last()
             && self.sets.stage(last) == Stage::Buffer

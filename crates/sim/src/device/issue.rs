@@ -38,6 +38,9 @@ impl Device {
         let die = self.current_die(set);
         let (placement, in_gc_queue) = self.placement(set, die, now);
         self.insert(set, die, &placement, in_gc_queue, false);
+        if let Some(request) = self.sets[set].request {
+            self.split.note_queued(request, set);
+        }
     }
 
     /// Adds a command to a queue of its die.

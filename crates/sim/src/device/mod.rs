@@ -56,10 +56,11 @@ use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
-use crate::sets::{Set, Sets, Stage};
+use crate::sets::{Set, Sets, Stage, Wait};
+use delays::Split;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::{DieId, Lpn, PlaneId, Time};
+use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
 pub use upkeep::Upkeep;
@@ -82,11 +83,12 @@ pub struct Device {
     reads_are_plain: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
+    split: Split,
     work: Work,
     failed: Option<SimError>,
 }
 
-/// Lists that one flow fills and empties again; empty between uses.
+/// What flows keep for themselves. Lists of sets and of dies are empty between uses.
 #[derive(Default)]
 struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
@@ -94,6 +96,8 @@ struct Work {
     ready_is_due: bool,
     /// Dies that are due.
     due: Vec<DieId>,
+    /// The flash operation time of the request that is being translated, by die.
+    fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
     done: Vec<SetId>,
     /// Sets that have lost a wait.
@@ -104,6 +108,9 @@ struct Work {
     changed: Vec<SetId>,
     /// Sets that wait for one another in a row.
     chain: Vec<SetId>,
+    /// Flushes that begin together, and map commands that they wait for.
+    together: Vec<SetId>,
+    waits: Vec<(SetId, Wait)>,
 }
 
 impl Work {
@@ -183,7 +190,11 @@ impl Device {
             account: Account::new(settings),
             gathers,
             copies_in_bulk: false,
-            work: Work::default(),
+            split: Split::default(),
+            work: Work {
+                fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
+                ..Work::default()
+            },
             failed: None,
         }
     }
@@ -314,6 +325,7 @@ impl Device {
             self.sets.grow();
             self.queues.grow(self.sets.capacity());
             self.work.grow(self.sets.capacity());
+            self.split.grow(self.sets.capacity());
         }
         let flash = &self.flash;
         self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))

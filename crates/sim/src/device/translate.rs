@@ -9,7 +9,7 @@ use crate::ftl::line_cache::Lookup;
 use crate::ftl::map_write;
 use crate::handle::{RequestId, SetId};
 use crate::sets::{Set, Sets, Stage, Wait};
-use flashyard_core::graph::{EdgeKind, NIL, STAGES};
+use flashyard_core::graph::{EdgeKind, STAGES};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Lpn, MapPage, PlaneId, Ppn};
 
@@ -39,7 +39,7 @@ impl Plan {
             waits: [None; 6],
             lookup: None,
             map_page: MapPage::new(0),
-            line: NIL,
+            line: 0,
             shared_fetch: None,
             fetches: false,
             target: None,

@@ -8,7 +8,7 @@ use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
-use flashyard_core::units::{DieId, PlaneId, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Time};
 
 /// The commands that wait for a die.
 #[derive(Debug)]
@@ -49,8 +49,6 @@ pub(crate) struct Queues {
     counts_fot: bool,
     inherits: bool,
     rekeys: bool,
-    /// The flash operation time of the request that is being translated, by die.
-    fot_by_die: Vec<Span>,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
 }
@@ -69,7 +67,6 @@ impl Queues {
             next_insertion: 0,
             of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
             neighbours: Vec::new(),
-            fot_by_die: vec![Span::ZERO; dies],
             stirred: vec![0; dies.div_ceil(64)],
         }
     }
@@ -112,21 +109,6 @@ impl Queues {
     #[inline]
     pub(crate) const fn looks_at_waits(&self) -> bool {
         self.counts_fot || self.inherits || self.rekeys
-    }
-
-    /// A request is started of which nothing has been counted.
-    pub(crate) fn begin_fot(&mut self) {
-        self.fot_by_die.fill(Span::ZERO);
-    }
-
-    /// A command of a die is counted.
-    pub(crate) fn add_fot(&mut self, die: DieId, span: Span) {
-        self.fot_by_die[die.index()] += span;
-    }
-
-    /// The longest flash operation time of a die.
-    pub(crate) fn longest_fot(&self) -> Span {
-        self.fot_by_die.iter().copied().max().unwrap_or_default()
     }
 
     /// The commands that a die may take next: the first one of requests, and of garbage collection.

@@ -284,6 +284,7 @@ impl Sets {
     }
 
     /// What the current command of a set has waited for longest.
+    #[inline]
     pub(crate) fn first_wait(&self, set: SetId) -> Option<Wait> {
         self.graph.first_wait(set.get()).map(Wait::from)
     }

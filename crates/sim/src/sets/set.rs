@@ -5,7 +5,7 @@ use super::changes::Links;
 use super::stage::Stage;
 use super::track::Track;
 use crate::handle::{LineId, RequestId, SetId};
-use flashyard_core::graph::{NIL, STAGES};
+use flashyard_core::graph::STAGES;
 use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
 
 /// Where a set's current command is.
@@ -125,7 +125,7 @@ impl Set {
         slot_die: DieId::new(0),
         lpn: Lpn::new(0),
         map_page: MapPage::new(0),
-        line: NIL,
+        line: 0,
         ppn: None,
         source: None,
         changes: false,
