@@ -17,6 +17,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bus;
 pub mod command;
 pub mod events;
 pub mod geometry;

@@ -1,0 +1,5 @@
+//! The bus level.
+
+pub mod channel;
+pub mod request;
+pub mod scheduler;
