@@ -10,6 +10,8 @@
 //! * [`queue`]: the commands that wait for a die.
 //! * [`policy`]: command policies (which command a die takes next), one file each.
 //! * [`host`]: host policies (which request the device starts next), one file each.
+//! * [`bus`]: what crosses the wires between a flash controller and its chips: bus requests, the
+//!   fair sharing of chips.
 //! * [`key`]: how a part states its configuration keys as data.
 
 #![no_std]
@@ -17,6 +19,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bus;
 pub mod command;
 pub mod events;
 pub mod geometry;

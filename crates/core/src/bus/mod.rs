@@ -1,0 +1,15 @@
+//! The bus level: what crosses the wires between a flash controller and its chips.
+//!
+//! An operation of a chip (erase, program, read) is a sequence of *bus requests*: activations start
+//! something on the chip, data requests move a chunk of a page, status requests ask whether the
+//! chip is done. Each request names all that it needs, so a scheduler may put the requests of many
+//! chips in any order that keeps the order of each chip.
+//!
+//! * [`request`]: the requests, and the order in which an operation sends them.
+//! * [`fair`]: virtual time, which shares chips fairly between streams.
+//!
+//! Source of the fields and the grammar of requests: Kim, Lee and Min, the flash request scheduling
+//! framework.
+
+pub mod fair;
+pub mod request;
