@@ -6,10 +6,13 @@
 //! chips in any order that keeps the order of each chip.
 //!
 //! * [`request`]: the requests, and the order in which an operation sends them.
+//! * [`microcode`]: the controller that turns a request into bus cycles, as an interpreter of its
+//!   programs. How long a request holds the bus is what its program takes.
 //! * [`fair`]: virtual time, which shares chips fairly between streams.
 //!
 //! Source of the fields and the grammar of requests: Kim, Lee and Min, the flash request scheduling
 //! framework.
 
 pub mod fair;
+pub mod microcode;
 pub mod request;
