@@ -10,6 +10,8 @@
 //! * [`queue`]: the commands that wait for a die.
 //! * [`policy`]: command policies (which command a die takes next), one file each.
 //! * [`host`]: host policies (which request the device starts next), one file each.
+//! * [`bus`]: what crosses the wires between a flash controller and its chips: bus requests,
+//!   the microcoded controller, the fair sharing of chips.
 //! * [`key`]: how a part states its configuration keys as data.
 
 #![no_std]
