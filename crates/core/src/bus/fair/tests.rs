@@ -1,3 +1,5 @@
+//! Worked examples of fair queueing, and its order against that of the textbook form.
+
 use super::*;
 use std::collections::VecDeque;
 use std::string::String;

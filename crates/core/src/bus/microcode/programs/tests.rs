@@ -62,8 +62,9 @@ fn requests_hold_the_bus_for_the_cycles_of_their_programs() {
     assert_eq!(data(BusKind::DataOut), [10_610, 20_850, 41_330, 82_290, 164_210]);
 }
 
-/// Worked example: operations of a page of four chunks of 4 KiB on an idle bus, the status asked for
-/// when the array is done: tR 75 us, tPROG 1.5 ms, tBERS 5 ms. They are the costs of fair queueing.
+/// Worked example: operations of a page of four chunks of 4 KiB on an idle bus, the status asked
+/// for when the array is done: tR 75 us, tPROG 1.5 ms, tBERS 5 ms. They are the costs of fair
+/// queueing.
 #[test]
 fn single_operations_take_their_bus_times_and_the_array() {
     let durations = framework().durations(4096).expect("they are right");
@@ -163,4 +164,46 @@ fn a_data_request_without_data_is_a_fault() {
         let line = STANDARD.lines().position(|line| line.trim() == instruction).expect("is there");
         assert_eq!(usize::try_from(fault.line), Ok(line + 1));
     }
+}
+
+/// Programs in which words or lines are replaced by others at random are refused, run or end in a
+/// fault of one of their lines.
+#[test]
+fn no_program_breaks_the_machine() {
+    let mut random = 5_u64;
+    let mut below = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        usize::try_from(random >> 33).expect("31 bits") % bound
+    };
+    let words: Vec<&str> = STANDARD.split_inclusive([' ', '\n']).collect();
+    let lines: Vec<&str> = STANDARD.split_inclusive('\n').collect();
+    let others = ["J RA\n", "BEQ r1, r2, ST\n", "LW r1, len, -9\n", "RCV\n", "DIN col1\n"];
+    let (mut refused, mut faults, mut served) = (0, 0, 0);
+    for round in 0..4_000 {
+        let mut text = if round % 4 == 0 { words.clone() } else { lines.clone() };
+        for _ in 0..2 {
+            let place = below(text.len());
+            let other = below(text.len() + others.len());
+            let other = text.get(other).unwrap_or_else(|| &others[other - text.len()]);
+            if !text[place].contains(':') {
+                text[place] = other.split_once(':').map_or(*other, |(_, instruction)| instruction);
+            }
+        }
+        let text = text.concat();
+        let mut steps = [Step::UNUSED; 100];
+        let Ok(program) = assemble(&text, &mut steps) else {
+            refused += 1;
+            continue;
+        };
+        let mut machine = Machine::new(program, [0; 4], TimingSet::FRAMEWORK, 256);
+        match machine.durations(4096) {
+            Ok(_) => served += 1,
+            Err(fault) => {
+                let line = usize::try_from(fault.line).expect("it is small");
+                assert!((1..=text.lines().count()).contains(&line), "{fault}");
+                faults += 1;
+            }
+        }
+    }
+    assert!(refused > 100 && faults > 100 && served > 100, "{refused} {faults} {served}");
 }
