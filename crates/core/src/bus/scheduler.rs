@@ -7,7 +7,9 @@
 //! silent, the rules are stated here.
 
 use super::channel::Operation;
+use super::fair::{FairQueueing, Share};
 use super::request::{BusClass, BusKind, BusRequest, Progress};
+use crate::command::Op;
 use crate::units::{Span, Time};
 
 /// Which chip moves data next, where several could.
@@ -53,11 +55,12 @@ pub struct Response {
 pub trait Platform {
     /// The present.
     fn now(&self) -> Time;
-    /// The oldest operation that the flash translation layer has handed over and that has not been
-    /// taken in; its expected array time is in [`Operation::array`].
-    fn arrival(&self) -> Option<Operation>;
-    /// Takes it in, as this operation number.
-    fn take(&mut self, number: u32);
+    /// The oldest operation that the flash translation layer has handed over, that has not been
+    /// taken in and that `has_room` for, given a chip and a stream. Its expected array time is in
+    /// [`Operation::array`].
+    fn arrival(&self, has_room: impl Fn(u32, u8) -> bool) -> Option<Operation>;
+    /// Takes this operation in, under this number.
+    fn take(&mut self, operation: &Operation, number: u32);
     /// Sends a request to the controller, which serves requests in order. Returns when it will
     /// have left the bus.
     fn send(&mut self, request: &BusRequest) -> Time;
@@ -75,11 +78,23 @@ pub struct Queued {
     progress: Progress,
 }
 
+/// Operations that wait for a chip, in the order in which they came.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    first: usize,
+    count: usize,
+}
+
+impl Waiting {
+    /// None.
+    pub const NONE: Self = Self { first: 0, count: 0 };
+}
+
 /// What the scheduler keeps of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipState {
-    first: usize,
-    count: usize,
+    /// The operation that it serves.
+    served: Option<Queued>,
     busy: bool,
     /// Whether a status request is under way; when the next one may be sent.
     asked: bool,
@@ -88,15 +103,28 @@ pub struct ChipState {
 
 impl ChipState {
     /// A chip that has nothing to do.
-    pub const IDLE: Self =
-        Self { first: 0, count: 0, busy: false, asked: false, ask_at: Time::ZERO };
+    pub const IDLE: Self = Self { served: None, busy: false, asked: false, ask_at: Time::ZERO };
+}
+
+/// Shares chips fairly between streams, each of which has a queue of its own at each chip.
+#[derive(Debug)]
+pub struct Fair<'a> {
+    /// Virtual time, a share for each stream.
+    pub queueing: FairQueueing<&'a mut [Share]>,
+    /// Streams.
+    pub streams: usize,
+    /// How long an operation is expected to occupy its chip, in ns, by number of [`Op`].
+    pub costs: [u64; Op::ALL.len()],
 }
 
 /// The scheduler of a channel, over lent memory.
 #[derive(Debug)]
 pub struct Scheduler<'a> {
     chips: &'a mut [ChipState],
-    queues: &'a mut [Option<Queued>],
+    /// A queue for each chip and, with fair queueing, each stream of it.
+    queues: &'a mut [Waiting],
+    operations: &'a mut [Option<Queued>],
+    fair: Option<Fair<'a>>,
     order: DataOrder,
     polling: Polling,
     next_number: u32,
@@ -107,20 +135,29 @@ pub struct Scheduler<'a> {
 }
 
 impl<'a> Scheduler<'a> {
-    /// A scheduler whose chips have nothing to do. `queues` holds the operations of all chips,
-    /// equally many of each: the one that the chip serves, and those that wait behind it.
+    /// A scheduler whose chips have nothing to do. There is a queue for each chip or, with fair
+    /// queueing, for each stream of each chip; `operations` holds equally many operations of each
+    /// queue.
     pub fn new(
         chips: &'a mut [ChipState],
-        queues: &'a mut [Option<Queued>],
+        queues: &'a mut [Waiting],
+        operations: &'a mut [Option<Queued>],
+        fair: Option<Fair<'a>>,
         order: DataOrder,
         polling: Polling,
     ) -> Self {
-        assert!(!chips.is_empty() && queues.len() >= chips.len(), "a queue for each chip");
+        let streams = fair.as_ref().map_or(1, |fair| fair.streams);
+        assert!(!chips.is_empty() && streams > 0, "chips and streams");
+        assert_eq!(queues.len(), chips.len() * streams, "a queue for each stream of each chip");
+        assert!(operations.len() >= queues.len(), "each queue holds an operation");
         chips.fill(ChipState::IDLE);
+        queues.fill(Waiting::NONE);
         let last_data = chips.len() - 1;
         Self {
             chips,
             queues,
+            operations,
+            fair,
             order,
             polling,
             next_number: 0,
@@ -130,13 +167,20 @@ impl<'a> Scheduler<'a> {
         }
     }
 
+    /// Operations that wait in a queue at most.
     const fn depth(&self) -> usize {
-        self.queues.len() / self.chips.len()
+        self.operations.len() / self.queues.len()
     }
 
-    /// Whether the queue of a chip has room.
-    pub fn has_room(&self, chip: u32) -> bool {
-        self.chips[chip as usize].count < self.depth()
+    /// The queue of a stream at a chip.
+    fn queue_of(&self, chip: u32, stream: u8) -> usize {
+        let chip = chip as usize;
+        self.fair.as_ref().map_or(chip, |fair| chip * fair.streams + usize::from(stream))
+    }
+
+    /// Whether an operation of a stream may be taken in for a chip.
+    pub fn has_room(&self, chip: u32, stream: u8) -> bool {
+        self.queues[self.queue_of(chip, stream)].count < self.depth()
     }
 
     /// When a chip is asked for its status next; [`Time::MAX`] where none waits for that.
@@ -155,29 +199,70 @@ impl<'a> Scheduler<'a> {
         taken || started || moved || asked || answered
     }
 
-    /// Operations join the queues of their chips. One whose queue is full holds back those behind.
+    /// Operations join the queues of their chips, and chips that serve none take one.
     fn take_in(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
-        while let Some(operation) = platform.arrival() {
-            let index = operation.chip as usize;
-            if !self.has_room(operation.chip) {
-                break;
-            }
+        while let Some(operation) = platform.arrival(|chip, stream| self.has_room(chip, stream)) {
+            let index = self.queue_of(operation.chip, operation.stream);
             let depth = self.depth();
-            let chip = &mut self.chips[index];
-            let place = index * depth + (chip.first + chip.count) % depth;
-            chip.count += 1;
-            let progress = Progress::new(operation.op, operation.chunks);
-            self.queues[place] = Some(Queued { operation, number: self.next_number, progress });
-            platform.take(self.next_number);
-            self.next_number = self.next_number.wrapping_add(1);
+            let queue = &mut self.queues[index];
+            assert!(queue.count < depth, "the platform hands over what there is room for");
+            let place = index * depth + (queue.first + queue.count) % depth;
+            queue.count += 1;
+            let (number, progress) =
+                (self.next_number, Progress::new(operation.op, operation.chunks));
+            self.operations[place] = Some(Queued { operation, number, progress });
+            if let Some(fair) = &mut self.fair {
+                fair.queueing.arrived(operation.stream.into());
+            }
+            platform.take(&operation, number);
+            self.next_number = number.wrapping_add(1);
             any = true;
+        }
+        for chip in 0..self.chips.len() {
+            if self.chips[chip].served.is_none() {
+                self.serve_next(chip);
+            }
         }
         any
     }
 
-    fn head(&self, chip: usize) -> Option<&Queued> {
-        self.queues[chip * self.depth() + self.chips[chip].first].as_ref()
+    /// A chip that serves no operation takes the oldest one of its queue or, with fair queueing, of
+    /// the stream whose virtual time is least.
+    fn serve_next(&mut self, chip: usize) {
+        let depth = self.depth();
+        let index = match &self.fair {
+            None => chip,
+            Some(fair) => {
+                let first = chip * fair.streams;
+                let waits = |stream: &usize| self.queues[first + stream].count > 0;
+                let picked = fair.queueing.pick((0..fair.streams).filter(waits));
+                let Some(stream) = picked else { return };
+                first + stream
+            }
+        };
+        let queue = &mut self.queues[index];
+        if queue.count == 0 {
+            return;
+        }
+        let next = self.operations[index * depth + queue.first].take();
+        (queue.first, queue.count) = ((queue.first + 1) % depth, queue.count - 1);
+        self.chips[chip].served = next;
+        if let (Some(fair), Some(Queued { operation, .. })) = (&mut self.fair, next) {
+            fair.queueing.started(operation.stream.into(), fair.costs[operation.op as usize]);
+        }
+    }
+
+    fn served(&self, chip: usize) -> Option<&Queued> {
+        self.chips[chip].served.as_ref()
+    }
+
+    /// An operation is complete.
+    fn complete(&mut self, platform: &mut impl Platform, number: u32) {
+        if let Some(fair) = &mut self.fair {
+            fair.queueing.completed();
+        }
+        platform.complete(number);
     }
 
     /// Chips that are not busy get their next activation. One whose operation has only its status
@@ -185,12 +270,12 @@ impl<'a> Scheduler<'a> {
     fn start_chips(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
         for chip in 0..self.chips.len() {
-            let head = if self.chips[chip].busy { None } else { self.head(chip) };
+            let head = if self.chips[chip].busy { None } else { self.served(chip) };
             let Some(&Queued { number, progress, operation }) = head else { continue };
             match progress.next().map(|kind| (kind, kind.class())) {
                 Some((BusKind::Status, _)) => {
+                    self.complete(platform, number);
                     self.sent(chip);
-                    platform.complete(number);
                 }
                 Some((kind, BusClass::Activation)) => {
                     let left = platform.send(&self.request(chip, kind));
@@ -216,7 +301,7 @@ impl<'a> Scheduler<'a> {
         }
         let count = self.chips.len();
         let kind = |chip: usize| {
-            let head = if self.chips[chip].busy { None } else { self.head(chip) };
+            let head = if self.chips[chip].busy { None } else { self.served(chip) };
             head.and_then(|head| head.progress.next())
         };
         let moves = |chip: &usize| kind(*chip).is_some_and(|kind| kind.class() == BusClass::Data);
@@ -227,7 +312,7 @@ impl<'a> Scheduler<'a> {
             }
             DataOrder::Oldest => {
                 let age = |chip: &usize| {
-                    let number = self.head(*chip).map_or(0, |head| head.number);
+                    let number = self.served(*chip).map_or(0, |head| head.number);
                     core::cmp::Reverse(self.next_number.wrapping_sub(number))
                 };
                 (0..count).filter(moves).min_by_key(age)
@@ -263,7 +348,7 @@ impl<'a> Scheduler<'a> {
             if response.kind.class() == BusClass::Data {
                 self.data_under_way = false;
                 if core::mem::take(&mut self.ends_read) {
-                    platform.complete(response.operation);
+                    self.complete(platform, response.operation);
                 }
                 continue;
             }
@@ -279,10 +364,9 @@ impl<'a> Scheduler<'a> {
         any
     }
 
-    /// A request of the operation at the head of a chip's queue. One that asks for the status may
-    /// have none.
+    /// A request of the operation that a chip serves.
     fn request(&self, chip: usize, kind: BusKind) -> BusRequest {
-        let head = self.head(chip).expect("a chip that is served has an operation");
+        let head = self.served(chip).expect("the chip serves an operation");
         let Operation { stream, block, page, chunk_bytes, .. } = head.operation;
         let data = kind.class() == BusClass::Data;
         BusRequest {
@@ -298,18 +382,15 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The next request of the operation at the head of a chip's queue has been sent, or needs
-    /// not be. Returns whether it was the last one; the operation has then left the queue.
+    /// The next request of the operation that a chip serves has been sent, or need not be. Returns
+    /// whether it was the last one; the chip then serves the next operation.
     fn sent(&mut self, chip: usize) -> bool {
-        let depth = self.depth();
-        let state = &mut self.chips[chip];
-        let place = chip * depth + state.first;
-        let head = self.queues[place].as_mut().expect("a chip that is served has an operation");
-        head.progress.sent();
-        let over = head.progress.next().is_none();
+        let served = self.chips[chip].served.as_mut().expect("the chip serves an operation");
+        served.progress.sent();
+        let over = served.progress.next().is_none();
         if over {
-            self.queues[place] = None;
-            (state.first, state.count) = ((state.first + 1) % depth, state.count - 1);
+            self.chips[chip].served = None;
+            self.serve_next(chip);
         }
         over
     }
