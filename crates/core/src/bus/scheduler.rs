@@ -395,6 +395,3 @@ impl<'a> Scheduler<'a> {
         over
     }
 }
-
-#[cfg(test)]
-mod tests;
