@@ -100,8 +100,8 @@ fn requests_keep_the_rules() {
 }
 
 /// The case study: a stream bursts in the middle third of 30 s. Without fair queueing the other
-/// one loses a quarter to two fifths of its throughput, with it next to nothing. The reference's figures in
-/// kilobytes a second, within 2 %.
+/// one loses a quarter to two fifths of its throughput, with it next to nothing. The figures are
+/// those of the reference in kilobytes a second, within 2 %.
 #[test]
 fn a_burst_takes_nothing_from_the_other_stream_with_fair_queueing() {
     let us = |range: (u64, u64)| (range.0 * 1_000, range.1 * 1_000);

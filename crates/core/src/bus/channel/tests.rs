@@ -1,3 +1,5 @@
+//! The models against worked examples, and the rules that every one keeps.
+
 use super::*;
 use std::collections::BTreeMap;
 use std::string::String;
