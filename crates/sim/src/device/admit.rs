@@ -202,9 +202,7 @@ impl Device {
                 request.flush_since.get_or_insert(now);
                 return false;
             }
-            if let Some(since) = request.flush_since.take() {
-                request.flush_ns = now.since(since).as_ns();
-            }
+            request.end_flush_wait(now);
         }
         let (first, pages) = (request.first, request.pages);
         if admission == Admission::Page && pages > 0 && !self.page_has_slot(handle) {
