@@ -94,8 +94,6 @@ struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
     /// to that wakes them.
     ready_is_due: bool,
-    /// Dies that are due.
-    due: Vec<DieId>,
     /// The flash operation time of the request that is being translated, by die.
     fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
