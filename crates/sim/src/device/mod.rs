@@ -326,6 +326,6 @@ impl Device {
             self.split.grow(self.sets.capacity());
         }
         let flash = &self.flash;
-        self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))
+        self.sets.insert(self.now, number, owner, state, stages, |stage| flash.nominal(stage))
     }
 }

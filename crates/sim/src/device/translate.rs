@@ -123,14 +123,13 @@ impl Device {
         lpn: Lpn,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        let parts = self.host.parts_until(self.now, handle);
         self.host.access_begins(handle);
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
         (state.request, state.charge, state.page, state.lpn) =
             (Some(handle), Some(handle), page, lpn);
-        (state.track.since, state.track.parts) = (self.now, parts);
+        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
         set
     }
 
