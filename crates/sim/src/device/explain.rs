@@ -65,14 +65,19 @@ impl Device {
     }
 
     /// Charges the time since the segment began.
+    #[inline]
     pub(super) fn close_segment(&mut self, set: SetId) {
-        let track = self.sets.track_mut(set);
-        if track.since == self.now {
-            return;
+        if self.sets.track(set).since < self.now {
+            self.charge_segment(set);
         }
-        let elapsed = self.now.since(track.since).as_ns();
+    }
+
+    /// The same where some time has passed; not where none has, which is most often so.
+    #[inline(never)]
+    fn charge_segment(&mut self, set: SetId) {
         let mode = self.sets[set].mode;
         let track = self.sets.track_mut(set);
+        let elapsed = self.now.since(track.since).as_ns();
         match mode {
             Mode::Slotless => {
                 track.spent[SLOT] += elapsed;
@@ -117,13 +122,10 @@ impl Device {
         let busy = self.flash.busy(self.current_die(set), self.now);
         let track = self.sets.track_mut(set);
         let mut sum = 0;
-        let base = track.base[DIE..=BUS].iter();
-        let spent = track.spent[DIE..=BUS].iter_mut();
-        let parts = track.parts.0[Part::DieRead as usize..=Part::Bus as usize].iter_mut();
-        for (((busy, base), spent), part) in busy.iter().zip(base).zip(spent).zip(parts) {
-            let ns = busy - base;
-            *spent += ns;
-            *part += ns;
+        for (account, busy) in busy.into_iter().enumerate() {
+            let ns = busy - track.base[DIE + account];
+            track.spent[DIE + account] += ns;
+            track.parts.0[Part::DieRead as usize + account] += ns;
             sum += ns;
         }
         assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set:?}");

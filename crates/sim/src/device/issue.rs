@@ -172,43 +172,62 @@ impl Device {
         }
     }
 
+    /// A die takes a command if it can, and looks at the one behind any that cannot run now.
     pub(super) fn dispatch(&mut self, die: DieId) {
-        while self.failed.is_none() {
-            let accepts = self.flash.accepts(die);
-            if matches!(accepts, Accepts::Nothing) {
-                if self.flash.suspends() && self.flash.array_works(die) {
-                    self.suspend_for_read(die);
+        while self.failed.is_none() && self.dispatch_next(die) {}
+    }
+
+    /// A die takes the command that comes next if it can. Returns whether that goes elsewhere, so
+    /// that another one comes next.
+    fn dispatch_next(&mut self, die: DieId) -> bool {
+        let accepts = self.flash.accepts(die);
+        if matches!(accepts, Accepts::Nothing) {
+            self.suspend_if_asked(die);
+            return false;
+        }
+        let next = self.next_command(die);
+        if matches!(accepts, Accepts::ReadsOfRequests)
+            && !next.is_some_and(|set| self.is_read_of_request(set))
+        {
+            if self.flash.can_resume(die) {
+                self.resume(die);
+            }
+            return false;
+        }
+        let Some(set) = next else { return false };
+        let op = self.sets.stage(set).op();
+        if (matches!(accepts, Accepts::Reads) && op != Op::Read)
+            || (self.flash.limits_power() && !self.has_power(die, op))
+        {
+            return false;
+        }
+        match self.bind(set, die) {
+            Bound::Page(ppn) => {
+                self.leave_queue(set, die);
+                if self.ftl.is_paced() {
+                    let waits = self.queues.has_gc(die);
+                    self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
                 }
-                return;
+                self.start(set, die, ppn);
+                self.suspend_if_asked(die);
+                false
             }
-            let next = self.next_command(die);
-            if matches!(accepts, Accepts::ReadsOfRequests)
-                && !next.is_some_and(|set| self.is_read_of_request(set))
-            {
-                if self.flash.can_resume(die) {
-                    self.resume(die);
-                }
-                return;
+            Bound::NoRoom => {
+                self.wait_for_room(set);
+                true
             }
-            let Some(set) = next else { return };
-            let op = self.sets.stage(set).op();
-            if (matches!(accepts, Accepts::Reads) && op != Op::Read)
-                || (self.flash.limits_power() && !self.has_power(die, op))
-            {
-                return;
+            Bound::Elsewhere(plane) => {
+                self.follow(set, plane);
+                true
             }
-            match self.bind(set, die) {
-                Bound::Page(ppn) => {
-                    self.leave_queue(set, die);
-                    if self.ftl.is_paced() {
-                        let waits = self.queues.has_gc(die);
-                        self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
-                    }
-                    self.start(set, die, ppn);
-                }
-                Bound::NoRoom => self.wait_for_room(set),
-                Bound::Elsewhere(plane) => self.follow(set, plane),
-            }
+        }
+    }
+
+    /// The operation of a die makes way for a read where that may be.
+    #[inline]
+    fn suspend_if_asked(&mut self, die: DieId) {
+        if self.flash.suspends() && self.flash.array_works(die) {
+            self.suspend_for_read(die);
         }
     }
 
