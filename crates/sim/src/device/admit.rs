@@ -224,11 +224,7 @@ impl Device {
     fn start_without_pages(&mut self, handle: RequestId) {
         let request = self.host[handle].request;
         self.host[handle].unfinished = 1;
-        let set = Set {
-            request: Some(handle),
-            charge: Some(handle),
-            ..Set::VACANT
-        };
+        let set = Set { request: Some(handle), charge: Some(handle), ..Set::VACANT };
         let flush = request.op == RequestOp::Flush;
         if flush && !self.keeps_writes() {
             self.flush_all();

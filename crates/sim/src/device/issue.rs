@@ -1,5 +1,10 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a step of each command; a call costs as much as it does"
+)]
+
 use super::Device;
 use crate::config::Allocation;
 use crate::flash::Accepts;
@@ -44,7 +49,7 @@ impl Device {
     }
 
     /// Adds a command to a queue of its die.
-    #[inline]
+    #[inline(always)]
     fn insert(
         &mut self,
         set: SetId,
@@ -81,7 +86,7 @@ impl Device {
     /// collection: the device's own work goes there unless a request has handed its rank on to it
     /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
     /// `inserted`, when the command was first put into a queue.
-    #[inline]
+    #[inline(always)]
     fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
         let op = self.sets.stage(set).op();
@@ -142,7 +147,7 @@ impl Device {
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
@@ -232,6 +237,7 @@ impl Device {
     }
 
     /// The command that a die takes next.
+    #[inline(always)]
     pub(super) fn next_command(&self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
@@ -256,6 +262,7 @@ impl Device {
     }
 
     /// The unit that a read would find now.
+    #[inline(always)]
     pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
@@ -268,6 +275,7 @@ impl Device {
     }
 
     /// Binds the page of a command that is about to start on a die.
+    #[inline(always)]
     pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
         match self.sets.stage(set).op() {
             Op::Read => {

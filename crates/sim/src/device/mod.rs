@@ -311,7 +311,8 @@ impl Device {
     }
 
     /// The same for a request, or for none.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each access; a call costs as much")]
     fn set_of(
         &mut self,
         number: u64,
