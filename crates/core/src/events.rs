@@ -73,8 +73,8 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
         }
     }
 
-    /// Calls `visit` with every resource that is due at `time`, the time of [`Self::next_due`], in
-    /// ascending order.
+    /// Calls `visit` with every resource that is due at `time`, the time of [`Self::next_due`], the
+    /// highest number first.
     #[inline]
     pub fn due_at(&self, time: Time, mut visit: impl FnMut(u32)) {
         if self.earliest == time && time < Time::MAX {
@@ -88,7 +88,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
         if at >= self.lowest {
             return self.due_of(at, time, visit);
         }
-        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate() {
+        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate().rev() {
             let child = at * WIDTH + 1 + slot;
             if *due == time && child >= self.lowest {
                 self.due_of(child, time, visit);
@@ -101,7 +101,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
     /// The same for the resources of a node.
     #[inline]
     fn due_of(&self, at: usize, time: Time, visit: &mut impl FnMut(u32)) {
-        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate() {
+        for (slot, due) in self.nodes.as_ref()[at].iter().enumerate().rev() {
             if *due == time {
                 visit(number((at - self.lowest) * WIDTH + slot));
             }
@@ -123,14 +123,15 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> EventTree<S> {
             (self.lowest + resource as usize / WIDTH, resource as usize % WIDTH);
         let mut time = time;
         loop {
-            let before = core::mem::replace(&mut nodes[at][slot], time);
             let above = at.checked_sub(1).map(|child| (child / WIDTH, child % WIDTH));
             let known = above.map_or(self.earliest, |(at, slot)| nodes[at][slot]);
+            let node = &mut nodes[at];
+            let before = core::mem::replace(&mut node[slot], time);
             if time > known {
                 if before > known {
                     return;
                 }
-                time = nodes[at].iter().copied().fold(Time::MAX, Time::min);
+                time = node.iter().copied().fold(Time::MAX, Time::min);
             }
             if time == known {
                 return;
@@ -176,6 +177,7 @@ mod tests {
                 assert_eq!(tree.due(u32::try_from(at).unwrap()), times[at]);
                 let mut due = std::vec::Vec::new();
                 tree.due_at(first.0, |resource| due.push(resource));
+                due.reverse();
                 let wanted = (0..).zip(&times).filter(|(_, time)| **time == first.0);
                 let wanted: std::vec::Vec<u32> = wanted.map(|(resource, _)| resource).collect();
                 assert_eq!(due, if first.0 < Time::MAX { wanted } else { std::vec::Vec::new() });

@@ -226,10 +226,13 @@ where
             id
         };
         let node = &mut self.nodes.as_mut()[id as usize];
-        *node = Node { number, owner, ..Node::VACANT };
+        // Nobody waits for a node that is not in use, it waits for nobody, and no walk meets it.
+        (node.number, node.owner, node.stages, node.stage) = (number, owner, 0, 0);
+        (node.count, node.count_stages, node.walk) = (0, 0, 0);
         for span in spans {
             // Panics where a set has more than `STAGES` commands.
             node.spans[usize::from(node.stages)] = span;
+            node.inherited[usize::from(node.stages)] = Rank::NONE;
             node.stages += 1;
         }
         self.live += 1;

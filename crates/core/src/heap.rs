@@ -58,8 +58,9 @@ impl<K: Ord + Copy, S: AsRef<[Entry<K>]> + AsMut<[Entry<K>]>> IndexedHeap<K, S> 
     }
 
     /// The member with the least key.
+    #[inline]
     pub fn peek(&self) -> Option<(K, u32)> {
-        let entry = self.entries.as_ref()[..self.len].first()?;
+        let entry = self.entries.as_ref().first().filter(|_| self.len > 0)?;
         Some((entry.key, entry.member))
     }
 
@@ -69,74 +70,83 @@ impl<K: Ord + Copy, S: AsRef<[Entry<K>]> + AsMut<[Entry<K>]>> IndexedHeap<K, S> 
     }
 
     /// Adds a member of no heap. Panics where the heap is full; see [`Self::is_full`].
+    #[inline]
     pub fn push(&mut self, positions: &mut [u32], key: K, member: u32) {
         assert!(!self.is_full(), "the heap is full");
         debug_assert!(positions[member as usize] == ABSENT, "{member} is in a heap already");
         let at = self.len;
         self.len += 1;
-        self.place(positions, at, Entry { key, member });
-        self.rise(positions, at);
+        rise(&mut self.entries.as_mut()[..=at], positions, at, Entry { key, member });
     }
 
     /// Removes a member of this heap and returns its key.
+    #[inline]
     pub fn remove(&mut self, positions: &mut [u32], member: u32) -> K {
-        let at = positions[member as usize] as usize;
-        let removed = self.entries.as_ref()[at];
-        assert!(removed.member == member, "{member} is not in this heap");
-        positions[member as usize] = ABSENT;
+        let at = core::mem::replace(&mut positions[member as usize], ABSENT) as usize;
+        let (last, entries) =
+            self.entries.as_mut()[..self.len].split_last_mut().expect("a member is in the heap");
         self.len -= 1;
-        if at < self.len {
-            let last = self.entries.as_ref()[self.len];
-            self.place(positions, at, last);
-            if last.key < removed.key {
-                self.rise(positions, at);
-            } else {
-                self.sink(positions, at);
-            }
+        let Some(removed) = entries.get(at).copied() else {
+            assert!(last.member == member, "{member} is not in this heap");
+            return last.key;
+        };
+        assert!(removed.member == member, "{member} is not in this heap");
+        if last.key < removed.key {
+            rise(entries, positions, at, *last);
+        } else {
+            sink(entries, positions, at, *last);
         }
         removed.key
     }
+}
 
-    fn place(&mut self, positions: &mut [u32], at: usize, entry: Entry<K>) {
-        positions[entry.member as usize] =
-            u32::try_from(at).expect("a heap has fewer than 2^32 members");
-        self.entries.as_mut()[at] = entry;
-    }
-
-    fn rise(&mut self, positions: &mut [u32], mut at: usize) {
-        let entry = self.entries.as_ref()[at];
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            let above = self.entries.as_ref()[parent];
-            if above.key <= entry.key {
-                break;
-            }
-            self.place(positions, at, above);
-            at = parent;
+/// Puts an entry where it belongs, at a place or above.
+fn rise<K: Ord + Copy>(
+    entries: &mut [Entry<K>],
+    positions: &mut [u32],
+    mut at: usize,
+    entry: Entry<K>,
+) {
+    while at > 0 {
+        let parent = (at - 1) / 2;
+        let above = entries[parent];
+        if above.key <= entry.key {
+            break;
         }
-        self.place(positions, at, entry);
+        place(entries, positions, at, above);
+        at = parent;
     }
+    place(entries, positions, at, entry);
+}
 
-    fn sink(&mut self, positions: &mut [u32], mut at: usize) {
-        let entry = self.entries.as_ref()[at];
-        loop {
-            let mut child = 2 * at + 1;
-            if child >= self.len {
-                break;
-            }
-            let entries = self.entries.as_ref();
-            if child + 1 < self.len && entries[child + 1].key < entries[child].key {
-                child += 1;
-            }
-            let below = entries[child];
-            if entry.key <= below.key {
-                break;
-            }
-            self.place(positions, at, below);
-            at = child;
+/// Puts an entry where it belongs, at a place or below.
+fn sink<K: Ord + Copy>(
+    entries: &mut [Entry<K>],
+    positions: &mut [u32],
+    mut at: usize,
+    entry: Entry<K>,
+) {
+    while let Some(mut below) = entries.get(2 * at + 1).copied() {
+        let mut child = 2 * at + 1;
+        if let Some(other) = entries.get(child + 1)
+            && other.key < below.key
+        {
+            (below, child) = (*other, child + 1);
         }
-        self.place(positions, at, entry);
+        if entry.key <= below.key {
+            break;
+        }
+        place(entries, positions, at, below);
+        at = child;
     }
+    place(entries, positions, at, entry);
+}
+
+#[inline]
+fn place<K: Copy>(entries: &mut [Entry<K>], positions: &mut [u32], at: usize, entry: Entry<K>) {
+    positions[entry.member as usize] =
+        u32::try_from(at).expect("a heap has fewer than 2^32 members");
+    entries[at] = entry;
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::Device;
 use super::view::View;
 use crate::config::Admission;
 use crate::handle::{LineId, RequestId, SetId};
-use crate::sets::{Mode, Set, Stage, Track, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::host::HostAnswer;
 use flashyard_core::policy::FotSpan;
@@ -220,21 +220,16 @@ impl Device {
     /// A flush becomes a set without commands that waits for every live change; a trim of no whole
     /// page is over at once.
     fn start_without_pages(&mut self, handle: RequestId) {
-        let parts = self.host.parts_until(self.now, handle);
         let request = self.host[handle].request;
         self.host[handle].unfinished = 1;
-        let set = Set {
-            request: Some(handle),
-            charge: Some(handle),
-            track: Track::starting(self.now, parts),
-            ..Set::VACANT
-        };
+        let set = Set { request: Some(handle), charge: Some(handle), ..Set::VACANT };
         let flush = request.op == RequestOp::Flush;
         if flush && !self.keeps_writes() {
             self.flush_all();
         }
         let stages: &[_] = if flush { &[(Stage::Barrier, PlaneId::new(0))] } else { &[] };
         let barrier = self.new_set(&set, stages);
+        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(barrier).parts);
         if flush {
             self.wait_for_changes(barrier);
         }

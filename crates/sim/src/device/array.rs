@@ -65,7 +65,9 @@ impl Device {
             }
         });
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
-        self.for_riders(Some(leader), |device, set| device.sets[set].channel_ns = channel_ns);
+        self.for_riders(Some(leader), |device, set| {
+            device.sets.track_mut(set).channel_ns = channel_ns;
+        });
         self.phases_began();
     }
 

@@ -108,9 +108,7 @@ impl Device {
             self.host[request].charges += 1;
         }
         let set = self.new_set(state, stages);
-        let state = &mut self.sets[set];
-        state.charge = charge;
-        state.track.since = self.now;
+        self.sets[set].charge = charge;
         set
     }
 

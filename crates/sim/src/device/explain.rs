@@ -20,12 +20,12 @@ impl Device {
         match mode {
             Mode::Queued | Mode::Suspended => {
                 let busy = self.flash.busy(self.current_die(set), self.now);
-                self.sets[set].track.base[DIE..=BUS].copy_from_slice(&busy);
+                self.sets.track_mut(set).base[DIE..=BUS].copy_from_slice(&busy);
             }
             Mode::Waiting => {
                 let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
                 let base = self.account(wait.source);
-                let track = &mut self.sets[set].track;
+                let track = self.sets.track_mut(set);
                 track.source = Some(wait.source);
                 track.reason = wait.kind;
                 track.base = base;
@@ -60,42 +60,40 @@ impl Device {
 
     /// A segment that has spent nothing begins.
     fn rest(&mut self, set: SetId, mode: Mode) {
-        let state = &mut self.sets[set];
-        state.mode = mode;
-        state.track.since = self.now;
+        self.sets[set].mode = mode;
+        self.sets.track_mut(set).since = self.now;
     }
 
     /// Charges the time since the segment began.
+    #[inline]
     pub(super) fn close_segment(&mut self, set: SetId) {
-        let state = &self.sets[set];
-        if state.track.since == self.now {
-            return;
+        if self.sets.track(set).since < self.now {
+            self.charge_segment(set);
         }
-        match state.mode {
+    }
+
+    /// The same where some time has passed; not where none has, which is most often so.
+    #[inline(never)]
+    fn charge_segment(&mut self, set: SetId) {
+        let mode = self.sets[set].mode;
+        let track = self.sets.track_mut(set);
+        let elapsed = self.now.since(track.since).as_ns();
+        match mode {
             Mode::Slotless => {
-                let elapsed = self.now.since(state.track.since).as_ns();
-                let track = &mut self.sets[set].track;
                 track.spent[SLOT] += elapsed;
                 track.parts.add(Part::Slot, elapsed);
             }
             Mode::Firmware => {
-                let elapsed = self.now.since(state.track.since).as_ns();
-                let track = &mut self.sets[set].track;
                 track.spent[FIRMWARE] += elapsed;
                 track.parts.add(Part::Firmware, elapsed);
             }
-            Mode::Collecting => {
-                let elapsed = self.now.since(state.track.since).as_ns();
-                self.sets[set].track.spent[DIE + DIE_GC] += elapsed;
-            }
+            Mode::Collecting => track.spent[DIE + DIE_GC] += elapsed,
             Mode::Lineless | Mode::Buffered | Mode::Linking => {
-                let elapsed = self.now.since(state.track.since).as_ns();
-                let part = match state.mode {
+                let part = match mode {
                     Mode::Lineless => Part::Flush,
                     Mode::Linking => Part::Link,
                     _ => Part::Buffer,
                 };
-                let track = &mut self.sets[set].track;
                 track.spent[OWN] += elapsed;
                 track.parts.add(part, elapsed);
             }
@@ -113,7 +111,7 @@ impl Device {
 
     /// Ends the account of a command whose operation has just left its die.
     pub(super) fn close_with(&mut self, set: SetId, operation: &Operation) {
-        if self.sets[set].track.since < self.now {
+        if self.sets.track(set).since < self.now {
             self.charge_running(set, operation);
         }
         self.rest(set, Mode::Slotless);
@@ -122,15 +120,12 @@ impl Device {
     /// A command waited in the queue of its die, and is charged with what the die did.
     fn charge_queued(&mut self, set: SetId) {
         let busy = self.flash.busy(self.current_die(set), self.now);
-        let track = &mut self.sets[set].track;
+        let track = self.sets.track_mut(set);
         let mut sum = 0;
-        let base = track.base[DIE..=BUS].iter();
-        let spent = track.spent[DIE..=BUS].iter_mut();
-        let parts = track.parts.0[Part::DieRead as usize..=Part::Bus as usize].iter_mut();
-        for (((busy, base), spent), part) in busy.iter().zip(base).zip(spent).zip(parts) {
-            let ns = busy - base;
-            *spent += ns;
-            *part += ns;
+        for (account, busy) in busy.into_iter().enumerate() {
+            let ns = busy - track.base[DIE + account];
+            track.spent[DIE + account] += ns;
+            track.parts.0[Part::DieRead as usize + account] += ns;
             sum += ns;
         }
         assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set:?}");
@@ -138,12 +133,10 @@ impl Device {
 
     /// A command was on its die.
     fn charge_running(&mut self, set: SetId, operation: &Operation) {
-        let state = &self.sets[set];
-        let (all, bus) = self.running_time(state.track.since, operation);
+        let (all, bus) = self.running_time(self.sets.track(set).since, operation);
         let is_data = self.sets.stage(set).is_data();
-        let state = &mut self.sets[set];
-        state.own += Span::from_ns(all);
-        let track = &mut state.track;
+        let track = self.sets.track_mut(set);
+        track.own += Span::from_ns(all);
         if operation.gc {
             track.spent[DIE + DIE_GC] += all;
             return track.parts.add(Part::DieGc, all);
@@ -155,7 +148,7 @@ impl Device {
         if is_data {
             // A running segment is closed when its command is over or suspended: what it owes the
             // channel before the array has passed, and what it owes behind it comes in the last.
-            let transfer = std::mem::take(&mut state.channel_ns).min(own);
+            let transfer = std::mem::take(&mut track.channel_ns).min(own);
             track.parts.add(Part::Transfer, transfer);
             track.parts.add(Part::Array, own - transfer);
         } else {
@@ -166,7 +159,7 @@ impl Device {
     /// A command waited for another set, whose account is `source`.
     fn charge_waiting(&mut self, set: SetId, source: &[u64; ACCOUNTS]) {
         let spent = self.shared_segment(set, source);
-        let track = &mut self.sets[set].track;
+        let track = self.sets.track_mut(set);
         let elapsed = self.now.since(track.since).as_ns();
         assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set:?}");
         for (sum, ns) in track.spent.iter_mut().zip(&spent) {
@@ -189,11 +182,10 @@ impl Device {
         let mut at = set;
         let mut segment = [0; ACCOUNTS];
         loop {
-            let state = &self.sets[at];
-            if state.track.since == self.now {
+            if self.sets.track(at).since == self.now {
                 break;
             }
-            if state.mode != Mode::Waiting {
+            if self.sets[at].mode != Mode::Waiting {
                 segment = self.own_segment(at);
                 break;
             }
@@ -211,11 +203,11 @@ impl Device {
     /// The set that another one waits for.
     #[inline]
     fn awaited(&self, set: SetId) -> SetId {
-        self.sets[set].track.source.expect("it waits for a set")
+        self.sets.track(set).source.expect("it waits for a set")
     }
 
     fn with_earlier(&self, set: SetId, mut segment: [u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        for (sum, &spent) in segment.iter_mut().zip(&self.sets[set].track.spent) {
+        for (sum, &spent) in segment.iter_mut().zip(&self.sets.track(set).spent) {
             *sum += spent;
         }
         segment
@@ -224,13 +216,13 @@ impl Device {
     /// The current segment of a set that waits for another one, whose account is `source`.
     #[inline]
     fn shared_segment(&self, set: SetId, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        let state = &self.sets[set];
+        let request = self.sets[set].request;
         let mut spent = *source;
-        for (spent, base) in spent.iter_mut().zip(&state.track.base) {
+        for (spent, base) in spent.iter_mut().zip(&self.sets.track(set).base) {
             *spent -= base;
         }
-        let same = self.sets[self.awaited(set)].request == state.request;
-        if !same || state.request.is_none() {
+        let same = self.sets[self.awaited(set)].request == request;
+        if !same || request.is_none() {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
         spent
@@ -238,10 +230,9 @@ impl Device {
 
     /// The current segment of a set that waits for no other one.
     fn own_segment(&self, set: SetId) -> [u64; ACCOUNTS] {
-        let state = &self.sets[set];
-        let track = &state.track;
+        let track = self.sets.track(set);
         let mut spent = [0; ACCOUNTS];
-        match state.mode {
+        match self.sets[set].mode {
             Mode::Slotless => spent[SLOT] = self.now.since(track.since).as_ns(),
             Mode::Firmware => spent[FIRMWARE] = self.now.since(track.since).as_ns(),
             Mode::Collecting => spent[DIE + DIE_GC] = self.now.since(track.since).as_ns(),

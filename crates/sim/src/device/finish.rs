@@ -223,7 +223,8 @@ impl Device {
         let state = &mut self.sets[set];
         state.request = None;
         state.changes = false;
-        if self.host[handle].set_over(state.own, &state.track.parts) {
+        let track = self.sets.track(set);
+        if self.host[handle].set_over(track.own, &track.parts) {
             self.answer(handle);
         }
     }

@@ -10,8 +10,7 @@ use super::translate::Plan;
 use crate::buffer::FlushOutcome;
 use crate::config::PartialWrite;
 use crate::handle::{LineId, SetId};
-use crate::metrics::parts::Parts;
-use crate::sets::{Mode, Set, Stage, Track, Wait};
+use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
 
@@ -143,7 +142,6 @@ impl Device {
             changes: true,
             stream: state.stream,
             mode: Mode::Slotless,
-            track: Track::starting(self.now, Parts::default()),
             ..Set::VACANT
         };
         let mut plan = Plan::new();

@@ -1,5 +1,10 @@
 //! From queues to dies: placement, dispatch, late binding of pages, the room rule.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a step of each command; a call costs as much as it does"
+)]
+
 use super::Device;
 use crate::config::Allocation;
 use crate::flash::Accepts;
@@ -44,7 +49,7 @@ impl Device {
     }
 
     /// Adds a command to a queue of its die.
-    #[inline]
+    #[inline(always)]
     fn insert(
         &mut self,
         set: SetId,
@@ -81,7 +86,7 @@ impl Device {
     /// collection: the device's own work goes there unless a request has handed its rank on to it
     /// and the die is not short of blocks, when that queue goes first anyway. Deadlines count from
     /// `inserted`, when the command was first put into a queue.
-    #[inline]
+    #[inline(always)]
     fn placement(&self, set: SetId, die: DieId, inserted: Time) -> (Placement, bool) {
         let state = &self.sets[set];
         let op = self.sets.stage(set).op();
@@ -142,7 +147,7 @@ impl Device {
     }
 
     /// Takes the current command of a set, which waits for this die, out of its queue.
-    #[inline]
+    #[inline(always)]
     fn leave_queue(&mut self, set: SetId, die: DieId) -> Option<Time> {
         if self.gathers {
             self.queues.unlist(set, self.sets.plane(set), self.sets.stage(set));
@@ -172,47 +177,67 @@ impl Device {
         }
     }
 
+    /// A die takes a command if it can, and looks at the one behind any that cannot run now.
     pub(super) fn dispatch(&mut self, die: DieId) {
-        while self.failed.is_none() {
-            let accepts = self.flash.accepts(die);
-            if matches!(accepts, Accepts::Nothing) {
-                if self.flash.suspends() && self.flash.array_works(die) {
-                    self.suspend_for_read(die);
-                }
-                return;
+        while self.failed.is_none() && self.dispatch_next(die) {}
+    }
+
+    /// A die takes the command that comes next if it can. Returns whether that goes elsewhere, so
+    /// that another one comes next.
+    fn dispatch_next(&mut self, die: DieId) -> bool {
+        let accepts = self.flash.accepts(die);
+        if matches!(accepts, Accepts::Nothing) {
+            self.suspend_if_asked(die);
+            return false;
+        }
+        let next = self.next_command(die);
+        if matches!(accepts, Accepts::ReadsOfRequests)
+            && !next.is_some_and(|set| self.is_read_of_request(set))
+        {
+            if self.flash.can_resume(die) {
+                self.resume(die);
             }
-            let next = self.next_command(die);
-            if matches!(accepts, Accepts::ReadsOfRequests)
-                && !next.is_some_and(|set| self.is_read_of_request(set))
-            {
-                if self.flash.can_resume(die) {
-                    self.resume(die);
+            return false;
+        }
+        let Some(set) = next else { return false };
+        let op = self.sets.stage(set).op();
+        if (matches!(accepts, Accepts::Reads) && op != Op::Read)
+            || (self.flash.limits_power() && !self.has_power(die, op))
+        {
+            return false;
+        }
+        match self.bind(set, die) {
+            Bound::Page(ppn) => {
+                self.leave_queue(set, die);
+                if self.ftl.is_paced() {
+                    let waits = self.queues.has_gc(die);
+                    self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
                 }
-                return;
+                self.start(set, die, ppn);
+                self.suspend_if_asked(die);
+                false
             }
-            let Some(set) = next else { return };
-            let op = self.sets.stage(set).op();
-            if (matches!(accepts, Accepts::Reads) && op != Op::Read)
-                || (self.flash.limits_power() && !self.has_power(die, op))
-            {
-                return;
+            Bound::NoRoom => {
+                self.wait_for_room(set);
+                true
             }
-            match self.bind(set, die) {
-                Bound::Page(ppn) => {
-                    self.leave_queue(set, die);
-                    if self.ftl.is_paced() {
-                        let waits = self.queues.has_gc(die);
-                        self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
-                    }
-                    self.start(set, die, ppn);
-                }
-                Bound::NoRoom => self.wait_for_room(set),
-                Bound::Elsewhere(plane) => self.follow(set, plane),
+            Bound::Elsewhere(plane) => {
+                self.follow(set, plane);
+                true
             }
         }
     }
 
+    /// The operation of a die makes way for a read where that may be.
+    #[inline]
+    fn suspend_if_asked(&mut self, die: DieId) {
+        if self.flash.suspends() && self.flash.array_works(die) {
+            self.suspend_for_read(die);
+        }
+    }
+
     /// The command that a die takes next.
+    #[inline(always)]
     pub(super) fn next_command(&self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
@@ -237,6 +262,7 @@ impl Device {
     }
 
     /// The unit that a read would find now.
+    #[inline(always)]
     pub(super) fn read_target(&self, set: SetId) -> Option<Ppn> {
         let state = &self.sets[set];
         match self.sets.stage(set) {
@@ -249,6 +275,7 @@ impl Device {
     }
 
     /// Binds the page of a command that is about to start on a die.
+    #[inline(always)]
     pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
         match self.sets.stage(set).op() {
             Op::Read => {

@@ -94,8 +94,6 @@ struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
     /// to that wakes them.
     ready_is_due: bool,
-    /// Dies that are due.
-    due: Vec<DieId>,
     /// The flash operation time of the request that is being translated, by die.
     fot_by_die: Vec<Span>,
     /// Sets whose command an operation has served.
@@ -313,7 +311,8 @@ impl Device {
     }
 
     /// The same for a request, or for none.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each access; a call costs as much")]
     fn set_of(
         &mut self,
         number: u64,
@@ -328,6 +327,6 @@ impl Device {
             self.split.grow(self.sets.capacity());
         }
         let flash = &self.flash;
-        self.sets.insert(number, owner, state, stages, |stage| flash.nominal(stage))
+        self.sets.insert(self.now, number, owner, state, stages, |stage| flash.nominal(stage))
     }
 }

@@ -11,6 +11,7 @@ use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
+use std::cmp::Reverse;
 
 keys! {
     /// Keys of a phase.
@@ -190,19 +191,18 @@ impl Device {
         if run.keys.stable_percent > 0 && self.is_stable(run) {
             self.stop(run, "stable");
         }
-        let mut lanes = std::mem::take(&mut run.lanes);
-        self.host.take_answered(&mut lanes);
+        let lanes = &mut run.lanes;
+        self.host.take_answered(lanes);
         if run.issues.next_due() <= self.now {
             run.issues.due_at(self.now, |lane| lanes.push(lane));
         }
         if lanes.len() > 1 {
-            lanes.sort_unstable();
+            lanes.sort_unstable_by_key(|&lane| Reverse(lane));
             lanes.dedup();
         }
-        for lane in lanes.drain(..) {
+        while let Some(lane) = run.lanes.pop() {
             self.issue_all(run, lane)?;
         }
-        run.lanes = lanes;
         self.fetch();
         Ok(())
     }

@@ -27,15 +27,13 @@ impl Device {
     pub(super) fn begin_instant(&mut self, now: Time) {
         self.time_passes(now);
         self.now = now;
-        let mut due = std::mem::take(&mut self.work.due);
-        self.flash.due_dies(now, &mut due);
-        for die in due.drain(..) {
+        self.flash.list_due(now);
+        while let Some(die) = self.flash.next_listed() {
             // An operation that takes no time is over at once.
             while self.flash.is_due(die, now) {
                 self.die_event(die);
             }
         }
-        self.work.due = due;
         if self.host.timers.next() <= now {
             self.timers_go_off();
         }

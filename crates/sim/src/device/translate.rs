@@ -3,6 +3,11 @@
 //! All effects on the map cache happen here, in the order of requests and pages. Source of the
 //! rules: Lee et al., IEEE Access 2021; what the paper leaves open is a key of `[map]`.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a step of each command; a call costs as much as it does"
+)]
+
 use super::Device;
 use crate::config::{DataOrder, MapHazards, PartialWrite, UnmappedRead};
 use crate::ftl::line_cache::Lookup;
@@ -77,7 +82,7 @@ impl Plan {
 
 impl Device {
     /// Makes the set of one page access; `None` where the map cache stalls.
-    #[inline]
+    #[inline(always)]
     pub(super) fn translate_page(&mut self, handle: RequestId, page: u32) -> Option<SetId> {
         let request = &mut self.host[handle];
         request.page = page;
@@ -115,7 +120,7 @@ impl Device {
     }
 
     /// Makes the set of a page access with these commands.
-    #[inline]
+    #[inline(always)]
     fn access_set(
         &mut self,
         handle: RequestId,
@@ -123,21 +128,20 @@ impl Device {
         lpn: Lpn,
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
-        let parts = self.host.parts_until(self.now, handle);
         self.host.access_begins(handle);
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
         (state.request, state.charge, state.page, state.lpn) =
             (Some(handle), Some(handle), page, lpn);
-        (state.track.since, state.track.parts) = (self.now, parts);
+        self.host.charge_until(self.now, handle, &mut self.sets.track_mut(set).parts);
         set
     }
 
     /// Makes the set of a read that asks neither a map cache nor a buffer, whose data do not cross
     /// the link by themselves and which waits for no earlier change: it has one command, or none
     /// where nothing was ever written.
-    #[inline]
+    #[inline(always)]
     fn translate_plain_read(&mut self, handle: RequestId, page: u32, lpn: Lpn) -> SetId {
         let command = self.flash_read(lpn, |sets| sets.live_change_of(lpn, u64::MAX).is_some());
         let set = self.access_set(handle, page, lpn, command.as_slice());

@@ -5,6 +5,11 @@
 //! are short, go before data (`channel.arbitration`), so that no array idles behind the data of all
 //! the others; equals are served in the order of need.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a step of each command; a call costs as much as it does"
+)]
+
 use super::Flash;
 use crate::sets::Place;
 use flashyard_core::geometry::Geometry;
@@ -62,7 +67,7 @@ impl Channel {
 
 impl Flash {
     /// The operation at a place of a die needs the channel; `data` is whether that is to move data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn want_channel(&mut self, die: DieId, data: bool, place: Place, now: Time) {
         let unit = &self.dies[die.index()];
         let needs = match place {
@@ -142,7 +147,7 @@ impl Flash {
     }
 
     /// A phase begins at an instant.
-    #[inline]
+    #[inline(always)]
     fn grant(&mut self, die: DieId, place: Place, at: Time) {
         let unit = &mut self.dies[die.index()];
         let ns = match place {

@@ -75,6 +75,8 @@ pub(crate) struct Flash {
     die_events: EventTree<Vec<Node>>,
     channel_events: EventTree<Vec<Node>>,
     moved: Vec<DieId>,
+    /// Dies that are due at this instant and have not been looked at, the lowest one last.
+    due: Vec<DieId>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<PowerBudget>>,
     /// Whether phases take the channel in the order of need alone.
@@ -109,6 +111,7 @@ impl Flash {
             die_events: tree(dies),
             channel_events: tree(channels),
             moved: Vec::with_capacity(dies),
+            due: Vec::with_capacity(dies),
             budget: PowerBudget::new(settings),
             in_order: settings.keys.channel.arbitration == ChannelArbitration::InOrder,
             cache_read: nand.cache_read,
@@ -219,11 +222,16 @@ impl Flash {
         due
     }
 
-    /// Adds the dies that are due at an instant to a list, in ascending order. It is the instant of
-    /// [`Self::next_due`].
+    /// Lists the dies that are due at an instant, the one of [`Self::next_due`].
     #[inline]
-    pub(crate) fn due_dies(&self, now: Time, list: &mut Vec<DieId>) {
-        self.die_events.due_at(now, |die| list.push(DieId::new(die)));
+    pub(crate) fn list_due(&mut self, now: Time) {
+        self.die_events.due_at(now, |die| self.due.push(DieId::new(die)));
+    }
+
+    /// Takes the lowest die of that list.
+    #[inline]
+    pub(crate) fn next_listed(&mut self) -> Option<DieId> {
+        self.due.pop()
     }
 
     /// Whether a die is due.

@@ -202,11 +202,11 @@ impl Host {
         free
     }
 
-    /// What the time since arrival was spent on, for a set that is made now.
-    pub(crate) fn parts_until(&self, now: Time, handle: RequestId) -> Parts {
+    /// Charges the time since the arrival of a request to the parts of a set that is made now.
+    #[inline]
+    pub(crate) fn charge_until(&self, now: Time, handle: RequestId, parts: &mut Parts) {
         let request = &self[handle];
         let all = now.since(request.request.arrival).as_ns();
-        let mut parts = Parts::default();
         parts.add(Part::MapStall, request.stalled_ns);
         parts.add(Part::Flush, request.flush_ns);
         let link = self.tickets[handle.index()].link_ns;
@@ -215,7 +215,6 @@ impl Host {
         parts.add(Part::Firmware, dispatch);
         let known = link + dispatch + request.stalled_ns + request.flush_ns;
         parts.add(Part::HostQueue, all - known);
-        parts
     }
 
     /// The set of a page access has been made.

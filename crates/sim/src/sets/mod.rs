@@ -15,7 +15,7 @@ use crate::handle::{RequestId, SetId};
 use flashyard_core::command::Rank;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
-use flashyard_core::units::{PlaneId, Span};
+use flashyard_core::units::{PlaneId, Span, Time};
 pub(crate) use operation::{Operation, Place};
 pub(crate) use set::{Mode, Set};
 use slots::Slots;
@@ -44,6 +44,7 @@ impl From<graph::Wait> for Wait {
 #[derive(Debug)]
 pub(crate) struct Sets {
     list: Vec<Set>,
+    tracks: Vec<Track>,
     graph: Graph<Vec<Node>, Vec<Edge>>,
     /// Of each bucket of the index by LPN, the first live read, and the first of the LPNs with a
     /// live change: its latest one.
@@ -85,6 +86,7 @@ impl Sets {
     pub(crate) fn new(geometry: &Geometry, queue: &QueueKeys, reads_are_sought: bool) -> Self {
         Self {
             list: Vec::new(),
+            tracks: Vec::new(),
             graph: Graph::new(Vec::new(), Vec::new()),
             read_index: vec![None; 1],
             change_index: vec![None; 1],
@@ -123,11 +125,24 @@ impl Sets {
         self.next_number - 1
     }
 
+    /// The latency account of a set.
+    #[inline]
+    pub(crate) fn track(&self, set: SetId) -> &Track {
+        &self.tracks[set.index()]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn track_mut(&mut self, set: SetId) -> &mut Track {
+        &mut self.tracks[set.index()]
+    }
+
     /// Adds a set of a request, or of none, with these commands, their nominal durations and this
-    /// place in the order of creation. There must be memory for it.
+    /// place in the order of creation; its account begins at `now`. There must be memory for it.
     #[inline]
     pub(crate) fn insert(
         &mut self,
+        now: Time,
         number: u64,
         owner: Option<RequestId>,
         state: &Set,
@@ -140,6 +155,7 @@ impl Sets {
         *slot = *state;
         slot.stages[..stages.len()].copy_from_slice(stages);
         (slot.current, slot.plane) = slot.stages[0];
+        self.tracks[set.index()].begin(now);
         set
     }
 
@@ -254,6 +270,7 @@ impl Sets {
     pub(crate) fn grow(&mut self) {
         let count = (2 * self.list.len()).max(64);
         self.list.resize(count, Set::VACANT);
+        self.tracks.resize(count, Track::NEW);
         let (nodes, edges) = self.graph.storage_mut();
         nodes.resize(count, Node::VACANT);
         edges.resize(edges.len().max(2 * count), Edge::VACANT);

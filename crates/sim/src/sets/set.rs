@@ -3,10 +3,9 @@
 use super::Place;
 use super::changes::Links;
 use super::stage::Stage;
-use super::track::Track;
 use crate::handle::{LineId, RequestId, SetId};
 use flashyard_core::graph::STAGES;
-use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, Lpn, MapPage, PlaneId, Ppn, Time};
 
 /// Where a set's current command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,14 +88,10 @@ pub(crate) struct Set {
     pub(crate) rider: Option<SetId>,
     /// Of the first set of a page in an operation: how many of the page's units are moved.
     pub(crate) page_units: u32,
-    /// When its current command started, and the time on the channel not yet charged.
+    /// When its current command started.
     pub(crate) started: Time,
-    pub(crate) channel_ns: u64,
     /// The place on the die where the command is.
     pub(crate) place: Place,
-    /// Time of its own commands.
-    pub(crate) own: Span,
-    pub(crate) track: Track,
 }
 
 impl Set {
@@ -146,9 +141,6 @@ impl Set {
         rider: None,
         page_units: 0,
         started: Time::ZERO,
-        channel_ns: 0,
         place: Place::Array,
-        own: Span::ZERO,
-        track: Track::NEW,
     };
 }

@@ -3,7 +3,7 @@
 use crate::handle::SetId;
 use crate::metrics::parts::{PARTS, Part, Parts};
 use flashyard_core::graph::EdgeKind;
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 
 /// An account, seen from outside the set: waiting for a slot; for its die while that reads,
 /// programs, erases, collects garbage; for the channel, or with its die for power; for firmware;
@@ -46,6 +46,9 @@ pub(crate) struct Track {
     /// The set that is waited for, and why.
     pub(crate) source: Option<SetId>,
     pub(crate) reason: EdgeKind,
+    /// Time of its own commands, and that on the channel not yet charged.
+    pub(crate) own: Span,
+    pub(crate) channel_ns: u64,
     /// What the latency is made of so far.
     pub(crate) parts: Parts,
 }
@@ -57,10 +60,17 @@ impl Track {
         base: [0; ACCOUNTS],
         source: None,
         reason: EdgeKind::Order,
+        own: Span::ZERO,
+        channel_ns: 0,
         parts: Parts([0; PARTS]),
     };
 
-    pub(crate) fn starting(now: Time, parts: Parts) -> Self {
-        Self { since: now, parts, ..Self::NEW }
+    /// A new set begins to spend time. What it waits for is not known before it does.
+    #[inline]
+    pub(super) fn begin(&mut self, now: Time) {
+        self.since = now;
+        self.spent = [0; ACCOUNTS];
+        (self.own, self.channel_ns) = (Span::ZERO, 0);
+        self.parts = Parts([0; PARTS]);
     }
 }
