@@ -63,8 +63,7 @@ pub struct Node {
     pub stages: u8,
     /// The first command that has not completed; `stages` when all have.
     pub stage: u8,
-    /// Nominal duration of each command.
-    pub spans: [Span; STAGES],
+    spans: [Span; STAGES],
     /// The best rank of the requests that wait for each stage, a minimum over time.
     inherited: [Rank; STAGES],
     waits: [u32; STAGES],
@@ -101,6 +100,11 @@ impl Node {
         walking: false,
         link: NIL,
     };
+
+    /// The nominal duration of each of its commands.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans[..usize::from(self.stages)]
+    }
 
     /// Whether its current command waits for another set's.
     pub const fn is_blocked(&self) -> bool {

@@ -258,7 +258,7 @@ impl Sets {
 
     /// The nominal duration of all commands of a set.
     pub(crate) fn span(&self, set: SetId) -> Span {
-        self.graph.node(set.get()).spans.iter().fold(Span::ZERO, |sum, &span| sum + span)
+        self.graph.node(set.get()).spans().iter().fold(Span::ZERO, |sum, &span| sum + span)
     }
 
     /// Changes the nominal duration of a set of one command.
@@ -325,7 +325,8 @@ impl Sets {
         reach: Reach,
         mut add: impl FnMut(PlaneId, Span),
     ) {
-        for (&(_, plane), &span) in self.commands(set).iter().zip(&self.graph.node(set.get()).spans)
+        for (&(_, plane), &span) in
+            self.commands(set).iter().zip(self.graph.node(set.get()).spans())
         {
             add(plane, span);
         }
@@ -333,7 +334,7 @@ impl Sets {
         self.graph.prerequisites(set.get(), reach, |other, node, stage| {
             if node.owner != owner {
                 let stage = usize::from(stage);
-                add(self.list[other as usize].stages[stage].1, node.spans[stage]);
+                add(self.list[other as usize].stages[stage].1, node.spans()[stage]);
             }
         });
     }
