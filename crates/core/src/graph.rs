@@ -552,7 +552,9 @@ mod tests {
             assert!(graph.node(b).is_blocked());
             graph.complete_stage(a, |set| woken.push(set));
             assert!(!graph.node(b).is_blocked());
+            assert_eq!((graph.node(a).spans(), graph.node(b).spans()), (&[US; 2][..], &[US][..]));
             graph.complete_stage(b, |_| {});
+            // In this order the places change hands.
             graph.remove(a);
             graph.remove(b);
         }
