@@ -8,10 +8,11 @@
 //! Two chips erase, program and read. The program prints the order of bus requests and when each
 //! operation is complete.
 
-use flashyard_core::bus::channel::Operation;
-use flashyard_core::bus::request::{BusClass, BusKind, BusRequest};
+use flashyard_core::bus::policy::framework::DataOrder;
+use flashyard_core::bus::queues::{ChipQueues, Ring};
+use flashyard_core::bus::request::{BusClass, BusKind, BusRequest, Operation};
 use flashyard_core::bus::scheduler::{
-    ChipState, DataOrder, Platform, Polling, Response, Scheduler, Waiting,
+    ChannelState, ChipState, Platform, Polling, Response, Scheduler,
 };
 use flashyard_core::command::Op;
 use flashyard_core::units::{Span, Time};
@@ -24,7 +25,8 @@ const WANTED: [(Op, u32); 5] =
     [(Op::Program, 0), (Op::Read, 1), (Op::Read, 0), (Op::Erase, 1), (Op::Read, 0)];
 
 /// A controller that serves a request at once, and chips that count down.
-struct Board {
+struct Board<'a> {
+    queues: ChipQueues<'a>,
     now: Time,
     next: usize,
     /// When the array of each chip is done.
@@ -37,7 +39,7 @@ struct Board {
     out: std::io::Stdout,
 }
 
-impl Board {
+impl Board<'_> {
     /// Time on the bus: 200 ns for short requests, 41 us for a chunk of data.
     fn duration(kind: BusKind) -> Span {
         Span::from_ns(if kind.class() == BusClass::Data { 41_000 } else { 200 })
@@ -52,30 +54,40 @@ impl Board {
     }
 }
 
-impl Platform for Board {
+impl Platform for Board<'_> {
     fn now(&self) -> Time {
         self.now
     }
 
-    fn arrival(&self, has_room: impl Fn(u32, u8) -> bool) -> Option<Operation> {
-        let &(op, chip) = WANTED.get(self.next)?;
-        let array = Self::array(op);
-        let (stream, block, page, chunks, chunk_bytes, polls) = (0, 0, 0, 4, 4_096, true);
-        has_room(chip, stream).then_some(Operation {
-            op,
-            stream,
-            chip,
-            block,
-            page,
-            chunks,
-            chunk_bytes,
-            array,
-            polls,
-        })
+    fn take_in(&mut self) -> bool {
+        let first = self.next;
+        while let Some(&(op, chip)) = WANTED.get(self.next)
+            && self.queues.has_room(chip, 0)
+        {
+            let id = u32::try_from(self.next).expect("few operations");
+            let (stream, block, page, pages, page_bytes) = (0, 0, 0, 1, 16_384);
+            let (chunk_bytes, array, polls) = (4_096, Self::array(op), true);
+            self.queues.push(&Operation {
+                id,
+                op,
+                since: self.now,
+                stream,
+                chip,
+                block,
+                page,
+                pages,
+                page_bytes,
+                chunk_bytes,
+                array,
+                polls,
+            });
+            self.next += 1;
+        }
+        self.next > first
     }
 
-    fn take(&mut self, _operation: &Operation, _number: u32) {
-        self.next += 1;
+    fn next(&mut self, chip: u32) -> Option<Operation> {
+        self.queues.pop(chip)
     }
 
     fn send(&mut self, request: &BusRequest) -> Time {
@@ -89,8 +101,7 @@ impl Platform for Board {
         } else if kind.class() != BusClass::Activation {
             let ready = self.done[chip as usize] <= self.now;
             let free = self.responses.iter_mut().find(|place| place.is_none());
-            *free.expect("the scheduler waits for answers") =
-                Some(Response { chip, kind, operation, ready });
+            *free.expect("the scheduler waits for answers") = Some(Response { chip, kind, ready });
         }
         self.now
     }
@@ -99,25 +110,23 @@ impl Platform for Board {
         self.responses.iter_mut().find_map(Option::take)
     }
 
-    fn complete(&mut self, number: u32) {
-        self.complete[self.completed] = (number, self.now);
+    fn complete(&mut self, operation: &Operation) {
+        self.queues.completed();
+        self.complete[self.completed] = (operation.id, self.now);
         self.completed += 1;
     }
 }
 
 fn main() {
-    let mut chips = [ChipState::IDLE; CHIPS];
-    let mut queues = [Waiting::NONE; CHIPS];
-    let mut operations = [None; 4 * CHIPS];
+    let (mut rings, mut operations) = ([Ring::EMPTY; CHIPS], [None; 4 * CHIPS]);
     let mut scheduler = Scheduler::new(
-        &mut chips,
-        &mut queues,
-        &mut operations,
-        None,
+        [ChipState::IDLE; CHIPS],
+        [ChannelState::IDLE],
         DataOrder::Oldest,
         Polling::EXPECTED,
     );
     let mut board = Board {
+        queues: ChipQueues::new(&mut rings, &mut operations, None),
         now: Time::ZERO,
         next: 0,
         done: [Time::ZERO; CHIPS],

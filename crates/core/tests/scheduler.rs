@@ -5,8 +5,8 @@
 mod bench;
 
 use bench::{Bench, HARDWARE, RANGES, SOFTWARE, case_study, rate};
+use flashyard_core::bus::policy::framework::DataOrder;
 use flashyard_core::bus::request::BusKind;
-use flashyard_core::bus::scheduler::DataOrder;
 use flashyard_core::command::Op;
 
 /// Whether two numbers differ by fewer than so many parts in a thousand of the second.

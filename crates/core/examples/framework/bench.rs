@@ -2,14 +2,15 @@
 //! programs run on, and chips with typical times: what the scheduler needs to be run. Nothing in
 //! here but the vectors of the measurement grows with time.
 
-use flashyard_core::bus::channel::Operation;
 use flashyard_core::bus::fair::{FairQueueing, Share};
 use flashyard_core::bus::microcode::durations::Durations;
 use flashyard_core::bus::microcode::programs::Controller;
 use flashyard_core::bus::microcode::timing::TimingSet;
-use flashyard_core::bus::request::{BusClass, BusKind, BusRequest};
+use flashyard_core::bus::policy::framework::DataOrder;
+use flashyard_core::bus::queues::{ChipQueues, Fair, Ring};
+use flashyard_core::bus::request::{BusClass, BusKind, BusRequest, Operation};
 use flashyard_core::bus::scheduler::{
-    ChipState, DataOrder, Fair, Platform, Polling, Response, Scheduler, Waiting,
+    ChannelState, ChipState, Platform, Polling, Response, Scheduler,
 };
 use flashyard_core::command::Op;
 use flashyard_core::units::{Span, Time};
@@ -137,29 +138,25 @@ impl Bench {
     /// The same with a scheduler that shares chips fairly, if it is asked to.
     pub(crate) fn run_fair(&mut self, order: DataOrder, until: u64, fair: Option<Fair<'_>>) {
         let chips = self.chips as usize;
-        let count = chips * fair.as_ref().map_or(1, |fair| fair.streams);
-        let (mut states, mut queues) = (vec![ChipState::IDLE; chips], vec![Waiting::NONE; count]);
-        let mut operations = vec![None; DEPTH * count];
-        let mut scheduler = Scheduler::new(
-            &mut states,
-            &mut queues,
-            &mut operations,
-            fair,
-            order,
-            Polling::EXPECTED,
-        );
-        while self.now < until {
-            self.now += self.costs.round;
-            if scheduler.iterate(self) {
+        let count = chips * fair.as_ref().map_or(1, |fair| fair.queueing.streams());
+        let (mut rings, mut operations) = (vec![Ring::EMPTY; count], vec![None; DEPTH * count]);
+        let queues = ChipQueues::new(&mut rings, &mut operations, fair);
+        let (states, channels) = (vec![ChipState::IDLE; chips], [ChannelState::IDLE]);
+        let mut scheduler = Scheduler::new(states, channels, order, Polling::EXPECTED);
+        let mut firmware = Firmware { bench: self, queues };
+        while firmware.bench.now < until {
+            firmware.bench.now += firmware.bench.costs.round;
+            if scheduler.iterate(&mut firmware) {
                 continue;
             }
-            let room = |next: &&(u64, Operation)| scheduler.has_room(next.1.chip, next.1.stream);
-            let arrival = self.next.iter().filter(room).map(|next| next.0).min();
-            let response = self.responses.front().map(|response| response.0);
+            let Firmware { bench, queues } = &mut firmware;
+            let room = |next: &&(u64, Operation)| queues.has_room(next.1.chip, next.1.stream);
+            let arrival = bench.next.iter().filter(room).map(|next| next.0).min();
+            let response = bench.responses.front().map(|response| response.0);
             let events = [arrival, response].into_iter().flatten().min().unwrap_or(u64::MAX);
             let event = events.min(scheduler.next_question().as_ns());
             assert!(event < u64::MAX, "the loop would sleep for ever");
-            self.now = self.now.max(event.div_ceil(self.costs.round) * self.costs.round);
+            bench.now = bench.now.max(event.div_ceil(bench.costs.round) * bench.costs.round);
         }
     }
 
@@ -180,77 +177,114 @@ pub(crate) fn operation(op: Op, chip: u32, stream: usize) -> Operation {
         Op::Erase => Span::from_us(5_000),
     };
     let stream = u8::try_from(stream).expect("few streams");
-    let (block, page, chunks, chunk_bytes) = (0, 0, PAGE_BYTES / CHUNK_BYTES, CHUNK_BYTES);
-    Operation { op, stream, chip, block, page, chunks, chunk_bytes, array, polls: true }
+    let (page_bytes, chunk_bytes) = (PAGE_BYTES, CHUNK_BYTES);
+    let (id, block, page, pages, polls) = (0, 0, 0, 1, true);
+    Operation {
+        id,
+        op,
+        stream,
+        since: Time::ZERO,
+        chip,
+        block,
+        page,
+        pages,
+        page_bytes,
+        chunk_bytes,
+        array,
+        polls,
+    }
 }
 
-impl Platform for Bench {
-    fn now(&self) -> Time {
-        Time::from_ns(self.now)
-    }
-
-    fn arrival(&self, has_room: impl Fn(u32, u8) -> bool) -> Option<Operation> {
+impl Bench {
+    /// The operation that arrived first and has room.
+    fn arrival(&self, queues: &ChipQueues<'_>) -> Option<Operation> {
         let here = self.next.iter().filter(|next| next.0 <= self.now);
-        let fits = here.filter(|next| has_room(next.1.chip, next.1.stream));
+        let fits = here.filter(|next| queues.has_room(next.1.chip, next.1.stream));
         fits.min_by_key(|next| next.0).map(|next| next.1)
     }
 
-    fn take(&mut self, operation: &Operation, number: u32) {
-        assert_eq!(number as usize, self.handed.len());
-        let (op, stream) = (operation.op, usize::from(operation.stream));
+    /// Hands an operation over. Returns it with its number.
+    fn hand_over(&mut self, operation: Operation) -> Operation {
+        let id = u32::try_from(self.handed.len()).expect("few operations");
+        let stream = usize::from(operation.stream);
         let at = self.next[stream].0;
-        self.handed.push((at, op, operation.stream));
-        // A layer hands over each request of the operation.
-        let requests = match op {
-            Op::Erase => 2,
-            Op::Program => 7,
-            Op::Read => 5,
-        };
+        self.handed.push((at, operation.op, operation.stream));
+        // A layer hands over each request of the operation; the status of a read is asked for by
+        // the scheduler itself.
+        let requests = operation.requests() - u32::from(operation.op == Op::Read);
         let enqueued = self.now.max(at);
-        self.now += self.costs.receive * requests;
+        self.now += self.costs.receive * u64::from(requests);
         self.generate(stream, enqueued);
+        Operation { id, since: Time::from_ns(enqueued), ..operation }
+    }
+}
+
+/// The queues of the chips, and the bench.
+struct Firmware<'a> {
+    bench: &'a mut Bench,
+    queues: ChipQueues<'a>,
+}
+
+impl Platform for Firmware<'_> {
+    fn now(&self) -> Time {
+        Time::from_ns(self.bench.now)
+    }
+
+    fn take_in(&mut self) -> bool {
+        let mut any = false;
+        while let Some(operation) = self.bench.arrival(&self.queues) {
+            self.queues.push(&self.bench.hand_over(operation));
+            any = true;
+        }
+        any
+    }
+
+    fn next(&mut self, chip: u32) -> Option<Operation> {
+        self.queues.pop(chip)
     }
 
     fn send(&mut self, request: &BusRequest) -> Time {
-        self.now += self.costs.send;
-        let from = self.now.max(self.free);
-        let until = from + self.times.of(request.kind).as_ns();
-        self.free = until;
+        let bench = &mut *self.bench;
+        bench.now += bench.costs.send;
+        let from = bench.now.max(bench.free);
+        let until = from + bench.times.of(request.kind).as_ns();
+        bench.free = until;
         let chip = request.chip as usize;
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &mut bench.log {
             log.push((*request, from, until));
         }
         assert!(
-            request.kind == BusKind::Status || self.done[chip] <= from,
+            request.kind == BusKind::Status || bench.done[chip] <= from,
             "{} to chip {chip}, which is busy",
             request.kind.name()
         );
         if request.kind.makes_busy() {
-            let op = self.handed[request.operation as usize].1;
-            self.done[chip] = until + operation(op, 0, 0).array.as_ns();
+            let op = bench.handed[request.operation as usize].1;
+            bench.done[chip] = until + operation(op, 0, 0).array.as_ns();
         } else if request.kind.class() != BusClass::Activation {
-            let ready = self.done[chip] + SAMPLED_NS <= until;
-            let (chip, kind, operation) = (request.chip, request.kind, request.operation);
-            self.responses.push_back((until, Response { chip, kind, operation, ready }));
+            let ready = bench.done[chip] + SAMPLED_NS <= until;
+            let (chip, kind) = (request.chip, request.kind);
+            bench.responses.push_back((until, Response { chip, kind, ready }));
         }
         Time::from_ns(until)
     }
 
     fn response(&mut self) -> Option<Response> {
-        let &(at, response) = self.responses.front()?;
-        if at > self.now {
+        let &(at, response) = self.bench.responses.front()?;
+        if at > self.bench.now {
             return None;
         }
-        self.responses.pop_front();
-        self.now += self.costs.respond;
+        self.bench.responses.pop_front();
+        self.bench.now += self.bench.costs.respond;
         Some(response)
     }
 
-    fn complete(&mut self, number: u32) {
-        if self.handed[number as usize].1 != Op::Read {
-            self.now += self.costs.respond;
+    fn complete(&mut self, operation: &Operation) {
+        if operation.op != Op::Read {
+            self.bench.now += self.bench.costs.respond;
         }
-        self.completions.push((number, self.now));
+        self.queues.completed();
+        self.bench.completions.push((operation.id, self.bench.now));
     }
 }
 
@@ -286,7 +320,6 @@ pub(crate) fn case_study(ranges: [(u64, u64); 3], is_fair: bool) -> [[u64; 3]; 2
     let mut shares = [Share::new(1); 2];
     let fair = is_fair.then(|| Fair {
         queueing: FairQueueing::new(&mut shares[..]),
-        streams: 2,
         // An idle channel takes so long.
         costs: [240_870, 1_665_900, 5_000_490],
     });

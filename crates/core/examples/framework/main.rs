@@ -13,7 +13,7 @@
 mod bench;
 
 use bench::{HARDWARE, RANGES, SOFTWARE, case_study, rate};
-use flashyard_core::bus::scheduler::DataOrder;
+use flashyard_core::bus::policy::framework::DataOrder;
 use std::io::Write;
 
 fn main() -> std::io::Result<()> {

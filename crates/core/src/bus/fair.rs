@@ -67,6 +67,11 @@ impl<S: AsRef<[Share]> + AsMut<[Share]>> FairQueueing<S> {
         Self { shares, virtual_time: VirtualTime(0), operations: 0 }
     }
 
+    /// Streams.
+    pub fn streams(&self) -> usize {
+        self.shares.as_ref().len()
+    }
+
     /// The virtual time of a stream: the start tag of its next operation.
     pub fn virtual_time(&self, stream: usize) -> VirtualTime {
         self.shares.as_ref()[stream].virtual_time

@@ -8,9 +8,10 @@
 //! * [`request`]: the requests, and the order in which an operation sends them.
 //! * [`microcode`]: the controller that turns a request into bus cycles, as an interpreter of its
 //!   programs. How long a request holds the bus is what its program takes.
-//! * [`channel`]: a channel that is scheduled whenever its bus is free, and the three models that
-//!   the framework is compared with.
+//! * [`channel`]: a channel that is scheduled whenever its bus is free.
+//! * [`policy`]: bus policies (which request a channel carries next), one file each.
 //! * [`scheduler`]: the loop of the framework, which hardware or a firmware runs.
+//! * [`queues`]: the operations that wait for chips.
 //! * [`fair`]: virtual time, which shares chips fairly between streams.
 //!
 //! Source of the fields and the grammar of requests: Kim, Lee and Min, the flash request scheduling
@@ -19,5 +20,7 @@
 pub mod channel;
 pub mod fair;
 pub mod microcode;
+pub mod policy;
+pub mod queues;
 pub mod request;
 pub mod scheduler;

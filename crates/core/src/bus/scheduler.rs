@@ -1,40 +1,28 @@
-//! The scheduler of the framework: a loop over the chips that sends each what it can take.
+//! The scheduler of the flash request scheduling framework: a loop that hands bus requests to a
+//! controller and reads its answers.
 //!
-//! One iteration takes operations in, starts chips that are free, moves one chunk of data, asks
-//! chips that should be done for their status, and reads what the controller answers. The loop is
-//! the same in hardware and in software; what an iteration costs is the platform's affair. Source:
-//! Kim, Lee and Min, the flash request scheduling framework, its Fig. 3; where the figure is
-//! silent, the rules are stated here.
+//! An iteration takes operations in, sends an activation to each chip that is not busy, sends one
+//! chunk of data on each channel, asks chips that should be done for their status, and reads the
+//! answers. The loop is the same in hardware and in software; what an iteration costs is the
+//! platform's affair. Source: Kim, Lee and Min, the flash request scheduling framework, its Fig. 3;
+//! where the figure is silent, the rules are stated here.
 
-use super::channel::Operation;
-use super::fair::{FairQueueing, Share};
-use super::request::{BusClass, BusKind, BusRequest, Progress};
-use crate::command::Op;
+use super::policy::framework::DataOrder;
+use super::request::{BusClass, BusKind, BusRequest, Operation, Served};
 use crate::units::{Span, Time};
-
-/// Which chip moves data next, where several could.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataOrder {
-    /// The lowest number, as the figure has it.
-    LowestChip,
-    /// The next one after the chip that moved data last.
-    RoundRobin,
-    /// The one whose operation came first.
-    Oldest,
-}
 
 /// When chips are asked for their status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polling {
-    /// Whether a chip is asked only once it has had the typical time of its operation. Otherwise
-    /// it is asked in every iteration.
+    /// Whether a chip is asked only once it has had the time that is expected of its operation.
+    /// Otherwise it is asked in every iteration.
     pub waits: bool,
     /// Time between an answer "busy" and the next question.
     pub gap: Span,
 }
 
 impl Polling {
-    /// After the typical time, then every microsecond.
+    /// After the expected time, then every microsecond.
     pub const EXPECTED: Self = Self { waits: true, gap: Span::from_us(1) };
 }
 
@@ -45,56 +33,34 @@ pub struct Response {
     pub chip: u32,
     /// What was asked: a data request or a status request.
     pub kind: BusKind,
-    /// The operation of a data request, and whether it was the last request of a read.
-    pub operation: u32,
     /// Of a status request: whether the chip is ready.
     pub ready: bool,
 }
 
-/// What the scheduler runs on: a clock, the queue of the flash translation layer, the controller.
+/// What the scheduler runs on: a clock, the queues of the flash translation layer, the controller.
+/// Chips are numbered through all channels.
 pub trait Platform {
     /// The present.
     fn now(&self) -> Time;
-    /// The oldest operation that the flash translation layer has handed over, that has not been
-    /// taken in and that `has_room` for, given a chip and a stream. Its expected array time is in
-    /// [`Operation::array`].
-    fn arrival(&self, has_room: impl Fn(u32, u8) -> bool) -> Option<Operation>;
-    /// Takes this operation in, under this number.
-    fn take(&mut self, operation: &Operation, number: u32);
-    /// Sends a request to the controller, which serves requests in order. Returns when it will
-    /// have left the bus.
+    /// Takes in the operations that the flash translation layer has handed over, as far as the
+    /// queues of their chips have room. Returns whether there was one.
+    fn take_in(&mut self) -> bool;
+    /// The operation that a chip serves next, now that it serves none.
+    fn next(&mut self, chip: u32) -> Option<Operation>;
+    /// Sends a request to the controller of its channel, which serves requests in order. Returns
+    /// when it will have left the bus.
     fn send(&mut self, request: &BusRequest) -> Time;
-    /// The next response of the controller, if there is one.
+    /// The next response of the controllers, if there is one.
     fn response(&mut self) -> Option<Response>;
-    /// An operation is complete.
-    fn complete(&mut self, number: u32);
-}
-
-/// What the scheduler keeps of an operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Queued {
-    operation: Operation,
-    number: u32,
-    progress: Progress,
-}
-
-/// Operations that wait for a chip, in the order in which they came.
-#[derive(Clone, Copy, Debug)]
-pub struct Waiting {
-    first: usize,
-    count: usize,
-}
-
-impl Waiting {
-    /// None.
-    pub const NONE: Self = Self { first: 0, count: 0 };
+    /// The operation that a chip served is complete.
+    fn complete(&mut self, operation: &Operation);
 }
 
 /// What the scheduler keeps of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipState {
     /// The operation that it serves.
-    served: Option<Queued>,
+    served: Option<Served>,
     busy: bool,
     /// Whether a status request is under way; when the next one may be sent.
     asked: bool,
@@ -104,94 +70,69 @@ pub struct ChipState {
 impl ChipState {
     /// A chip that has nothing to do.
     pub const IDLE: Self = Self { served: None, busy: false, asked: false, ask_at: Time::ZERO };
+
+    /// Whether it reads and is not asked for its status.
+    fn is_silent(&self) -> bool {
+        self.served.is_some_and(|served| served.next() == Some(BusKind::DataOut))
+    }
+
+    /// The kind of the request that it sends next, unless it is busy.
+    fn next(&self) -> Option<BusKind> {
+        self.served.filter(|_| !self.busy)?.next()
+    }
 }
 
-/// Shares chips fairly between streams, each of which has a queue of its own at each chip.
-#[derive(Debug)]
-pub struct Fair<'a> {
-    /// Virtual time, a share for each stream.
-    pub queueing: FairQueueing<&'a mut [Share]>,
-    /// Streams.
-    pub streams: usize,
-    /// How long an operation is expected to occupy its chip, in ns, by number of [`Op`].
-    pub costs: [u64; Op::ALL.len()],
+/// What the scheduler keeps of a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelState {
+    /// The chip that moved data last, on the channel.
+    last_data: usize,
+    /// Whether a chunk of data is under way; the read whose last one it is.
+    data_under_way: bool,
+    ends: Option<Operation>,
 }
 
-/// The scheduler of a channel, over lent memory.
+impl ChannelState {
+    /// A channel that has moved no data.
+    pub const IDLE: Self = Self { last_data: usize::MAX, data_under_way: false, ends: None };
+}
+
+/// The scheduler of one channel or more, over lent memory.
 #[derive(Debug)]
-pub struct Scheduler<'a> {
-    chips: &'a mut [ChipState],
-    /// A queue for each chip and, with fair queueing, each stream of it.
-    queues: &'a mut [Waiting],
-    operations: &'a mut [Option<Queued>],
-    fair: Option<Fair<'a>>,
+pub struct Scheduler<C, H> {
+    chips: C,
+    channels: H,
     order: DataOrder,
     polling: Polling,
-    next_number: u32,
-    /// The chip that moved data last, and the read whose last chunk is under way.
-    last_data: usize,
-    data_under_way: bool,
-    ends_read: bool,
 }
 
-impl<'a> Scheduler<'a> {
-    /// A scheduler whose chips have nothing to do. There is a queue for each chip or, with fair
-    /// queueing, for each stream of each chip; `operations` holds equally many operations of each
-    /// queue.
-    pub fn new(
-        chips: &'a mut [ChipState],
-        queues: &'a mut [Waiting],
-        operations: &'a mut [Option<Queued>],
-        fair: Option<Fair<'a>>,
-        order: DataOrder,
-        polling: Polling,
-    ) -> Self {
-        let streams = fair.as_ref().map_or(1, |fair| fair.streams);
-        assert!(!chips.is_empty() && streams > 0, "chips and streams");
-        assert_eq!(queues.len(), chips.len() * streams, "a queue for each stream of each chip");
-        assert!(operations.len() >= queues.len(), "each queue holds an operation");
-        chips.fill(ChipState::IDLE);
-        queues.fill(Waiting::NONE);
-        let last_data = chips.len() - 1;
-        Self {
-            chips,
-            queues,
-            operations,
-            fair,
-            order,
-            polling,
-            next_number: 0,
-            last_data,
-            data_under_way: false,
-            ends_read: false,
-        }
-    }
-
-    /// Operations that wait in a queue at most.
-    const fn depth(&self) -> usize {
-        self.operations.len() / self.queues.len()
-    }
-
-    /// The queue of a stream at a chip.
-    fn queue_of(&self, chip: u32, stream: u8) -> usize {
-        let chip = chip as usize;
-        self.fair.as_ref().map_or(chip, |fair| chip * fair.streams + usize::from(stream))
-    }
-
-    /// Whether an operation of a stream may be taken in for a chip.
-    pub fn has_room(&self, chip: u32, stream: u8) -> bool {
-        self.queues[self.queue_of(chip, stream)].count < self.depth()
+impl<C, H> Scheduler<C, H>
+where
+    C: AsRef<[ChipState]> + AsMut<[ChipState]>,
+    H: AsRef<[ChannelState]> + AsMut<[ChannelState]>,
+{
+    /// A scheduler whose chips have nothing to do. Each channel has equally many of them.
+    pub fn new(mut chips: C, mut channels: H, order: DataOrder, polling: Polling) -> Self {
+        let (count, buses) = (chips.as_ref().len(), channels.as_ref().len());
+        assert!(
+            buses > 0 && count >= buses && count.is_multiple_of(buses),
+            "chips of each channel"
+        );
+        chips.as_mut().fill(ChipState::IDLE);
+        let last_data = count / buses - 1;
+        channels.as_mut().fill(ChannelState { last_data, ..ChannelState::IDLE });
+        Self { chips, channels, order, polling }
     }
 
     /// When a chip is asked for its status next; [`Time::MAX`] where none waits for that.
     pub fn next_question(&self) -> Time {
-        let waiting = self.chips.iter().filter(|chip| chip.busy && !chip.asked);
+        let waiting = self.chips.as_ref().iter().filter(|chip| chip.busy && !chip.asked);
         waiting.map(|chip| chip.ask_at).min().unwrap_or(Time::MAX)
     }
 
     /// One iteration. Returns whether it did anything.
     pub fn iterate(&mut self, platform: &mut impl Platform) -> bool {
-        let taken = self.take_in(platform);
+        let taken = platform.take_in();
         let started = self.start_chips(platform);
         let moved = self.move_data(platform);
         let asked = self.ask(platform);
@@ -199,143 +140,133 @@ impl<'a> Scheduler<'a> {
         taken || started || moved || asked || answered
     }
 
-    /// Operations join the queues of their chips, and chips that serve none take one.
-    fn take_in(&mut self, platform: &mut impl Platform) -> bool {
-        let mut any = false;
-        while let Some(operation) = platform.arrival(|chip, stream| self.has_room(chip, stream)) {
-            let index = self.queue_of(operation.chip, operation.stream);
-            let depth = self.depth();
-            let queue = &mut self.queues[index];
-            assert!(queue.count < depth, "the platform hands over what there is room for");
-            let place = index * depth + (queue.first + queue.count) % depth;
-            queue.count += 1;
-            let (number, progress) =
-                (self.next_number, Progress::new(operation.op, operation.chunks));
-            self.operations[place] = Some(Queued { operation, number, progress });
-            if let Some(fair) = &mut self.fair {
-                fair.queueing.arrived(operation.stream.into());
-            }
-            platform.take(&operation, number);
-            self.next_number = number.wrapping_add(1);
-            any = true;
-        }
-        for chip in 0..self.chips.len() {
-            if self.chips[chip].served.is_none() {
-                self.serve_next(chip);
-            }
-        }
-        any
+    /// Chips of each channel.
+    fn width(&self) -> usize {
+        self.chips.as_ref().len() / self.channels.as_ref().len()
     }
 
-    /// A chip that serves no operation takes the oldest one of its queue or, with fair queueing, of
-    /// the stream whose virtual time is least.
-    fn serve_next(&mut self, chip: usize) {
-        let depth = self.depth();
-        let index = match &self.fair {
-            None => chip,
-            Some(fair) => {
-                let first = chip * fair.streams;
-                let waits = |stream: &usize| self.queues[first + stream].count > 0;
-                let picked = fair.queueing.pick((0..fair.streams).filter(waits));
-                let Some(stream) = picked else { return };
-                first + stream
-            }
-        };
-        let queue = &mut self.queues[index];
-        if queue.count == 0 {
-            return;
-        }
-        let next = self.operations[index * depth + queue.first].take();
-        (queue.first, queue.count) = ((queue.first + 1) % depth, queue.count - 1);
-        self.chips[chip].served = next;
-        if let (Some(fair), Some(Queued { operation, .. })) = (&mut self.fair, next) {
-            fair.queueing.started(operation.stream.into(), fair.costs[operation.op as usize]);
-        }
+    fn chip(&mut self, chip: usize) -> &mut ChipState {
+        &mut self.chips.as_mut()[chip]
     }
 
-    fn served(&self, chip: usize) -> Option<&Queued> {
-        self.chips[chip].served.as_ref()
-    }
-
-    /// An operation is complete.
-    fn complete(&mut self, platform: &mut impl Platform, number: u32) {
-        if let Some(fair) = &mut self.fair {
-            fair.queueing.completed();
+    /// A chip that serves no operation takes the next one.
+    fn serve_next(&mut self, chip: usize, platform: &mut impl Platform) {
+        let number = u32::try_from(chip).unwrap_or(u32::MAX);
+        if let Some(operation) = platform.next(number) {
+            self.chip(chip).served = Some(Served::new(operation));
         }
-        platform.complete(number);
     }
 
     /// Chips that are not busy get their next activation. One whose operation has only its status
     /// left is done: the status was read when the chip became ready.
     fn start_chips(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
-        for chip in 0..self.chips.len() {
-            let head = if self.chips[chip].busy { None } else { self.served(chip) };
-            let Some(&Queued { number, progress, operation }) = head else { continue };
-            match progress.next().map(|kind| (kind, kind.class())) {
-                Some((BusKind::Status, _)) => {
-                    self.complete(platform, number);
-                    self.sent(chip);
-                }
-                Some((kind, BusClass::Activation)) => {
-                    let left = platform.send(&self.request(chip, kind));
-                    self.sent(chip);
-                    if kind.makes_busy() {
-                        let state = &mut self.chips[chip];
-                        state.busy = true;
+        for chip in 0..self.chips.as_ref().len() {
+            if self.chip(chip).served.is_none() {
+                self.serve_next(chip, platform);
+            }
+            let Some(kind) = self.chip(chip).next() else { continue };
+            match kind.class() {
+                BusClass::Status => self.skip_status(chip, platform),
+                BusClass::Activation => {
+                    let served = self.chip(chip).served.expect("it has a next request");
+                    let left = self.send(chip, kind, platform);
+                    if served.starts_array() {
                         let waits = self.polling.waits;
-                        state.ask_at = if waits { left + operation.array } else { Time::ZERO };
+                        let expected = left + served.operation().array;
+                        let state = self.chip(chip);
+                        state.busy = true;
+                        state.ask_at =
+                            if waits || state.is_silent() { expected } else { Time::ZERO };
                     }
                 }
-                _ => continue,
+                BusClass::Data => continue,
             }
             any = true;
         }
         any
     }
 
-    /// A chip that is ready moves a chunk of data, unless another chunk is under way.
-    fn move_data(&mut self, platform: &mut impl Platform) -> bool {
-        if self.data_under_way {
-            return false;
+    /// The status that an operation has left is known. It is complete, unless data follow.
+    fn skip_status(&mut self, chip: usize, platform: &mut impl Platform) {
+        let served = self.chip(chip).served.as_mut().expect("its status is left");
+        let operation = *served.operation();
+        if served.sent() {
+            platform.complete(&operation);
+            self.chip(chip).served = None;
+            self.serve_next(chip, platform);
         }
-        let count = self.chips.len();
-        let kind = |chip: usize| {
-            let head = if self.chips[chip].busy { None } else { self.served(chip) };
-            head.and_then(|head| head.progress.next())
-        };
-        let moves = |chip: &usize| kind(*chip).is_some_and(|kind| kind.class() == BusClass::Data);
-        let chip = match self.order {
-            DataOrder::LowestChip => (0..count).find(moves),
-            DataOrder::RoundRobin => {
-                (1..=count).map(|step| (self.last_data + step) % count).find(moves)
+    }
+
+    /// Sends the next request of a chip. Returns when it will have left the bus.
+    fn send(&mut self, chip: usize, kind: BusKind, platform: &mut impl Platform) -> Time {
+        let channel = u32::try_from(chip / self.width()).unwrap_or(u32::MAX);
+        let served = self.chip(chip).served.as_mut().expect("it has a next request");
+        let left = platform.send(&served.request(kind, channel));
+        if kind != BusKind::Status {
+            served.sent();
+        }
+        left
+    }
+
+    /// On each channel a chip that is ready moves a chunk of data, unless another chunk is under
+    /// way.
+    fn move_data(&mut self, platform: &mut impl Platform) -> bool {
+        let mut any = false;
+        for channel in 0..self.channels.as_ref().len() {
+            if !self.channels.as_ref()[channel].data_under_way {
+                any |= self.move_chunk(channel, platform);
             }
+        }
+        any
+    }
+
+    fn move_chunk(&mut self, channel: usize, platform: &mut impl Platform) -> bool {
+        let width = self.width();
+        let first = channel * width;
+        let chips = &self.chips.as_ref()[first..first + width];
+        let moves =
+            |chip: &usize| chips[*chip].next().is_some_and(|kind| kind.class() == BusClass::Data);
+        let last = self.channels.as_ref()[channel].last_data;
+        let chip = match self.order {
+            DataOrder::LowestChip => (0..width).find(moves),
+            DataOrder::RoundRobin => (1..=width).map(|step| (last + step) % width).find(moves),
             DataOrder::Oldest => {
-                let age = |chip: &usize| {
-                    let number = self.served(*chip).map_or(0, |head| head.number);
-                    core::cmp::Reverse(self.next_number.wrapping_sub(number))
-                };
-                (0..count).filter(moves).min_by_key(age)
+                let since = |chip: &usize| chips[*chip].served.map(|one| one.operation().since);
+                (0..width).filter(moves).min_by_key(since)
             }
         };
         let Some(chip) = chip else { return false };
-        let kind = kind(chip).expect("a chip that moves data has a request");
-        platform.send(&self.request(chip, kind));
-        self.last_data = chip;
-        self.data_under_way = true;
-        self.ends_read = self.sent(chip) && kind == BusKind::DataOut;
+        let kind = chips[chip].next().expect("a chip that moves data has a request");
+        self.send(first + chip, kind, platform);
+        let mut ends = None;
+        if let Some(served) = self.chip(first + chip).served
+            && served.next().is_none()
+        {
+            ends = Some(*served.operation());
+            self.chip(first + chip).served = None;
+            self.serve_next(first + chip, platform);
+        }
+        self.channels.as_mut()[channel] =
+            ChannelState { last_data: chip, data_under_way: true, ends };
         true
     }
 
-    /// Chips that should be done are asked for their status.
+    /// Chips that should be done are asked for their status. A read that is not asked for is ready
+    /// when it is expected to be.
     fn ask(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
-        for chip in 0..self.chips.len() {
-            let state = self.chips[chip];
-            if state.busy && !state.asked && platform.now() >= state.ask_at {
-                platform.send(&self.request(chip, BusKind::Status));
-                self.chips[chip].asked = true;
-                any = true;
+        for chip in 0..self.chips.as_ref().len() {
+            let state = *self.chip(chip);
+            if !state.busy || state.asked || platform.now() < state.ask_at {
+                continue;
+            }
+            any = true;
+            if state.is_silent() {
+                self.chip(chip).busy = false;
+            } else {
+                self.chip(chip).asked = true;
+                self.send(chip, BusKind::Status, platform);
             }
         }
         any
@@ -345,53 +276,30 @@ impl<'a> Scheduler<'a> {
         let mut any = false;
         while let Some(response) = platform.response() {
             any = true;
+            let chip = response.chip as usize;
             if response.kind.class() == BusClass::Data {
-                self.data_under_way = false;
-                if core::mem::take(&mut self.ends_read) {
-                    self.complete(platform, response.operation);
+                let width = self.width();
+                let channel = &mut self.channels.as_mut()[chip / width];
+                channel.data_under_way = false;
+                if let Some(operation) = channel.ends.take() {
+                    platform.complete(&operation);
                 }
                 continue;
             }
-            let chip = &mut self.chips[response.chip as usize];
-            chip.asked = false;
-            if response.ready {
-                chip.busy = false;
-            } else {
-                let next = platform.now() + self.polling.gap;
-                chip.ask_at = if self.polling.waits { next } else { Time::ZERO };
+            let waits = self.polling.waits;
+            let next = platform.now() + self.polling.gap;
+            let state = self.chip(chip);
+            state.asked = false;
+            if !response.ready {
+                state.ask_at = if waits { next } else { Time::ZERO };
+                continue;
+            }
+            state.busy = false;
+            let reads = |served: &Served| served.operation().op == crate::command::Op::Read;
+            if state.served.as_ref().is_some_and(reads) {
+                self.skip_status(chip, platform);
             }
         }
         any
-    }
-
-    /// A request of the operation that a chip serves.
-    fn request(&self, chip: usize, kind: BusKind) -> BusRequest {
-        let head = self.served(chip).expect("the chip serves an operation");
-        let Operation { stream, block, page, chunk_bytes, .. } = head.operation;
-        let data = kind.class() == BusClass::Data;
-        BusRequest {
-            operation: head.number,
-            stream,
-            kind,
-            channel: 0,
-            chip: head.operation.chip,
-            block,
-            page,
-            offset: if data { head.progress.moved() * chunk_bytes } else { 0 },
-            bytes: if data { chunk_bytes } else { 0 },
-        }
-    }
-
-    /// The next request of the operation that a chip serves has been sent, or need not be. Returns
-    /// whether it was the last one; the chip then serves the next operation.
-    fn sent(&mut self, chip: usize) -> bool {
-        let served = self.chips[chip].served.as_mut().expect("the chip serves an operation");
-        served.progress.sent();
-        let over = served.progress.next().is_none();
-        if over {
-            self.chips[chip].served = None;
-            self.serve_next(chip);
-        }
-        over
     }
 }

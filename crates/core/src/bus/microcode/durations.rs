@@ -42,6 +42,7 @@ impl<P: AsRef<[Step]>, M: AsRef<[u32]> + AsMut<[u32]>> Machine<P, M> {
             chip: 0,
             block: 0,
             page: 0,
+            plane: 0,
             offset: 0,
             bytes: if moves_data { bytes } else { 0 },
         };

@@ -15,6 +15,7 @@ const WRITE: BusRequest = BusRequest {
     chip: 3,
     block: 0x0ABC,
     page: 0xDE,
+    plane: 0,
     offset: 0x3000,
     bytes: 4096,
 };

@@ -24,6 +24,7 @@ fn request(kind: BusKind, bytes: u32) -> BusRequest {
         chip: 2,
         block: 0x0ABC,
         page: 0xDE,
+        plane: 0,
         offset: 0x3010,
         bytes,
     }

@@ -1,0 +1,114 @@
+//! Operations that wait for chips: a queue for each chip, first in, first out, or, with fair
+//! queueing, one for each stream of each chip.
+
+use super::fair::{FairQueueing, Share};
+use super::request::Operation;
+use crate::command::Op;
+
+/// Operations that wait in one queue, in the order in which they came.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    first: usize,
+    count: usize,
+}
+
+impl Ring {
+    /// None.
+    pub const EMPTY: Self = Self { first: 0, count: 0 };
+}
+
+/// Shares chips fairly between streams.
+#[derive(Debug)]
+pub struct Fair<'a> {
+    /// Virtual time, a share for each stream.
+    pub queueing: FairQueueing<&'a mut [Share]>,
+    /// How long an operation is expected to occupy its chip, in ns, by number of [`Op`].
+    pub costs: [u64; Op::ALL.len()],
+}
+
+/// The queues of the chips, over lent memory.
+#[derive(Debug)]
+pub struct ChipQueues<'a> {
+    rings: &'a mut [Ring],
+    operations: &'a mut [Option<Operation>],
+    fair: Option<Fair<'a>>,
+}
+
+impl<'a> ChipQueues<'a> {
+    /// Empty queues. There is a ring for each chip or, with fair queueing, for each stream of each
+    /// chip; `operations` holds equally many operations of each.
+    pub fn new(
+        rings: &'a mut [Ring],
+        operations: &'a mut [Option<Operation>],
+        fair: Option<Fair<'a>>,
+    ) -> Self {
+        assert!(!rings.is_empty() && operations.len() >= rings.len(), "room in each queue");
+        let streams = fair.as_ref().map_or(1, |fair| fair.queueing.streams());
+        assert!(streams > 0 && rings.len().is_multiple_of(streams), "a ring for each stream");
+        rings.fill(Ring::EMPTY);
+        Self { rings, operations, fair }
+    }
+
+    /// Operations that wait in a queue at most.
+    const fn depth(&self) -> usize {
+        self.operations.len() / self.rings.len()
+    }
+
+    fn streams(&self) -> usize {
+        self.fair.as_ref().map_or(1, |fair| fair.queueing.streams())
+    }
+
+    /// The queue of a stream at a chip.
+    fn ring_of(&self, chip: u32, stream: u8) -> usize {
+        let stream = if self.fair.is_some() { usize::from(stream) } else { 0 };
+        chip as usize * self.streams() + stream
+    }
+
+    /// Whether an operation of a stream may be taken in for a chip.
+    pub fn has_room(&self, chip: u32, stream: u8) -> bool {
+        self.rings[self.ring_of(chip, stream)].count < self.depth()
+    }
+
+    /// An operation waits for its chip. There must be room.
+    pub fn push(&mut self, operation: &Operation) {
+        let (index, depth) = (self.ring_of(operation.chip, operation.stream), self.depth());
+        let ring = &mut self.rings[index];
+        assert!(ring.count < depth, "the queue of chip {} is full", operation.chip);
+        self.operations[index * depth + (ring.first + ring.count) % depth] = Some(*operation);
+        ring.count += 1;
+        if let Some(fair) = &mut self.fair {
+            fair.queueing.arrived(operation.stream.into());
+        }
+    }
+
+    /// The operation that a chip serves next: the oldest one of its queue or, with fair queueing,
+    /// of the stream whose virtual time is least.
+    pub fn pop(&mut self, chip: u32) -> Option<Operation> {
+        let (streams, depth) = (self.streams(), self.depth());
+        let first = chip as usize * streams;
+        let index = match &self.fair {
+            None => first,
+            Some(fair) => {
+                let waits = |stream: &usize| self.rings[first + stream].count > 0;
+                first + fair.queueing.pick((0..streams).filter(waits))?
+            }
+        };
+        let ring = &mut self.rings[index];
+        if ring.count == 0 {
+            return None;
+        }
+        let operation = self.operations[index * depth + ring.first].take()?;
+        (ring.first, ring.count) = ((ring.first + 1) % depth, ring.count - 1);
+        if let Some(fair) = &mut self.fair {
+            fair.queueing.started(operation.stream.into(), fair.costs[operation.op as usize]);
+        }
+        Some(operation)
+    }
+
+    /// An operation is complete.
+    pub const fn completed(&mut self) {
+        if let Some(fair) = &mut self.fair {
+            fair.queueing.completed();
+        }
+    }
+}
