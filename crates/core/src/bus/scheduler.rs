@@ -124,6 +124,19 @@ where
         Self { chips, channels, order, polling }
     }
 
+    /// By channel, its chip that moved data last.
+    pub fn turns(&self) -> impl Iterator<Item = usize> {
+        self.channels.as_ref().iter().map(|channel| channel.last_data)
+    }
+
+    /// From here the turns of chips go on.
+    pub fn set_turns(&mut self, turns: impl Iterator<Item = usize>) {
+        let last = self.width() - 1;
+        for (channel, turn) in self.channels.as_mut().iter_mut().zip(turns) {
+            channel.last_data = turn.min(last);
+        }
+    }
+
     /// When a chip is asked for its status next; [`Time::MAX`] where none waits for that.
     pub fn next_question(&self) -> Time {
         let waiting = self.chips.as_ref().iter().filter(|chip| chip.busy && !chip.asked);

@@ -116,6 +116,8 @@ fn run(policy: &impl BusPolicy, operations: &[Operation], mut times: FixedTimes)
             let request = channel.send(chip, (now, duration), false, &mut order);
             if request.starts_array {
                 arrays[chip] = Some(request.until + array);
+            } else if request.request.kind == BusKind::Status && !request.completes {
+                channel.ready(chip, &mut order);
             } else if request.completes {
                 over[chip] = request.until;
             }
