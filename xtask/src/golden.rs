@@ -4,8 +4,9 @@
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits. A file with
-//! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and
-//! buffers (`golden_hosts`).
+//! `examples` is one of translation layers (`golden_ftl`), one with `microcode`, `timelines` or
+//! `fair_queueing` one of the bus level (`golden_bus`), any other one of host policies and buffers
+//! (`golden_hosts`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; and
 //! the reference of keys; and the picture of the README.
@@ -50,6 +51,10 @@ pub(crate) fn run(files: &[String]) -> Result<String> {
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
         let all: Value = serde_json::from_str(&text).with_context(|| file.clone())?;
+        if crate::golden_bus::is_one(&all) {
+            passed += crate::golden_bus::run(&all).with_context(|| file.clone())?;
+            continue;
+        }
         if all.get("examples").is_some() {
             passed += crate::golden_ftl::run(&all).with_context(|| file.clone())?;
             continue;
@@ -99,7 +104,7 @@ fn compare(what: &str, expected: &Value, found: &Value) -> Result<()> {
     Ok(())
 }
 
-fn number(value: &Value, name: &str) -> Result<u64> {
+pub(crate) fn number(value: &Value, name: &str) -> Result<u64> {
     value.get(name).and_then(Value::as_u64).with_context(|| format!("{name} is no whole number"))
 }
 

@@ -8,6 +8,7 @@ mod fuzz;
     reason = "its page lists the keys of JSON files by their bare names"
 )]
 mod golden;
+mod golden_bus;
 mod golden_ftl;
 mod golden_hosts;
 mod imports;
