@@ -8,8 +8,8 @@
 //! `fair_queueing` one of the bus level (`golden_bus`), any other one of host policies and buffers
 //! (`golden_hosts`).
 //!
-//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; and
-//! the reference of keys; and the picture of the README.
+//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; the
+//! reference of keys; the picture of the README; the C header of the scheduler.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -30,17 +30,22 @@ const FOLDER: &str = "crates/cli/tests/golden";
 const DOCUMENTS: [&str; 5] =
     ["--test", "cli", "--", "the_reference_of_keys", "the_picture_of_the_readme"];
 
-/// Has the tests that compare the tables and these documents write them anew.
+/// Has the tests that compare the tables, these documents and the C header write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
-    for tests in [&["--test", "golden"][..], &DOCUMENTS] {
+    let works = [
+        ("flashyard", &["--test", "golden"][..]),
+        ("flashyard", &DOCUMENTS),
+        ("flashyard-firmware", &["--test", "header"]),
+    ];
+    for (package, tests) in works {
         let mut cargo = crate::cargo();
-        cargo.args(["test", "--package", "flashyard"]).args(tests);
+        cargo.args(["test", "--package", package]).args(tests);
         let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
         let status = status.context("cannot run cargo")?;
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    let documents = "docs/KEYS.md and docs/read-latency.svg";
+    let documents = "docs/KEYS.md, docs/read-latency.svg and crates/firmware/include/flashyard.h";
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 
