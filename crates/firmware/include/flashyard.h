@@ -36,15 +36,15 @@
  * What a scheduler takes at most, in bytes, beside its chips and channels: for
  * `FY_SCHEDULER_BYTES`.
  */
-#define FY_SCHEDULER_FIXED_BYTES 96
+#define FY_SCHEDULER_FIXED_BYTES 112
 
 /**
- * What a chip of a scheduler takes at most, in bytes.
+ * What a chip of a scheduler takes, in bytes.
  */
 #define FY_CHIP_BYTES 80
 
 /**
- * What a channel of a scheduler takes at most, in bytes.
+ * What a channel of a scheduler takes, in bytes.
  */
 #define FY_CHANNEL_BYTES 64
 
@@ -54,12 +54,12 @@
 #define FY_QUEUES_FIXED_BYTES 192
 
 /**
- * What a queue takes at most, in bytes, beside its operations.
+ * What a queue takes, in bytes, beside its operations.
  */
-#define FY_QUEUE_BYTES 16
+#define FY_QUEUE_BYTES 8
 
 /**
- * What an operation that waits takes at most, in bytes.
+ * What an operation that waits takes, in bytes.
  */
 #define FY_WAITING_BYTES 48
 

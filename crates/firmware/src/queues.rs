@@ -11,10 +11,10 @@ use flashyard_core::bus::request::Operation;
 /// What queues take at most, in bytes, beside the following: for `FY_QUEUES_BYTES`.
 pub const FY_QUEUES_FIXED_BYTES: usize = 192;
 
-/// What a queue takes at most, in bytes, beside its operations.
-pub const FY_QUEUE_BYTES: usize = 16;
+/// What a queue takes, in bytes, beside its operations.
+pub const FY_QUEUE_BYTES: usize = 8;
 
-/// What an operation that waits takes at most, in bytes.
+/// What an operation that waits takes, in bytes.
 pub const FY_WAITING_BYTES: usize = 48;
 
 /// What a stream takes at most, in bytes.
@@ -45,8 +45,8 @@ const _: () = assert!(memory::is_aligned_enough::<Option<Operation>>(), "FY_ALIG
 const _: () = assert!(memory::is_aligned_enough::<Share>(), "FY_ALIGN is too small");
 
 const _: () = assert!(size_of::<FyQueues>() + 2 * FY_ALIGN <= FY_QUEUES_FIXED_BYTES);
-const _: () = assert!(size_of::<Ring>() <= FY_QUEUE_BYTES);
-const _: () = assert!(size_of::<Option<Operation>>() <= FY_WAITING_BYTES);
+const _: () = assert!(size_of::<Ring>() == FY_QUEUE_BYTES);
+const _: () = assert!(size_of::<Option<Operation>>() == FY_WAITING_BYTES);
 const _: () = assert!(size_of::<Share>() <= FY_STREAM_BYTES);
 
 impl fmt::Debug for FyQueues {
