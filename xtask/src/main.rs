@@ -14,6 +14,7 @@ mod golden_hosts;
 mod imports;
 mod instructions;
 mod release;
+mod scheduler;
 mod tidy;
 mod trip;
 
@@ -37,6 +38,8 @@ Tasks:
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
+  scheduler       what the bus scheduler costs: instructions, time, code, memory (valgrind);
+                  --update writes its instructions
   trip            through which files of crates/sim/src one read passes, and how often the file
                   changes (gdb)
   release         build the command with a layout by profile into target/pgo (llvm-profdata)
@@ -97,14 +100,18 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
+        ["scheduler"] => Ok(scheduler::run(&root(), false)?),
+        ["scheduler", "--update"] => Ok(scheduler::run(&root(), true)?),
         ["trip"] => Ok(trip::run(&root())?),
         ["release"] => Ok(release::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy" | "fingerprint" | "instructions" | "trip" | "release", extra, ..] => {
-            usage(format!("{}: unexpected argument {extra}", words[0]))
-        }
+        [
+            "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "trip" | "release",
+            extra,
+            ..,
+        ] => usage(format!("{}: unexpected argument {extra}", words[0])),
         [task, ..] => usage(format!("there is no task {task}")),
     }
 }

@@ -251,6 +251,7 @@ where
     }
 
     /// The status that an operation has left is known. It is complete, unless data follow.
+    #[inline(never)]
     fn skip_status(&mut self, chip: usize, platform: &mut impl Platform) {
         let served = self.chip(chip).served.as_mut().expect("its status is left");
         if served.sent() {
@@ -289,14 +290,14 @@ where
     fn move_chunk(&mut self, channel: usize, platform: &mut impl Platform) {
         let (first, width) = (channel * self.width, self.width);
         let chips = &self.chips.as_ref()[first..first + width];
-        let moves = |chip: &usize| chips[*chip].phase == Phase::Data;
+        let can = |chip: &usize| chips[*chip].phase == Phase::Data;
         let behind = self.channels.as_ref()[channel].last_data as usize + 1;
         let mover = match self.order {
-            DataOrder::LowestChip => (0..width).find(moves),
-            DataOrder::RoundRobin => (behind..width).chain(0..behind).find(moves),
+            DataOrder::LowestChip => (0..width).find(can),
+            DataOrder::RoundRobin => (behind..width).chain(0..behind).find(can),
             DataOrder::Oldest => {
                 let since = |chip: &usize| chips[*chip].served.map(|one| one.operation().since);
-                (0..width).filter(moves).min_by_key(since)
+                (0..width).filter(can).min_by_key(since)
             }
         };
         let mover = mover.expect("a chip moves data");
@@ -346,19 +347,25 @@ where
         let mut any = false;
         while let Some(response) = platform.response() {
             any = true;
-            let chip = response.chip as usize;
-            if response.kind.class() == BusClass::Data {
-                let channel = self.chip(chip).channel as usize;
-                let channel = &mut self.channels.as_mut()[channel];
-                channel.data_under_way = false;
-                if let Some(operation) = channel.ends.take() {
-                    platform.complete(&operation);
-                }
-            } else if self.chip(chip).phase == Phase::Asked {
-                self.read_status(chip, response.ready, platform);
-            }
+            self.read_response(response, platform);
         }
         any
+    }
+
+    // Not inlined, as `skip_status`: what answers cost is counted in these functions.
+    #[inline(never)]
+    fn read_response(&mut self, response: Response, platform: &mut impl Platform) {
+        let chip = response.chip as usize;
+        if response.kind.class() == BusClass::Data {
+            let channel = self.chip(chip).channel as usize;
+            let channel = &mut self.channels.as_mut()[channel];
+            channel.data_under_way = false;
+            if let Some(operation) = channel.ends.take() {
+                platform.complete(&operation);
+            }
+        } else if self.chip(chip).phase == Phase::Asked {
+            self.read_status(chip, response.ready, platform);
+        }
     }
 
     /// A chip that was asked is ready, or is asked again.
