@@ -425,8 +425,9 @@ const char *fy_kind_name(uint8_t kind);
 size_t fy_scheduler_size(uint32_t chips, uint32_t channels);
 
 /**
- * Makes a scheduler whose chips have nothing to do in lent memory of `bytes` bytes, which begins at
- * a multiple of `FY_ALIGN`. Returns null if it is too small, not aligned, or an argument is wrong.
+ * Makes a scheduler whose chips have nothing to do in lent memory of `bytes` bytes, which begins
+ * at a multiple of `FY_ALIGN`. Returns null if it is too small, not aligned, or an argument is
+ * wrong.
  *
  * # Safety
  *
@@ -444,8 +445,9 @@ FyScheduler *fy_scheduler_init(void *memory,
  *
  * # Safety
  *
- * `scheduler` is one that `fy_scheduler_init` has made, in memory that is still lent. `platform` is
- * valid for reads; its functions may be called with its context. None of them uses this scheduler.
+ * `scheduler` is one that `fy_scheduler_init` has made, in memory that is still lent. `platform`
+ * is valid for reads; its functions may be called with its context. None of them uses this
+ * scheduler.
  */
 FyOutcome fy_scheduler_iterate(FyScheduler *scheduler, const FyPlatform *platform);
 
@@ -501,8 +503,8 @@ bool fy_queues_has_room(const FyQueues *queues, uint32_t chip, uint8_t stream);
 bool fy_queues_push(FyQueues *queues, const FyOperation *operation);
 
 /**
- * Takes the operation that a chip serves next and writes it: the oldest one or, with fair queueing,
- * that of the stream whose virtual time is least. Returns whether there is one.
+ * Takes the operation that a chip serves next and writes it: the oldest one or, with fair
+ * queueing, that of the stream whose virtual time is least. Returns whether there is one.
  *
  * # Safety
  *

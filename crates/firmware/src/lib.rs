@@ -2,13 +2,13 @@
 //! queues of the operations that wait for chips, with fair queueing between streams if wanted.
 //!
 //! The caller lends all memory. A firmware asks how much a scheduler needs, hands it over once, and
-//! calls [`fy_scheduler_iterate`] in its main loop with a table of functions: what time it is, which
-//! operation is next, how a request is sent, what the controller has answered.
+//! calls [`fy_scheduler_iterate`] in its main loop with a table of functions: what time it is,
+//! which operation is next, how a request is sent, what the controller has answered.
 //!
 //! No function allocates, blocks or keeps a pointer to anything but the lent memory. None may be
-//! called for the same object from two threads, or from an interrupt while it runs, or by a function
-//! of the platform that the scheduler itself has called; queues are another object than the
-//! scheduler.
+//! called for the same object from two threads, or from an interrupt while it runs, or by a
+//! function of the platform that the scheduler itself has called; queues are another object than
+//! the scheduler.
 //!
 //! The header is `include/flashyard.h`; it is written from this source.
 

@@ -39,8 +39,8 @@ impl Plan {
 ///
 /// # Safety
 ///
-/// `memory` is valid for writes up to the end of the values for all of `'a`, aligned for them at the
-/// place, and nothing else uses that part of it.
+/// `memory` is valid for writes up to the end of the values for all of `'a`, aligned for them at
+/// the place, and nothing else uses that part of it.
 #[expect(unsafe_code, reason = "lent memory becomes a slice")]
 pub(crate) unsafe fn slice<'a, T: Copy>(
     memory: *mut u8,

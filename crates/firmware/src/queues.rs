@@ -197,8 +197,8 @@ pub unsafe extern "C" fn fy_queues_push(
     has_room
 }
 
-/// Takes the operation that a chip serves next and writes it: the oldest one or, with fair queueing,
-/// that of the stream whose virtual time is least. Returns whether there is one.
+/// Takes the operation that a chip serves next and writes it: the oldest one or, with fair
+/// queueing, that of the stream whose virtual time is least. Returns whether there is one.
 ///
 /// # Safety
 ///

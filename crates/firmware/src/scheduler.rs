@@ -101,8 +101,9 @@ pub extern "C" fn fy_scheduler_size(chips: u32, channels: u32) -> usize {
     plan(chips, channels).map_or(0, |plan| plan.0.bytes())
 }
 
-/// Makes a scheduler whose chips have nothing to do in lent memory of `bytes` bytes, which begins at
-/// a multiple of `FY_ALIGN`. Returns null if it is too small, not aligned, or an argument is wrong.
+/// Makes a scheduler whose chips have nothing to do in lent memory of `bytes` bytes, which begins
+/// at a multiple of `FY_ALIGN`. Returns null if it is too small, not aligned, or an argument is
+/// wrong.
 ///
 /// # Safety
 ///
@@ -143,8 +144,9 @@ pub unsafe extern "C" fn fy_scheduler_init(
 ///
 /// # Safety
 ///
-/// `scheduler` is one that `fy_scheduler_init` has made, in memory that is still lent. `platform` is
-/// valid for reads; its functions may be called with its context. None of them uses this scheduler.
+/// `scheduler` is one that `fy_scheduler_init` has made, in memory that is still lent. `platform`
+/// is valid for reads; its functions may be called with its context. None of them uses this
+/// scheduler.
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "the scheduler is in memory that is lent by a firmware in C")]
 pub unsafe extern "C" fn fy_scheduler_iterate(
