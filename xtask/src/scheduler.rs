@@ -83,13 +83,16 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
     }
     let parts = parts(&counted)?;
     report += "\ninstructions of an iteration, a request taken in, one sent, an answer: ";
+    let names = ["iteration", "received", "sent", "answer"];
+    let rows = names.iter().zip(parts).map(|(name, part)| format!("{name} {part:.0}\n"));
+    let (rows, path) = (rows.collect::<String>(), root.join(BASELINE));
     report += &parts.map(|part| format!("{part:.0}")).join(", ");
-    report.push('\n');
     if update {
-        let names = ["iteration", "received", "sent", "answer"];
-        let rows = names.iter().zip(parts).map(|(name, part)| format!("{name} {part:.0}\n"));
-        std::fs::write(root.join(BASELINE), rows.collect::<String>()).context(BASELINE)?;
+        std::fs::write(&path, rows).context(BASELINE)?;
+    } else if std::fs::read_to_string(&path).unwrap_or_default() != rows {
+        write!(report, " (not as in {BASELINE})")?;
     }
+    report.push('\n');
     report += "\nbytes of memory: ";
     writeln!(
         report,
