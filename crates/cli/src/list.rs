@@ -93,6 +93,7 @@ fn policies(own: OwnParts) -> String {
     };
     let commands = rows(PolicyKeys::PARTS, Family::CommandPolicy);
     let hosts = rows(HostPolicyKeys::PARTS, Family::HostPolicy);
+    let buses = rows(BusPolicyKeys::PARTS, Family::BusPolicy);
     let victims = rows(VictimKeys::PARTS, Family::VictimRule);
     lines("command policies (policy.command)", commands.into_iter())
         + "\n"

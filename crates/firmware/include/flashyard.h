@@ -275,13 +275,13 @@ typedef struct {
      */
     uint32_t chunk_bytes;
     /**
+     * The stream that asks for it.
+     */
+    uint16_t stream;
+    /**
      * What it does: a value of `FyOp`.
      */
     uint8_t op;
-    /**
-     * The stream that asks for it.
-     */
-    uint8_t stream;
     /**
      * Whether a read asks for its status before its data. A read that moves no data always does.
      */
@@ -325,13 +325,13 @@ typedef struct {
      */
     uint32_t bytes;
     /**
+     * The stream that asked for the operation.
+     */
+    uint16_t stream;
+    /**
      * What it does: a value of `FyKind`.
      */
     uint8_t kind;
-    /**
-     * The stream that asked for the operation.
-     */
-    uint8_t stream;
 } FyRequest;
 
 /**
@@ -399,7 +399,7 @@ typedef struct {
      */
     const uint32_t *weights;
     /**
-     * How many streams there are, 1 to 256.
+     * How many streams there are, 1 to 65,536.
      */
     uint32_t streams;
     /**
@@ -489,7 +489,7 @@ FyQueues *fy_queues_init(void *memory,
  *
  * `queues` are some that `fy_queues_init` has made, in memory that is still lent.
  */
-bool fy_queues_has_room(const FyQueues *queues, uint32_t chip, uint8_t stream);
+bool fy_queues_has_room(const FyQueues *queues, uint32_t chip, uint16_t stream);
 
 /**
  * An operation waits for its chip. Returns false, and does nothing, if there is no room or the

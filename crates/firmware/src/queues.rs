@@ -26,7 +26,7 @@ pub const FY_STREAM_BYTES: usize = 32;
 pub struct FyFair {
     /// The weight of each stream, at least 1; a stream of twice the weight gets twice the service.
     pub weights: *const u32,
-    /// How many streams there are, 1 to 256.
+    /// How many streams there are, 1 to 65,536.
     pub streams: u32,
     /// How long an operation is expected to occupy its chip, in nanoseconds, by `FyOp`.
     pub costs_ns: [u64; 3],
@@ -67,7 +67,7 @@ struct Places {
 }
 
 fn places(chips: u32, depth: u32, streams: u32) -> Option<Places> {
-    if chips == 0 || depth == 0 || !(1..=256).contains(&streams) {
+    if chips == 0 || depth == 0 || !(1..=65_536).contains(&streams) {
         return None;
     }
     let count = (chips as usize).checked_mul(streams as usize)?;
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn fy_queues_init(
 
 impl FyQueues {
     /// Whether there is such a queue. Without fair queueing every stream has that of the chip.
-    const fn has(&self, chip: u32, stream: u8) -> bool {
+    const fn has(&self, chip: u32, stream: u16) -> bool {
         (chip as usize) < self.chips && (self.streams == 1 || (stream as usize) < self.streams)
     }
 }
@@ -162,7 +162,7 @@ impl FyQueues {
 pub unsafe extern "C" fn fy_queues_has_room(
     queues: *const FyQueues,
     chip: u32,
-    stream: u8,
+    stream: u16,
 ) -> bool {
     // SAFETY: the caller says that they are some.
     let queues = unsafe { queues.as_ref() };

@@ -92,10 +92,10 @@ pub struct FyOperation {
     pub page_bytes: u32,
     /// Bytes that a data request moves at most; at least 1.
     pub chunk_bytes: u32,
+    /// The stream that asks for it.
+    pub stream: u16,
     /// What it does: a value of `FyOp`.
     pub op: u8,
-    /// The stream that asks for it.
-    pub stream: u8,
     /// Whether a read asks for its status before its data. A read that moves no data always does.
     pub polls: bool,
 }
@@ -120,10 +120,10 @@ pub struct FyRequest {
     pub offset: u32,
     /// Bytes that a data request moves; 0 for the others.
     pub bytes: u32,
+    /// The stream that asked for the operation.
+    pub stream: u16,
     /// What it does: a value of `FyKind`.
     pub kind: u8,
-    /// The stream that asked for the operation.
-    pub stream: u8,
 }
 
 /// What the controller answers. It answers data requests (`DataIn`, `DataOut`) and status requests

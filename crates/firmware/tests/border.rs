@@ -25,7 +25,7 @@ impl Lent {
     }
 }
 
-fn operation(id: u32, op: FyOp, chip: u32, stream: u8) -> FyOperation {
+fn operation(id: u32, op: FyOp, chip: u32, stream: u16) -> FyOperation {
     let (pages, page_bytes, chunk_bytes) = (1, 16_384, 4_096);
     let array_ns = [75_000, 1_500_000, 5_000_000][op as usize];
     let op = op as u8;
@@ -185,7 +185,7 @@ fn streams_share_a_chip() {
     let weights = [1, 1];
     let fair =
         FyFair { weights: weights.as_ptr(), streams: 2, costs_ns: [240_870, 1_665_900, 5_000_490] };
-    let wanted = || (0..5).map(|id| operation(id, FyOp::Read, 0, u8::from(id == 4))).collect();
+    let wanted = || (0..5).map(|id| operation(id, FyOp::Read, 0, u16::from(id == 4))).collect();
     assert_eq!(run(1, 1, null(), wanted()).complete, [0, 1, 2, 3, 4]);
     assert_eq!(run(1, 1, &raw const fair, wanted()).complete, [0, 4, 1, 2, 3]);
 }
@@ -220,8 +220,8 @@ fn wrong_arguments_are_refused() {
     assert!(queues(8_192, 2, 3, &fair(weights.as_ptr(), 2)), "a weight of 0");
     assert!(queues(8_192, 2, 3, &fair(null(), 1)), "no weights");
     assert!(queues(8_192, 2, 3, &fair(weights.as_ptr(), 0)), "no streams");
-    assert_eq!(fy_queues_size(1, 1, 257), 0);
-    assert_eq!(fy_queues_size(u32::MAX, u32::MAX, 256), 0);
+    assert_eq!(fy_queues_size(1, 1, 65_537), 0);
+    assert_eq!(fy_queues_size(u32::MAX, u32::MAX, 65_536), 0);
 }
 
 #[test]

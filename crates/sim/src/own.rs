@@ -36,10 +36,15 @@
 //! # drop(device);
 //! ```
 
-use crate::config::{DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice, Sections};
+use crate::config::{
+    BusKeys, BusTiming, ChannelKeys, DeviceKeys, FtlKeys, GcKeys, HostChoice, PolicyChoice,
+    Sections,
+};
 use crate::ftl::log::{BoxedScheme, Scheme, SchemeName};
 use crate::ftl::victim::{OwnRule, VictimName, VictimRule};
-use crate::policy::{OwnHostPolicy, OwnPolicy};
+use crate::policy::{OwnBusPolicy, OwnHostPolicy, OwnPolicy};
+use flashyard_core::bus::channel::Sequencer;
+use flashyard_core::bus::policy::{BusPolicy, BusPolicyName};
 use flashyard_core::host::{HostPolicy, HostPolicyName};
 use flashyard_core::key::{Key, Keys, Kind, Value};
 use flashyard_core::policy::{CommandPolicy, PolicyName};
@@ -56,6 +61,10 @@ pub enum Family {
     CommandPolicy,
     /// Which queued request the device starts next.
     HostPolicy,
+    /// What a channel carries next.
+    BusPolicy,
+    /// How long bus requests take.
+    Sequencer,
     /// Which full block garbage collection cleans next.
     VictimRule,
     /// How logical pages are mapped to physical ones.
@@ -63,13 +72,22 @@ pub enum Family {
 }
 
 impl Family {
-    const ALL: [Self; 4] = [Self::CommandPolicy, Self::HostPolicy, Self::VictimRule, Self::Scheme];
+    const ALL: [Self; 6] = [
+        Self::CommandPolicy,
+        Self::HostPolicy,
+        Self::BusPolicy,
+        Self::Sequencer,
+        Self::VictimRule,
+        Self::Scheme,
+    ];
 
     /// The section and the key that chooses among the parts of the family.
     pub const fn chooser(self) -> (&'static str, &'static str) {
         match self {
             Self::CommandPolicy => ("policy", "command"),
             Self::HostPolicy => ("host", "policy"),
+            Self::BusPolicy => ("channel", "arbitration"),
+            Self::Sequencer => ("bus", "timing"),
             Self::VictimRule => ("gc", "policy"),
             Self::Scheme => ("ftl", "scheme"),
         }
@@ -80,11 +98,16 @@ impl Family {
         match self {
             Self::CommandPolicy => (PolicyChoice::KEYS, PolicyName::WORDS),
             Self::HostPolicy => (HostChoice::KEYS, HostPolicyName::WORDS),
+            Self::BusPolicy => (ChannelKeys::KEYS, BusPolicyName::WORDS),
+            Self::Sequencer => (BusKeys::KEYS, BusTiming::WORDS),
             Self::VictimRule => (GcKeys::KEYS, VictimName::WORDS),
             Self::Scheme => (FtlKeys::KEYS, SchemeName::WORDS),
         }
     }
 }
+
+/// A user's own sequencer.
+pub type OwnSequencer = Box<dyn Sequencer + Send>;
 
 /// Makes a `T` from the values of its keys, in their order.
 type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
@@ -93,6 +116,8 @@ type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
 enum Make {
     CommandPolicy(MadeFrom<OwnPolicy>),
     HostPolicy(MadeFrom<OwnHostPolicy>),
+    BusPolicy(MadeFrom<OwnBusPolicy>),
+    Sequencer(MadeFrom<OwnSequencer>),
     VictimRule(MadeFrom<OwnRule>),
     Scheme(MadeFrom<Box<dyn BoxedScheme>>),
 }
@@ -102,6 +127,8 @@ impl Make {
         match self {
             Self::CommandPolicy(_) => Family::CommandPolicy,
             Self::HostPolicy(_) => Family::HostPolicy,
+            Self::BusPolicy(_) => Family::BusPolicy,
+            Self::Sequencer(_) => Family::Sequencer,
             Self::VictimRule(_) => Family::VictimRule,
             Self::Scheme(_) => Family::Scheme,
         }
@@ -188,6 +215,39 @@ impl Parts {
     {
         let make = move |values: &[u64]| -> OwnHostPolicy { Box::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::HostPolicy(Box::new(make)))
+    }
+
+    /// Adds a bus policy, for `channel.arbitration`; its keys are in `[channel.NAME]`.
+    #[must_use]
+    pub fn bus_policy<K, P>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> P + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        P: BusPolicy + Send + 'static,
+    {
+        let make = move |values: &[u64]| -> OwnBusPolicy { Box::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::BusPolicy(Box::new(make)))
+    }
+
+    /// Adds a sequencer, which says how long bus requests take, for `bus.timing`; its keys are in
+    /// `[bus.NAME]`. Two requests of the same kind and bytes MUST take equally long.
+    #[must_use]
+    pub fn sequencer<K, S>(
+        self,
+        name: &'static str,
+        doc: &'static str,
+        make: impl Fn(K) -> S + Send + Sync + 'static,
+    ) -> Self
+    where
+        K: Keys,
+        S: Sequencer + Send + 'static,
+    {
+        let make = move |values: &[u64]| -> OwnSequencer { Box::new(make(keys_of(values))) };
+        self.add::<K>(name, doc, Make::Sequencer(Box::new(make)))
     }
 
     /// Adds a rule for victims, for `gc.policy`; its keys are in `[gc.NAME]`.
@@ -413,6 +473,20 @@ impl OwnKeys {
     pub(crate) fn host_policy(&self, number: u8) -> OwnHostPolicy {
         let part = self.parts.make(Family::HostPolicy, number);
         let Make::HostPolicy(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+
+    /// The bus policy of this number.
+    pub(crate) fn bus_policy(&self, number: u8) -> OwnBusPolicy {
+        let part = self.parts.make(Family::BusPolicy, number);
+        let Make::BusPolicy(make) = &part.make else { unreachable!("of another family") };
+        make(part.values(&self.values))
+    }
+
+    /// The sequencer of this number.
+    pub(crate) fn sequencer(&self, number: u8) -> OwnSequencer {
+        let part = self.parts.make(Family::Sequencer, number);
+        let Make::Sequencer(make) = &part.make else { unreachable!("of another family") };
         make(part.values(&self.values))
     }
 

@@ -1,5 +1,6 @@
 //! The policies of a run: built-in ones, dispatched statically, or a user's own.
 
+use flashyard_core::bus::policy::{AnyBusPolicy, BusPolicy, ChannelView};
 use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostView};
 use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement};
 use flashyard_core::units::Time;
@@ -138,6 +139,42 @@ impl CommandPolicy for Policy {
         match self {
             Self::BuiltIn(policy) => policy.rekeys(),
             Self::Own(policy) => policy.rekeys(),
+        }
+    }
+}
+
+/// A user's own bus policy.
+pub type OwnBusPolicy = Box<dyn BusPolicy + Send>;
+
+/// A bus policy.
+pub enum BusRule {
+    /// One of the registry.
+    BuiltIn(AnyBusPolicy),
+    /// Any other.
+    Own(OwnBusPolicy),
+}
+
+impl BusPolicy for BusRule {
+    fn pick(&self, channel: &ChannelView<'_>) -> Option<usize> {
+        match self {
+            Self::BuiltIn(policy) => policy.pick(channel),
+            Self::Own(policy) => policy.pick(channel),
+        }
+    }
+
+    fn gates_dispatch(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.gates_dispatch(),
+            Self::Own(policy) => policy.gates_dispatch(),
+        }
+    }
+}
+
+impl fmt::Debug for BusRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn(policy) => policy.fmt(f),
+            Self::Own(_) => write!(f, "Own"),
         }
     }
 }

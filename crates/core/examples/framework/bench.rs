@@ -82,7 +82,7 @@ pub(crate) struct Bench {
     mix: [u64; 3],
     chips: u32,
     /// When each operation was handed over, what it does, its stream.
-    pub(crate) handed: Vec<(u64, Op, u8)>,
+    pub(crate) handed: Vec<(u64, Op, u16)>,
     /// Number of the operation, when it was complete.
     pub(crate) completions: Vec<(u32, u64)>,
     /// Every request and when it was on the bus.
@@ -154,7 +154,7 @@ impl Bench {
     /// Runs for so long; returns kilobytes (1,000 bytes) of pages a second behind the first tenth.
     pub(crate) fn run(&mut self, order: DataOrder, until: u64) -> u64 {
         self.run_fair(order, until, None);
-        self.rate(0..u8::MAX, until / 10..until)
+        self.rate(0..u16::MAX, until / 10..until)
     }
 
     /// The same with a scheduler that shares chips fairly, if it is asked to.
@@ -183,7 +183,7 @@ impl Bench {
     }
 
     /// Kilobytes of pages a second that some streams get in a time.
-    pub(crate) fn rate(&self, streams: Range<u8>, time: Range<u64>) -> u64 {
+    pub(crate) fn rate(&self, streams: Range<u16>, time: Range<u64>) -> u64 {
         let pages = self.completions.iter().filter(|(number, at)| {
             let (_, op, stream) = self.handed[*number as usize];
             time.contains(at) && op != Op::Erase && streams.contains(&stream)
@@ -198,7 +198,7 @@ pub(crate) fn operation(op: Op, chip: u32, stream: usize) -> Operation {
         Op::Program => Span::from_us(1_500),
         Op::Erase => Span::from_us(5_000),
     };
-    let stream = u8::try_from(stream).expect("few streams");
+    let stream = u16::try_from(stream).expect("few streams");
     let (page_bytes, chunk_bytes) = (PAGE_BYTES, CHUNK_BYTES);
     let (id, block, page, pages, polls) = (0, 0, 0, 1, true);
     Operation {

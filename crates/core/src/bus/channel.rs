@@ -56,6 +56,12 @@ impl Order {
         self.taken - self.completed
     }
 
+    /// When requests that are on a bus now will have started or completed operations.
+    pub fn settles(&self, now: Time) -> Time {
+        let ahead = [self.started_at, self.completed_at].into_iter().filter(|at| *at > now);
+        ahead.min().unwrap_or(Time::MAX)
+    }
+
     /// Operations that have been started, and that are complete, at an instant.
     fn at(&self, now: Time) -> (u64, u64) {
         let less = |count: u64, at: Time| count - u64::from(at > now);
@@ -127,6 +133,16 @@ where
         self.free
     }
 
+    /// The lane that moved data last.
+    pub const fn last_data(&self) -> usize {
+        self.last_data
+    }
+
+    /// From here the turns of lanes go on.
+    pub fn set_last_data(&mut self, lane: usize) {
+        self.last_data = lane.min(self.lanes.as_ref().len() - 1);
+    }
+
     /// A lane.
     pub fn lane(&self, lane: usize) -> &Lane {
         &self.lanes.as_ref()[lane]
@@ -152,6 +168,15 @@ where
         debug_assert!(state.wanted.is_none(), "a lane is ready once");
         state.wanted = Some(order.wanted);
         order.wanted += 1;
+    }
+
+    /// The operation of a lane is complete, if it has one, without further requests.
+    pub fn end(&mut self, lane: usize, order: &mut Order) {
+        let state = &mut self.lanes.as_mut()[lane];
+        if state.served.is_some() {
+            *state = Lane::IDLE;
+            order.completed += 1;
+        }
     }
 
     /// Takes the operation of a lane away, which waits for its array. Nothing of it is sent before
@@ -200,8 +225,9 @@ where
         served.request(served.next().expect("a request is left"), self.number)
     }
 
-    /// The next request of a lane takes the bus at `from` for a time. A status request whose
-    /// answer is that the chip is busy is sent again behind the next [`Self::ready`].
+    /// The next request of a lane takes the bus at `from` for a time. Behind a status request
+    /// nothing is sent before [`Self::ready`]: the data of a read, or the status again where the
+    /// answer is that the chip is busy.
     pub fn send(
         &mut self,
         lane: usize,
@@ -233,7 +259,7 @@ where
             *state = Lane::IDLE;
             order.completed += 1;
             order.completed_at = until;
-        } else {
+        } else if request.kind != BusKind::Status {
             state.wanted = Some(order.wanted);
             order.wanted += 1;
         }

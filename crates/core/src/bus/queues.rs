@@ -54,13 +54,13 @@ impl<'a> ChipQueues<'a> {
     }
 
     /// The queue of a stream at a chip.
-    fn ring_of(&self, chip: u32, stream: u8) -> usize {
+    fn ring_of(&self, chip: u32, stream: u16) -> usize {
         let stream = if self.fair.is_some() { usize::from(stream) } else { 0 };
         chip as usize * self.streams + stream
     }
 
     /// Whether an operation of a stream may be taken in for a chip.
-    pub fn has_room(&self, chip: u32, stream: u8) -> bool {
+    pub fn has_room(&self, chip: u32, stream: u16) -> bool {
         self.rings[self.ring_of(chip, stream)].count < self.depth
     }
 

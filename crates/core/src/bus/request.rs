@@ -98,7 +98,7 @@ pub struct BusRequest {
     /// The operation that it is part of, by the number that its caller gave it.
     pub operation: u32,
     /// The stream that asked for the operation.
-    pub stream: u8,
+    pub stream: u16,
     /// What it does.
     pub kind: BusKind,
     /// The channel.
@@ -125,7 +125,7 @@ pub struct Operation {
     /// What the chip does.
     pub op: Op,
     /// The stream that asks for it.
-    pub stream: u8,
+    pub stream: u16,
     /// When it was handed over: the oldest one is that of the least instant.
     pub since: Time,
     /// The chip.
@@ -197,6 +197,11 @@ impl Served {
         Self { operation, chunks, step: Step::Activate, page: 0, moved: 0 }
     }
 
+    /// Whether it asks for the status when its array is done.
+    pub const fn asks_status(&self) -> bool {
+        !matches!(self.operation.op, Op::Read) || self.operation.polls || self.chunks == 0
+    }
+
     /// The operation.
     pub const fn operation(&self) -> &Operation {
         &self.operation
@@ -262,8 +267,8 @@ impl Served {
                     Op::Program if self.chunks > 0 => Step::DataIn,
                     _ if self.page < pages => Step::Activate,
                     Op::Program => Step::Start,
-                    Op::Read if self.chunks > 0 && !self.operation.polls => Step::DataOut,
-                    Op::Erase | Op::Read => Step::Status,
+                    _ if self.asks_status() => Step::Status,
+                    _ => Step::DataOut,
                 }
             }
             Step::DataIn => {

@@ -160,6 +160,19 @@ where
         Self { chips, channels, order, polling, width, commands: count, question: Time::MAX }
     }
 
+    /// By channel, its chip that moved data last.
+    pub fn turns(&self) -> impl Iterator<Item = usize> {
+        self.channels.as_ref().iter().map(|channel| channel.last_data as usize)
+    }
+
+    /// From here the turns of chips go on.
+    pub fn set_turns(&mut self, turns: impl Iterator<Item = usize>) {
+        let last = self.width - 1;
+        for (channel, turn) in self.channels.as_mut().iter_mut().zip(turns) {
+            channel.last_data = u32::try_from(turn.min(last)).unwrap_or(u32::MAX);
+        }
+    }
+
     /// When a chip is asked for its status next; [`Time::MAX`] where none waits for that.
     pub const fn next_question(&self) -> Time {
         self.question

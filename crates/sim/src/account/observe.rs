@@ -2,6 +2,7 @@
 
 use crate::metrics::counters::Tally;
 use crate::metrics::parts::Parts;
+use flashyard_core::bus::request::BusRequest;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::Request;
 use flashyard_core::units::{DieId, Time};
@@ -78,6 +79,26 @@ pub struct Suspension {
     pub resumed: bool,
 }
 
+/// A bus request, told when it gets the bus of its channel. The loop of the framework sends ahead:
+/// the time on the bus may lie in the future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusTransfer {
+    /// The command that leads the operation.
+    pub command: CommandName,
+    /// What that is for.
+    pub purpose: Purpose,
+    /// The request. Its operation is the number of the die.
+    pub request: BusRequest,
+    /// The die.
+    pub die: DieId,
+    /// From when on the bus carries it.
+    pub start: Time,
+    /// Until when.
+    pub end: Time,
+    /// Of a status request, whether the answer is that the die is done.
+    pub ready: Option<bool>,
+}
+
 /// An access to the buffer, told when it has a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferAccess {
@@ -130,6 +151,8 @@ pub trait Observer {
     fn command_done(&mut self, _event: &CommandDone) {}
     /// A program or an erase is suspended, or resumed.
     fn suspended(&mut self, _event: &Suspension) {}
+    /// A channel carries a bus request.
+    fn bus_request(&mut self, _event: &BusTransfer) {}
     /// An access to the buffer has got its time on a port.
     fn buffer_access(&mut self, _event: &BufferAccess) {}
     /// A request is over, and so is the garbage collection charged to it.

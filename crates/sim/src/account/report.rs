@@ -28,6 +28,9 @@ pub struct Report {
     pub throughput: Throughput,
     /// Flash operations.
     pub flash: FlashReport,
+    /// Bus requests, where channels carry them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bus: Option<BusReport>,
     /// The map and its cache.
     pub map: MapReport,
     /// The tables of the translation layer.
@@ -52,6 +55,15 @@ pub struct Report {
     pub utilisation: Utilisation,
     /// What happened over time, where bins are asked for.
     pub series: Option<SeriesReport>,
+}
+
+/// What channels carried as bus requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BusReport {
+    /// Status requests, in all phases.
+    pub status_requests: u64,
+    /// Those whose answer was that the die is busy.
+    pub busy_answers: u64,
 }
 
 /// What arrived.

@@ -9,8 +9,8 @@ use crate::ftl::memory::Footprint;
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::report::{
-    BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
-    Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, BusReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report,
+    Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -32,6 +32,8 @@ pub(crate) struct EndState {
     pub(crate) initial: &'static str,
     /// None of schemes with log blocks.
     pub(crate) effective_over_provisioning: Option<f64>,
+    /// Where channels carry bus requests.
+    pub(crate) bus: Option<BusReport>,
 }
 
 impl Account {
@@ -64,6 +66,7 @@ impl Account {
             waits_ns: (self.config.geometry.dies() == 1).then(|| self.waits()),
             throughput: self.throughput(),
             flash: self.flash(&all),
+            bus: end.bus,
             map: self.map_report(end.cleaned),
             memory: self.memory_report(&all, &end.ftl.merges, &end.footprint),
             buffer: self.buffer_report(end),

@@ -69,9 +69,18 @@ impl Account {
         for (from, ns) in
             [(operation.lead_from, operation.lead_ns), (operation.out_from, operation.out_ns)]
         {
-            if ns > 0 {
+            // The parts of an operation that is sent request by request are recorded one by one.
+            if ns > 0 && from < Time::MAX {
                 series.took(from, from + Span::from_ns(ns), u128::from(ns) * transfer_mw);
             }
+        }
+    }
+
+    /// Puts the energy of a bus request into the time series.
+    pub(crate) fn record_transfer(&mut self, from: Time, until: Time) {
+        let transfer_mw = u128::from(self.config.energy.transfer_mw);
+        if let Some(series) = self.series() {
+            series.took(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);
         }
     }
 

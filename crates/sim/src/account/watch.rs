@@ -6,7 +6,9 @@ use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
 use crate::metrics::series::Series;
-use crate::observe::{BufferAccess, CommandDone, Observer, Queued, RequestDone, Suspension};
+use crate::observe::{
+    BufferAccess, BusTransfer, CommandDone, Observer, Queued, RequestDone, Suspension,
+};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
@@ -94,6 +96,7 @@ observed! {
     tell_queued as queued(Queued);
     tell_command as command_done(CommandDone);
     tell_suspension as suspended(Suspension);
+    tell_transfer as bus_request(BusTransfer);
     tell_access as buffer_access(BufferAccess);
     tell_request as request_done(RequestDone);
 }

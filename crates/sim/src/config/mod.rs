@@ -4,6 +4,7 @@
 //! checked as a device that can exist). All problems of a stage are reported at once.
 
 mod buffer;
+mod bus;
 mod energy;
 mod file;
 mod ftl;
@@ -19,6 +20,7 @@ mod parts;
 mod sections;
 
 pub use buffer::*;
+pub use bus::*;
 pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,

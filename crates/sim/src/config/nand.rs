@@ -2,6 +2,7 @@
 
 use super::onfi::OnfiInterface;
 pub use crate::ftl::layer::ProgramOrder;
+use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
 
@@ -217,16 +218,6 @@ keys! {
     }
 }
 
-choice! {
-    /// Which operation takes a channel next.
-    pub enum ChannelArbitration {
-        /// Commands and addresses go before data; each kind goes in the order of need.
-        CommandsFirst = "commands_first",
-        /// The operation that needed the channel first.
-        InOrder = "in_order",
-    }
-}
-
 keys! {
     /// Keys of `[channel]`.
     pub struct ChannelKeys {
@@ -249,10 +240,10 @@ keys! {
             source: "assumed: Lee et al., IEEE Access 2021, state none",
             flip: "300", with: &[],
         },
-        /// Which operation takes a channel next. The command and the data of a program count as
-        /// data.
-        arbitration: ChannelArbitration = ChannelArbitration::CommandsFirst => {
-            kind: Kind::Choice(ChannelArbitration::WORDS),
+        /// The bus policy: what a channel carries next. With `bus.precision = "phases"` the command
+        /// and the data of a program count as data, and there is `commands_first` or `in_order`.
+        arbitration: BusPolicyName = BusPolicyName::CommandsFirst => {
+            kind: Kind::Choice(BusPolicyName::WORDS),
             source: "assumed; shortest first keeps arrays busy",
             flip: "in_order",
             with: &["geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],

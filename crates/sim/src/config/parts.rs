@@ -5,7 +5,8 @@ use crate::ftl::layer::Shape;
 use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
 use crate::ftl::victim::{Rule, VictimName};
 use crate::own::Family;
-use crate::policy::{HostRule, Policy};
+use crate::policy::{BusRule, HostRule, Policy};
+use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 
@@ -26,6 +27,16 @@ impl HostRule {
         match keys.host.policy {
             HostPolicyName::Own(number) => Self::own(keys.own.host_policy(number)),
             name => Self::built_in(keys.host_policies.policy(name)),
+        }
+    }
+}
+
+impl BusRule {
+    /// The one that the keys name.
+    pub fn of(keys: &DeviceKeys) -> Self {
+        match keys.channel.arbitration {
+            BusPolicyName::Own(number) => Self::Own(keys.own.bus_policy(number)),
+            name => Self::BuiltIn(keys.bus_policies.policy(name)),
         }
     }
 }

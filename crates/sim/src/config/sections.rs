@@ -1,6 +1,7 @@
 //! The sections of a device file and their keys.
 
 use super::buffer::BufferKeys;
+use super::bus::BusKeys;
 use super::energy::EnergyKeys;
 use super::ftl::{FtlKeys, StateKeys};
 use super::gc::{GcKeys, WearKeys};
@@ -12,6 +13,7 @@ use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
 use crate::ftl::log::SchemeKeys;
 use crate::ftl::victim::VictimKeys;
 use crate::own::{OwnKeys, OwnParts};
+use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::key::{Key, Kind, Value};
 use flashyard_core::policy::{FotKeys, PolicyKeys, PolicyName};
@@ -163,6 +165,8 @@ macro_rules! device_keys {
             pub policies: PolicyKeys,
             /// The keys of every host policy.
             pub host_policies: HostPolicyKeys,
+            /// The keys of every bus policy.
+            pub bus_policies: BusPolicyKeys,
             /// The keys of every rule for victims.
             pub victims: VictimKeys,
             /// The keys of every mapping scheme.
@@ -180,6 +184,7 @@ macro_rules! device_keys {
                 ),)+];
                 let parts = PolicyKeys::PARTS.iter().map(|part| ("policy", part));
                 let parts = parts.chain(HostPolicyKeys::PARTS.iter().map(|part| ("host", part)));
+                let parts = parts.chain(BusPolicyKeys::PARTS.iter().map(|part| ("channel", part)));
                 let parts = parts.chain(VictimKeys::PARTS.iter().map(|part| ("gc", part)));
                 let parts = parts.chain(SchemeKeys::PARTS.iter().map(|part| ("ftl", part)));
                 all.extend(parts.map(|(family, (name, keys, doc))| {
@@ -193,6 +198,7 @@ macro_rules! device_keys {
                 let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),
+                    Some(("channel", name)) => self.bus_policies.set(name, key, value),
                     Some(("gc", name)) => self.victims.set(name, key, value),
                     Some(("ftl", name)) => self.schemes.set(name, key, value),
                     _ => match section {
@@ -207,6 +213,7 @@ macro_rules! device_keys {
                 let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.get(name, key),
                     Some(("host", name)) => self.host_policies.get(name, key),
+                    Some(("channel", name)) => self.bus_policies.get(name, key),
                     Some(("gc", name)) => self.victims.get(name, key),
                     Some(("ftl", name)) => self.schemes.get(name, key),
                     _ => match section {
@@ -227,6 +234,8 @@ device_keys! {
     nand: NandKeys,
     /// The bus that dies share.
     channel: ChannelKeys,
+    /// Bus requests, and what the controller knows of its dies.
+    bus: BusKeys,
     /// Power of each state.
     energy: EnergyKeys,
     /// Mapping entries and their cache.

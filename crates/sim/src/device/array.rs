@@ -55,6 +55,9 @@ impl Device {
     /// Plans the phases of the operation of `leader` that has just been put together.
     #[inline]
     fn plan_operation(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        if self.flash.has_requests() {
+            return self.plan_requests(leader, die, stage);
+        }
         let op = stage.op();
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
@@ -75,7 +78,7 @@ impl Device {
     /// erases ask for their suspension.
     #[inline]
     pub(super) fn phases_began(&mut self) {
-        if self.account.is_checked() || self.flash.suspends() {
+        if self.account.is_checked() || self.flash.suspends() || self.flash.has_requests() {
             self.follow_phases();
         }
     }
@@ -83,6 +86,9 @@ impl Device {
     fn follow_phases(&mut self) {
         while let Some(transfer) = self.flash.next_transfer() {
             self.account.transferred(transfer.channel, transfer.from, transfer.until);
+        }
+        if self.flash.has_requests() {
+            self.follow_requests();
         }
         while let Some(die) = self.flash.next_granted() {
             self.suspend_for_read(die);
@@ -108,15 +114,15 @@ impl Device {
     /// The array of a die is done with its operation, or on its way from a suspended one.
     #[inline]
     fn array_done(&mut self, die: DieId) {
-        let end = self.flash.array_done(die, self.now);
-        if !matches!(end, ArrayEnd::Paused) {
+        let (finished, end) = self.flash.array_done(die, self.now);
+        if finished {
             self.account.array_over(die);
         }
         match end {
             ArrayEnd::Paused => self.queues.stir(die),
             ArrayEnd::Over(operation) => self.operation_over(operation, die),
             ArrayEnd::Released => self.released(die),
-            ArrayEnd::Held => {}
+            ArrayEnd::Unknown | ArrayEnd::Held => {}
         }
     }
 

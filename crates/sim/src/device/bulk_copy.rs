@@ -30,6 +30,7 @@ impl Device {
         self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && !self.account.is_watched()
             && !self.flash.suspends()
+            && !self.flash.has_requests()
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
             && keys.nand.spread_percent == 0

@@ -8,7 +8,9 @@
 use super::Device;
 use crate::handle::SetId;
 use crate::metrics::parts::Part;
-use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
+use crate::sets::track::{
+    ACCOUNTS, BUS, DIE, DIE_ACCOUNTS, DIE_GC, DIE_POWER, FIRMWARE, OTHER, OWN, PART_OF, SLOT,
+};
 use crate::sets::{Mode, Operation};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
@@ -119,21 +121,35 @@ impl Device {
 
     /// A command waited in the queue of its die, and is charged with what the die did.
     fn charge_queued(&mut self, set: SetId) {
-        let busy = self.flash.busy(self.current_die(set), self.now);
+        let waited = self.queued_time(set);
         let track = self.sets.track_mut(set);
-        let mut sum = 0;
-        for (account, busy) in busy.into_iter().enumerate() {
-            let ns = busy - track.base[DIE + account];
+        for (account, ns) in waited.into_iter().enumerate() {
             track.spent[DIE + account] += ns;
             track.parts.0[Part::DieRead as usize + account] += ns;
-            sum += ns;
         }
-        assert_eq!(sum, self.now.since(track.since).as_ns(), "an account lost time in {set:?}");
+    }
+
+    /// Time of a command in the queue of its die since its segment began, by what the die did. A
+    /// die that did nothing obeyed the order of the channel.
+    #[inline]
+    fn queued_time(&self, set: SetId) -> [u64; DIE_ACCOUNTS] {
+        let mut spent = self.flash.busy(self.current_die(set), self.now);
+        let track = self.sets.track(set);
+        for (ns, base) in spent.iter_mut().zip(&track.base[DIE..]) {
+            *ns -= base;
+        }
+        let elapsed = self.now.since(track.since).as_ns();
+        let sum: u64 = spent.iter().sum();
+        if sum != elapsed {
+            assert!(self.flash.gate().is_some(), "an account lost time in {set:?}");
+            spent[DIE_POWER] += elapsed - sum;
+        }
+        spent
     }
 
     /// A command was on its die.
     fn charge_running(&mut self, set: SetId, operation: &Operation) {
-        let (all, bus) = self.running_time(self.sets.track(set).since, operation);
+        let (all, bus, unknown) = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();
         let track = self.sets.track_mut(set);
         track.own += Span::from_ns(all);
@@ -148,9 +164,12 @@ impl Device {
         if is_data {
             // A running segment is closed when its command is over or suspended: what it owes the
             // channel before the array has passed, and what it owes behind it comes in the last.
-            let transfer = std::mem::take(&mut track.channel_ns).min(own);
+            let transfer = std::mem::take(&mut track.channel_ns).min(own - unknown);
             track.parts.add(Part::Transfer, transfer);
-            track.parts.add(Part::Array, own - transfer);
+            track.parts.add(Part::Array, own - transfer - unknown);
+            if unknown > 0 {
+                track.parts.add(Part::Status, unknown);
+            }
         } else {
             track.parts.add(Part::OwnMap, own);
         }
@@ -240,14 +259,11 @@ impl Device {
                 spent[OWN] = self.now.since(track.since).as_ns();
             }
             Mode::Queued | Mode::Suspended => {
-                let busy = self.flash.busy(self.current_die(set), self.now);
-                for (place, now) in busy.into_iter().enumerate() {
-                    spent[DIE + place] = now - track.base[DIE + place];
-                }
+                spent[DIE..=BUS].copy_from_slice(&self.queued_time(set));
             }
             Mode::Running => {
                 let operation = self.operation_of(set);
-                let (all, bus) = self.running_time(track.since, operation);
+                let (all, bus, _) = self.running_time(set, operation);
                 if operation.gc {
                     spent[DIE + DIE_GC] = all;
                 } else {
@@ -265,9 +281,15 @@ impl Device {
         self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 
-    /// Time of a command on its die since an instant: all of it, and waiting for the channel before
-    /// its command and before its data.
-    fn running_time(&self, since: Time, operation: &Operation) -> (u64, u64) {
+    /// Time of a command on its die since its segment began: all of it, waiting for the channel, and
+    /// waiting until the controller knew that the array was done.
+    fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
+        let since = self.sets.track(set).since;
+        let all = self.now.since(since).as_ns();
+        if let Some(wire) = self.flash.wire(self.current_die(set), self.sets[set].place) {
+            let [bus, unknown] = wire.totals(self.now);
+            return (all, bus, unknown);
+        }
         let overlap = |from: Time, until: Time| {
             let (from, until) = (from.max(since), until.min(self.now));
             if from < until { until.since(from).as_ns() } else { 0 }
@@ -276,6 +298,6 @@ impl Device {
         if operation.out_ns > 0 {
             bus += overlap(operation.array_end, operation.out_from);
         }
-        (self.now.since(since).as_ns(), bus)
+        (all, bus, 0)
     }
 }

@@ -101,14 +101,19 @@ impl Device {
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
         let leads = Some(set) == operation.leader;
         if state.page_units > 0 {
-            let command_ns = if leads { self.flash.command_ns() } else { 0 };
-            let data_ns = self.flash.channel_ns(stage, state.page_units);
+            let transfer_ns = match self.flash.wire(die, state.place) {
+                Some(wire) => wire.share_ns(leads),
+                None => {
+                    let command_ns = if leads { self.flash.command_ns() } else { 0 };
+                    command_ns + self.flash.channel_ns(stage, state.page_units)
+                }
+            };
             let programs = op == Op::Program;
             let work = Work {
                 ops: u64::from(leads),
                 pages: if programs { self.settings.geometry.program_pages.into() } else { 1 },
                 array_ns: operation.array.as_ns(),
-                transfer_ns: command_ns + data_ns,
+                transfer_ns,
             };
             let phase = self.phase();
             self.account.worked(phase, (op, purpose), charge, &work);

@@ -46,6 +46,9 @@ impl Device {
         if let Some(request) = self.sets[set].request {
             self.split.note_queued(request, set);
         }
+        if self.flash.has_requests() {
+            self.command_arrives(set, die);
+        }
     }
 
     /// Adds a command to a queue of its die.
@@ -162,6 +165,9 @@ impl Device {
 
     /// Idle dies take commands, in ascending order.
     pub(super) fn dispatch_stirred(&mut self) {
+        if let Some(dies) = self.flash.gate() {
+            return self.dispatch_in_order(dies);
+        }
         loop {
             while let Some(die) = self.queues.take_stirred() {
                 self.dispatch(die);
@@ -184,7 +190,7 @@ impl Device {
 
     /// A die takes the command that comes next if it can. Returns whether that goes elsewhere, so
     /// that another one comes next.
-    fn dispatch_next(&mut self, die: DieId) -> bool {
+    pub(super) fn dispatch_next(&mut self, die: DieId) -> bool {
         let accepts = self.flash.accepts(die);
         if matches!(accepts, Accepts::Nothing) {
             self.suspend_if_asked(die);

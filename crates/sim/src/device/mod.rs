@@ -15,6 +15,7 @@ mod buffer;
 mod buffer_contents;
 mod buffered_map;
 mod bulk_copy;
+mod bus;
 mod collect;
 mod delays;
 mod drain;
@@ -106,6 +107,8 @@ struct Work {
     changed: Vec<SetId>,
     /// Sets that wait for one another in a row.
     chain: Vec<SetId>,
+    /// Bus requests under way, where there is a time series.
+    transfers: Vec<(Time, Time)>,
     /// Flushes that begin together, and map commands that they wait for.
     together: Vec<SetId>,
     waits: Vec<(SetId, Wait)>,
@@ -201,6 +204,7 @@ impl Device {
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.account.observe(observer);
         self.queues.count_fot();
+        self.flash.note_requests();
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and

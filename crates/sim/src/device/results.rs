@@ -6,7 +6,7 @@ use crate::account::{EndState, FtlFigures, Usage};
 use crate::ftl::Ftl;
 use crate::ftl::memory::Footprint;
 use crate::initial;
-use crate::report::{Report, Wear};
+use crate::report::{BusReport, Report, Wear};
 use flashyard_core::units::Time;
 
 impl Device {
@@ -44,6 +44,10 @@ impl Device {
             initial: settings.keys.state.initial.word(),
             effective_over_provisioning: page_map
                 .then(|| initial::effective_over_provisioning(settings)),
+            bus: self
+                .flash
+                .status_requests()
+                .map(|[status_requests, busy_answers]| BusReport { status_requests, busy_answers }),
         }
     }
 

@@ -11,13 +11,13 @@ use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
 use crate::handle::LineId;
 use crate::policy::Policy;
-use crate::saved::{Reader, RestoreError, Saved, Writer};
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 
 /// The first bytes of a saved device.
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -47,6 +47,7 @@ impl Device {
         self.save_buffer(&mut to);
         self.ftl.save_planes(&mut to);
         self.flash.operations().save(&mut to);
+        save_list(&self.flash.bus_marks(), &mut to);
         self.account.save(&mut to);
         to.finish();
     }
@@ -145,6 +146,9 @@ impl Device {
         let mut operations = 0u64;
         operations.load(from)?;
         self.flash.set_operations(operations);
+        let mut marks = Vec::new();
+        load_list(&mut marks, || 0u64, from)?;
+        self.flash.set_bus_marks(&marks);
         self.account.load(from, &ftl_figures(&self.ftl))
     }
 }

@@ -58,10 +58,16 @@ impl Channel {
         !self.commands.is_empty() || !self.data.is_empty()
     }
 
+    /// It carries a bus request.
+    pub(super) fn carries(&mut self, from: Time, until: Time) {
+        self.free = until;
+        self.carried_ns += until.since(from).as_ns();
+    }
+
     /// Nanoseconds that it has carried data and commands for until now.
     pub(super) const fn carried_ns(&self, now: Time) -> u64 {
         // A transfer is counted as it begins.
-        self.carried_ns - self.free.as_ns().saturating_sub(now.as_ns())
+        self.carried_ns.saturating_sub(self.free.as_ns().saturating_sub(now.as_ns()))
     }
 }
 
@@ -77,7 +83,7 @@ impl Flash {
         let index = unit.channel.index();
         let channel = &mut self.channels[index];
         let first = !channel.has_waiters();
-        if !needs || (channel.free <= now && first) {
+        if !needs || self.unshared || (channel.free <= now && first) {
             return self.grant(die, place, now);
         }
         if data || self.in_order {
@@ -105,6 +111,7 @@ impl Flash {
     pub(super) fn output_left(&mut self, die: DieId, now: Time) {
         let channel = self.dies[die.index()].channel;
         let state = &self.channels[channel.index()];
+        // Bus requests wait elsewhere: nothing waits here then.
         if state.free <= now && state.has_waiters() {
             self.choosing.push(channel);
         }
@@ -126,6 +133,9 @@ impl Flash {
     /// A channel is free and a phase waits for it. Behind a command that no other one follows the
     /// next phase is chosen with it.
     fn choose(&mut self, channel: ChannelId, now: Time) {
+        if self.bus.is_some() {
+            return self.carry_requests(channel, now);
+        }
         let index = channel.index();
         let mut at = now;
         loop {
@@ -167,7 +177,7 @@ impl Flash {
         };
         let channel = unit.channel;
         self.note_due(die);
-        if ns > 0 {
+        if ns > 0 && !self.unshared {
             let end = at + Span::from_ns(ns);
             let state = &mut self.channels[channel.index()];
             state.free = end;

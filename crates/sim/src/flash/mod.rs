@@ -7,17 +7,21 @@
 //! empty; with it, it may sense on meanwhile, and what it has sensed waits for the register. There
 //! is one event for each phase at which something can be decided.
 
+mod bus;
 mod channel;
 mod die;
 mod power;
 mod timing;
 
-use crate::config::{ChannelArbitration, Settings};
+use crate::config::{Precision, Settings};
 use crate::handle::SetId;
 use crate::sets::track::{DIE_ACCOUNTS, DIE_POWER};
 use crate::sets::{Operation, Place, Stage};
+use bus::Bus;
+pub(crate) use bus::Request;
 pub(crate) use channel::{Channel, Transfer};
 pub(crate) use die::Die;
+use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::units::{ChannelId, DieId, Ppn, Span, Time};
@@ -30,6 +34,8 @@ use timing::Timing;
 pub(crate) enum ArrayEnd {
     /// The array has come to rest from a suspended operation.
     Paused,
+    /// The controller does not know yet that the array is done.
+    Unknown,
     /// The operation is over.
     Over(Operation),
     /// It has gone to the page register.
@@ -79,8 +85,11 @@ pub(crate) struct Flash {
     due: Vec<DieId>,
     /// How much power arrays may take, where it is limited.
     budget: Option<Box<PowerBudget>>,
-    /// Whether phases take the channel in the order of need alone.
+    /// Whether phases take the channel in the order of need alone; whether no channel is shared.
     in_order: bool,
+    unshared: bool,
+    /// What channels carry, where that is bus requests.
+    bus: Option<Box<Bus>>,
     /// Whether a die may sense while its page register is in use.
     cache_read: bool,
     /// How often a program and an erase may be suspended, what that and going on take.
@@ -103,8 +112,14 @@ impl Flash {
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
         let tree = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
+        let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
+        if let Some(bus) = &mut bus {
+            // Whoever asks for a time series wants its energy request by request.
+            bus.watch(settings.keys.metrics.bin_ms > 0);
+            timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
+        }
         Self {
-            timing: Timing::new(settings),
+            timing,
             dies: (0..geometry.dies()).map(die).collect(),
             channels: Channel::all(geometry),
             choosing: Vec::with_capacity(channels),
@@ -113,7 +128,9 @@ impl Flash {
             moved: Vec::with_capacity(dies),
             due: Vec::with_capacity(dies),
             budget: PowerBudget::new(settings),
-            in_order: settings.keys.channel.arbitration == ChannelArbitration::InOrder,
+            in_order: settings.keys.channel.arbitration == BusPolicyName::InOrder,
+            unshared: settings.keys.bus.precision == Precision::Command,
+            bus,
             cache_read: nand.cache_read,
             program_suspends: nand.program_suspends,
             erase_suspends: nand.erase_suspends,
@@ -183,6 +200,11 @@ impl Flash {
     #[inline]
     pub(crate) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
         self.timing.channel_ns(stage, page_units)
+    }
+
+    /// Bytes that a page of an operation moves over the channel.
+    pub(crate) fn channel_bytes(&self, stage: Stage, page_units: u32) -> u32 {
+        self.timing.channel_bytes(stage, page_units)
     }
 
     /// Nanoseconds of command and address on the channel.
@@ -334,18 +356,29 @@ impl Flash {
         channel_ns
     }
 
-    /// The array of a die is done with its operation, or on its way from a suspended one.
+    /// The array of a die is done with its operation, or on its way from a suspended one; or the
+    /// controller gets to know that it is done. Returns whether the array has just finished an
+    /// operation, and what becomes of that.
     #[inline]
-    pub(crate) fn array_done(&mut self, die: DieId, now: Time) -> ArrayEnd {
+    pub(crate) fn array_done(&mut self, die: DieId, now: Time) -> (bool, ArrayEnd) {
         let unit = &mut self.dies[die.index()];
         if unit.pausing {
             unit.pausing = false;
             self.relabel(die, now);
-            return ArrayEnd::Paused;
+            return (false, ArrayEnd::Paused);
+        }
+        if self.bus.is_some() {
+            return self.requests_array_done(die, now);
         }
         if self.budget.is_some() {
             self.return_power(die);
         }
+        (true, self.leave_array(die, now))
+    }
+
+    /// The operation in the array of a die is over, or goes to the page register.
+    #[inline]
+    fn leave_array(&mut self, die: DieId, now: Time) -> ArrayEnd {
         let unit = &mut self.dies[die.index()];
         if unit.array.out_ns == 0 {
             let operation = unit.array;
@@ -370,12 +403,18 @@ impl Flash {
         unit.output.held = false;
         unit.array.leader = Operation::NONE.leader;
         unit.array.held = false;
+        if self.bus.is_some() {
+            self.requests_release(die);
+        }
     }
 
     /// The data in the page register of a die leave as soon as the channel is free.
     #[inline]
     pub(crate) fn send_out(&mut self, die: DieId, now: Time) {
         self.relabel(die, now);
+        if self.bus.is_some() {
+            return self.requests_send_out(die, now);
+        }
         self.want_channel(die, true, Place::Output, now);
     }
 
@@ -433,7 +472,7 @@ impl Flash {
         !unit.pausing
             && !unit.suspended.is_some()
             && operation.suspensions < limit
-            && operation.array_end.since(now) > self.suspend
+            && operation.array_end > now + self.suspend
     }
 
     /// Suspends the operation in the array of a die, or says from when on it can be.
@@ -456,6 +495,7 @@ impl Flash {
         unit.array = Operation::NONE;
         unit.pausing = true;
         unit.array_due = ready;
+        self.requests_suspend(die);
         self.note_due(die);
         self.relabel(die, now);
         Suspension::Begun(operation, ready)
@@ -473,6 +513,7 @@ impl Flash {
         operation.array_end = now + operation.left + self.resume;
         unit.array = operation;
         unit.array_due = operation.array_end;
+        self.requests_resume(die, operation.array_end, now);
         self.note_due(die);
         self.relabel(die, now);
         (operation.leader, now + self.resume)

@@ -25,6 +25,7 @@ pub(super) struct Timing {
     /// Whether copies stay on their die; the part of a map page that a fetch carries.
     copyback: bool,
     fetch_ns: Option<u64>,
+    fetch_bytes: u32,
     /// How much longer than typical an operation may take, in parts of a million.
     spread_ppm: u64,
     /// Operations with a random time so far.
@@ -57,6 +58,7 @@ impl Timing {
             program_ns: data_ns(geometry.program_units()),
             copyback: settings.keys.gc.copyback,
             fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
+            fetch_bytes: u32::try_from(fetched.min(unit)).expect("at most a unit"),
             spread_ppm: nand.spread_percent,
             operations: 0,
             nominal: [Span::ZERO; STAGE_KINDS],
@@ -77,6 +79,15 @@ impl Timing {
     #[inline]
     pub(super) const fn nominal(&self, stage: Stage) -> Span {
         self.nominal[stage as usize]
+    }
+
+    /// Nominal durations take their time on the channel from here, by operation and bytes.
+    pub(super) fn set_channel_times(&mut self, mut alone: impl FnMut(Op, u32) -> u64) {
+        for stage in Stage::COMMANDS {
+            let channel_ns = alone(stage.op(), self.channel_bytes(stage, 1));
+            let array = self.array(stage.op(), None);
+            self.nominal[stage as usize] = array + Span::from_ns(channel_ns);
+        }
     }
 
     /// Command and address on the channel.
@@ -110,6 +121,21 @@ impl Timing {
             Some(ns) if stage == Stage::Fetch => ns,
             _ if self.copyback && stage.is_copy() => 0,
             _ => self.data_ns(stage.op(), page_units),
+        }
+    }
+
+    /// Bytes that a page of an operation moves over the channel, as [`Self::channel_ns`] counts
+    /// their time.
+    pub(super) fn channel_bytes(&self, stage: Stage, page_units: u32) -> u32 {
+        let unit = self.geometry.unit_bytes();
+        if self.fetch_bytes > 0 && stage == Stage::Fetch {
+            return self.fetch_bytes;
+        }
+        match stage.op() {
+            _ if self.copyback && stage.is_copy() => 0,
+            Op::Read => page_units * unit,
+            Op::Program => self.geometry.program_units() * unit,
+            Op::Erase => 0,
         }
     }
 

@@ -51,6 +51,10 @@ pub(crate) struct Queues {
     rekeys: bool,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
+    /// By set, the place of its command in the order of arrival, where dies take commands in that
+    /// order; commands that have arrived.
+    arrivals: Vec<u64>,
+    arrived: u64,
 }
 
 impl Queues {
@@ -68,6 +72,8 @@ impl Queues {
             of_planes: vec![[[None; 2]; STAGE_KINDS]; settings.geometry.all_planes() as usize],
             neighbours: Vec::new(),
             stirred: vec![0; dies.div_ceil(64)],
+            arrivals: Vec::new(),
+            arrived: 0,
         }
     }
 
@@ -140,6 +146,18 @@ impl Queues {
     #[inline]
     pub(crate) fn reads_placed(&self, die: DieId) -> u64 {
         self.of_dies[die.index()].reads_placed()
+    }
+
+    /// The command of a set has arrived at its die.
+    pub(crate) fn note_arrival(&mut self, set: SetId) {
+        self.arrivals.resize(self.positions.ready.len(), 0);
+        self.arrivals[set.index()] = self.arrived;
+        self.arrived += 1;
+    }
+
+    /// The place of a set's command in the order of arrival.
+    pub(crate) fn arrival(&self, set: SetId) -> u64 {
+        self.arrivals[set.index()]
     }
 
     /// How many commands have waited so far.

@@ -1,6 +1,7 @@
 //! Whether a device with some keys can exist: the checks of all keys together, from which
 //! [`Settings`] result.
 
+mod bus;
 mod gc;
 mod planned;
 
@@ -59,6 +60,7 @@ impl Settings {
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
+        bus::check(keys, &mut fail);
         check_buffer(keys, &mut fail);
         check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);

@@ -7,6 +7,7 @@ mod buffer_keeps;
 mod buffer_map;
 mod buffer_parts;
 mod buffer_policies;
+mod bus;
 mod cache_device;
 mod cache_oracle;
 mod cleaning;

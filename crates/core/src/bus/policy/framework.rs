@@ -40,42 +40,42 @@ crate::keys! {
             kind: Kind::Choice(DataOrder::WORDS),
             source: "Kim, Lee and Min, Fig. 3: the lowest chip; the oldest operation moves more data a second",
             flip: "lowest_chip",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
         /// When a busy chip is asked for its status.
         questions: Questions = Questions::Expected => {
             kind: Kind::Choice(Questions::WORDS),
             source: "Kim, Lee and Min, Fig. 3: in every iteration; assumed: after the typical time",
             flip: "always",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
         /// Time of an iteration of the loop.
         loop_ns: u64 = 10 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "a scheduler in hardware: a cycle of 10 ns",
             flip: "4000",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
         /// Time to take in a request of an operation.
         receive_ns: u64 = 10 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "a scheduler in hardware: a cycle of 10 ns",
             flip: "4000",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
         /// Time to send a request to the controller.
         send_ns: u64 = 10 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "a scheduler in hardware: a cycle of 10 ns",
             flip: "4000",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
         /// Time to read an answer of the controller, and to say that an operation is complete.
         respond_ns: u64 = 10 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "a scheduler in hardware: a cycle of 10 ns",
             flip: "4000",
-            with: &["@bus-loop"],
+            with: &["channel.arbitration=framework", "bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000"],
         },
     }
 }

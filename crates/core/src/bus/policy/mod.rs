@@ -14,7 +14,7 @@ pub struct Candidate {
     /// The place of the operation in the order in which lanes took operations, from 0.
     pub number: u64,
     /// The stream that asked for it.
-    pub stream: u8,
+    pub stream: u16,
     /// When the operation was handed over.
     pub since: Time,
     /// The request to send.

@@ -3,9 +3,9 @@
 use super::framework::{DataOrder, FrameworkKeys};
 use super::*;
 
-const fn candidate(number: u64, kind: BusKind, started: bool, wanted: u64) -> Option<Candidate> {
+const fn candidate(number: u64, kind: BusKind, started: bool, wanted: u64) -> Candidate {
     let since = Time::from_ns(number);
-    Some(Candidate { number, stream: 0, since, kind, started, wanted })
+    Candidate { number, stream: 0, since, kind, started, wanted }
 }
 
 /// Operation 3 moves data since long, 4 moves data, 2 asks for its status, 5 wants to start.
@@ -15,10 +15,10 @@ fn view(candidates: &[Option<Candidate>; 5]) -> ChannelView<'_> {
 
 const CANDIDATES: [Option<Candidate>; 5] = [
     None,
-    candidate(3, BusKind::DataOut, true, 10),
-    candidate(5, BusKind::ReadActivate, false, 13),
-    candidate(2, BusKind::Status, true, 12),
-    candidate(4, BusKind::DataOut, true, 11),
+    Some(candidate(3, BusKind::DataOut, true, 10)),
+    Some(candidate(5, BusKind::ReadActivate, false, 13)),
+    Some(candidate(2, BusKind::Status, true, 12)),
+    Some(candidate(4, BusKind::DataOut, true, 11)),
 ];
 
 #[test]
@@ -36,7 +36,7 @@ fn policies_order_the_same_candidates_differently() {
 /// An operation that is not the next one waits, although the bus is free.
 #[test]
 fn gates_leave_the_bus_idle() {
-    let candidates = [None, None, None, None, candidate(7, BusKind::ReadActivate, false, 1)];
+    let candidates = [None, None, None, None, Some(candidate(7, BusKind::ReadActivate, false, 1))];
     let view = view(&candidates);
     assert_eq!(AnyBusPolicy::Sequential(Default::default()).pick(&view), None);
     assert_eq!(AnyBusPolicy::Decoupled(Default::default()).pick(&view), None);
@@ -47,7 +47,7 @@ fn gates_leave_the_bus_idle() {
 fn data_go_in_three_orders() {
     let mut candidates = CANDIDATES;
     candidates[2] = None;
-    candidates[3] = candidate(1, BusKind::DataIn, false, 20);
+    candidates[3] = Some(candidate(1, BusKind::DataIn, false, 20));
     let view = view(&candidates);
     let pick = |data_order| FrameworkKeys { data_order, ..Default::default() }.pick(&view);
     assert_eq!(pick(DataOrder::LowestChip), Some(1));

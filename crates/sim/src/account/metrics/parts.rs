@@ -34,6 +34,9 @@ pub enum Part {
     Array,
     /// The own data on the channel.
     Transfer,
+    /// The array of the own data command was done, and the controller did not know yet. With bus
+    /// requests only.
+    Status,
     /// In the write buffer.
     Buffer,
     /// Waiting for earlier writes to be committed.
@@ -41,7 +44,7 @@ pub enum Part {
 }
 
 /// How many parts there are.
-pub const PARTS: usize = 16;
+pub const PARTS: usize = 17;
 
 impl Part {
     /// Every part, in the order of reports.
@@ -60,6 +63,7 @@ impl Part {
         Self::Bus,
         Self::Array,
         Self::Transfer,
+        Self::Status,
         Self::Buffer,
         Self::Flush,
     ];
@@ -81,6 +85,7 @@ impl Part {
             Self::Bus => "bus",
             Self::Array => "array",
             Self::Transfer => "transfer",
+            Self::Status => "status",
             Self::Buffer => "buffer",
             Self::Flush => "flush",
         }
@@ -119,6 +124,9 @@ impl Parts {
 
 impl Serialize for Parts {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(Part::ALL.iter().map(|part| (part.name(), self.get(*part))))
+        // Where channels carry no bus requests there is nothing to show.
+        let shown = |part: &&Part| **part != Part::Status || self.get(Part::Status) > 0;
+        let rows = Part::ALL.iter().filter(shown);
+        serializer.collect_map(rows.map(|part| (part.name(), self.get(*part))))
     }
 }

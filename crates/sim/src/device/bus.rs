@@ -1,0 +1,123 @@
+//! What bus requests ask of the device: commands that wait are known to the scheduler, dies take
+//! them in the order of their arrival where a bus policy wants that, requests are shown.
+
+use super::Device;
+use crate::flash::{Accepts, Request};
+use crate::handle::SetId;
+use crate::observe::BusTransfer;
+use crate::sets::{Place, Stage};
+use flashyard_core::bus::request::BusKind;
+use flashyard_core::command::Op;
+use flashyard_core::units::{DieId, Span};
+
+impl Device {
+    /// A command waits for a die from now on.
+    pub(super) fn command_arrives(&mut self, set: SetId, die: DieId) {
+        let stage = self.sets.stage(set);
+        let bytes = self.flash.channel_bytes(stage, 1);
+        self.flash.command_waits(die, stage.op(), bytes, self.now);
+        if self.flash.gate().is_some() {
+            self.queues.note_arrival(set);
+        }
+    }
+
+    /// Plans the bus requests of the operation of `leader` that has just been put together.
+    pub(super) fn plan_requests(&mut self, leader: SetId, die: DieId, stage: Stage) {
+        let op = stage.op();
+        let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
+        self.for_riders(Some(leader), |device, set| {
+            let state = &device.sets[set];
+            if state.page_units > 0 {
+                array = array.max(device.flash.array_time(op, state.ppn));
+                bytes += device.flash.channel_bytes(stage, state.page_units);
+                planes += 1;
+            }
+        });
+        let geometry = &self.settings.geometry;
+        let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
+        let state = &self.sets[leader];
+        let stream = state.request.map_or(0, |request| self.host[request].request.stream);
+        let (block, page) = state.ppn.map_or((0, 0), |ppn| {
+            let block = geometry.block_of(ppn).get() % geometry.blocks_per_plane;
+            (block, geometry.page_in_block(ppn))
+        });
+        let (page_bytes, since) = (bytes.div_ceil(pages), state.enqueued);
+        let request = Request { stream, since, block, page, pages, planes, page_bytes };
+        let channel_ns = self.flash.plan_requests(die, array, &request, self.now);
+        self.for_riders(Some(leader), |device, set| {
+            device.sets.track_mut(set).channel_ns = channel_ns;
+        });
+        self.phases_began();
+    }
+
+    /// Dies take commands in the order of their arrival, so many dies together.
+    pub(super) fn dispatch_in_order(&mut self, dies: u32) {
+        let scopes = self.settings.geometry.dies() / dies;
+        loop {
+            let mut stirred = false;
+            while self.queues.take_stirred().is_some() {
+                stirred = true;
+            }
+            if !stirred {
+                return;
+            }
+            for scope in 0..scopes {
+                while self.failed.is_none() && self.dispatch_oldest(scope, scopes) {}
+            }
+        }
+    }
+
+    /// The oldest command that comes next at any die of a scope starts, if its die accepts it.
+    /// Returns whether another one comes next then.
+    fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
+        let dies = (scope..self.settings.geometry.dies()).step_by(scopes as usize);
+        let oldest = dies
+            .map(DieId::new)
+            .filter_map(|die| Some((self.queues.arrival(self.next_command(die)?), die)))
+            .min();
+        let Some((_, die)) = oldest else { return false };
+        let accepts = matches!(self.flash.accepts(die), Accepts::Anything);
+        if accepts {
+            self.dispatch_next(die);
+        }
+        accepts
+    }
+
+    /// Shows requests that have got a bus to those who watch.
+    pub(super) fn follow_requests(&mut self) {
+        let recorded = self.account.has_series();
+        while let Some(carried) = self.flash.next_carried() {
+            if recorded && carried.until > carried.from {
+                self.work.transfers.push((carried.from, carried.until));
+            }
+            let leader = self.leader_of(carried.die, carried.place);
+            let Some(leader) = leader.filter(|_| self.account.is_observed()) else { continue };
+            let state = &self.sets[leader];
+            let event = BusTransfer {
+                command: self.command_name(leader),
+                purpose: self.sets.stage(leader).purpose(state.copies_map, state.levels),
+                request: carried.request,
+                die: carried.die,
+                start: carried.from,
+                end: carried.until,
+                ready: (carried.request.kind == BusKind::Status).then_some(carried.ready),
+            };
+            self.account.tell_transfer(&event);
+        }
+        let (now, account) = (self.now, &mut self.account);
+        self.work.transfers.retain(|&(from, until)| {
+            if until <= now {
+                account.record_transfer(from, until);
+            }
+            until > now
+        });
+    }
+
+    /// The set that leads the operation of a die whose request has just been sent.
+    fn leader_of(&self, die: DieId, place: Place) -> Option<SetId> {
+        let at = |place| self.flash.operation(die, place).leader;
+        // The loop of the framework may send data before the time at which the page register has
+        // them.
+        at(place).or_else(|| at(Place::Array))
+    }
+}

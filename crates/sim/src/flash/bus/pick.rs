@@ -1,0 +1,245 @@
+//! Channels whose bus policy is asked whenever the bus is free.
+
+use super::{Flash, Wires};
+use crate::policy::BusRule;
+use crate::sets::Place;
+use flashyard_core::bus::channel::{Channel, Lane, Order};
+use flashyard_core::bus::policy::{BusPolicy, Candidate};
+use flashyard_core::bus::request::BusKind;
+use flashyard_core::command::Op;
+use flashyard_core::events::{EventTree, Node};
+use flashyard_core::units::{ChannelId, DieId, Time};
+
+/// The channels of a device, the lanes of each by die. With two lanes a die, the data of its page
+/// register leave by the second one.
+#[derive(Debug)]
+pub(super) struct Pick {
+    policy: BusRule,
+    channels: Vec<Channel<Vec<Lane>, Vec<Option<Candidate>>>>,
+    /// Of all channels, or of each.
+    orders: Vec<Order>,
+    lanes: usize,
+    /// By die: when it is asked for its status, where that is not yet to be sent.
+    ask_at: Vec<Time>,
+    /// By die: the requests of its suspended operation.
+    aside: Vec<Option<Lane>>,
+}
+
+impl Pick {
+    /// The idle channels of a device; `shared` is whether their operations are ordered together.
+    pub(super) fn new(
+        policy: BusRule,
+        wires: &Wires,
+        channels: u32,
+        lanes: usize,
+        shared: bool,
+    ) -> Self {
+        let dies = wires.of_dies.len();
+        let count = dies / channels as usize * lanes;
+        let channel = |number| Channel::new(number, vec![Lane::IDLE; count], vec![None; count]);
+        Self {
+            policy,
+            channels: (0..channels).map(channel).collect(),
+            orders: vec![Order::default(); if shared { 1 } else { channels as usize }],
+            lanes,
+            ask_at: vec![Time::MAX; dies],
+            aside: vec![None; dies],
+        }
+    }
+
+    /// Dies that take commands in the order of their arrival together, where they do.
+    pub(super) fn gate(&self) -> Option<u32> {
+        let dies = self.ask_at.len() / self.orders.len();
+        self.policy.gates_dispatch().then(|| u32::try_from(dies).expect("few dies"))
+    }
+
+    /// The lane of each channel that moved data last.
+    pub(super) fn marks(&self) -> impl Iterator<Item = u64> {
+        self.channels.iter().map(|channel| channel.last_data() as u64)
+    }
+
+    /// The same of a restored device.
+    pub(super) fn set_marks(&mut self, marks: &[u64]) {
+        if marks.len() == self.channels.len() {
+            for (channel, &mark) in self.channels.iter_mut().zip(marks) {
+                channel.set_last_data(usize::try_from(mark).unwrap_or(0));
+            }
+        }
+    }
+
+    /// When the bus of a channel is free.
+    pub(super) fn free(&self, channel: ChannelId) -> Time {
+        self.channels[channel.index()].free()
+    }
+
+    /// The channel of a die, and its lane there for the array.
+    fn lane(&self, die: DieId) -> (usize, usize) {
+        let channels = self.channels.len();
+        (die.index() % channels, die.index() / channels * self.lanes)
+    }
+
+    /// The lane for the page register.
+    fn output_lane(&self, die: DieId) -> (usize, usize) {
+        let (channel, lane) = self.lane(die);
+        (channel, lane + self.lanes - 1)
+    }
+
+    fn order(&mut self, channel: usize) -> &mut Order {
+        let index = if self.orders.len() > 1 { channel } else { 0 };
+        &mut self.orders[index]
+    }
+
+    fn ready_lane(&mut self, (channel, lane): (usize, usize)) {
+        let mut order = *self.order(channel);
+        self.channels[channel].ready(lane, &mut order);
+        *self.order(channel) = order;
+    }
+
+    /// A die begins to send the requests of an operation.
+    pub(super) fn take(&mut self, die: DieId, operation: &flashyard_core::bus::request::Operation) {
+        let (channel, lane) = self.lane(die);
+        let mut order = *self.order(channel);
+        self.channels[channel].take(lane, operation, &mut order);
+        *self.order(channel) = order;
+    }
+
+    /// Whether the next request of a die asks for its status.
+    pub(super) fn awaits_status(&self, die: DieId) -> bool {
+        let (channel, lane) = self.lane(die);
+        let served = self.channels[channel].lane(lane).served();
+        served.is_some_and(|served| served.next() == Some(BusKind::Status))
+    }
+
+    /// The array of a die is done, and its next request may be sent.
+    pub(super) fn ready(&mut self, die: DieId) {
+        self.ready_lane(self.lane(die));
+    }
+
+    /// The operation in the array of a die is over, whether its last request has been sent or would
+    /// take no time.
+    pub(super) fn end(&mut self, die: DieId) {
+        let (channel, lane) = self.lane(die);
+        let mut order = *self.order(channel);
+        self.channels[channel].end(lane, &mut order);
+        *self.order(channel) = order;
+    }
+
+    /// What a die has sensed goes to its page register.
+    pub(super) fn release(&mut self, die: DieId) {
+        let ((channel, from), (_, to)) = (self.lane(die), self.output_lane(die));
+        if from != to {
+            let lane = self.channels[channel].set_aside(from);
+            self.channels[channel].put(to, lane);
+        }
+    }
+
+    /// The data in the page register of a die may leave.
+    pub(super) fn send_out(&mut self, die: DieId) {
+        self.ready_lane(self.output_lane(die));
+    }
+
+    /// The operation in the array of a die is suspended.
+    pub(super) fn set_aside(&mut self, die: DieId) {
+        let (channel, lane) = self.lane(die);
+        self.aside[die.index()] = Some(self.channels[channel].set_aside(lane));
+        self.ask_at[die.index()] = Time::MAX;
+    }
+
+    /// The suspended operation of a die goes on; it is asked for its status from `ask_at` on.
+    pub(super) fn put_back(&mut self, die: DieId, ask_at: Time) {
+        let (channel, lane) = self.lane(die);
+        let aside = self.aside[die.index()].take().expect("an operation is suspended");
+        self.channels[channel].put(lane, aside);
+        self.ask_at[die.index()] = ask_at;
+    }
+
+    /// A channel carries what its policy picks while its bus is free.
+    pub(super) fn choose(
+        &mut self,
+        flash: &mut Flash,
+        wires: &mut Wires,
+        channel: ChannelId,
+        now: Time,
+    ) {
+        let index = channel.index();
+        for die in self.dies_of(index) {
+            if self.ask_at[die] <= now {
+                self.ask_at[die] = Time::MAX;
+                self.ready(DieId::from_index(die));
+            }
+        }
+        let mut order = *self.order(index);
+        let mut sends = false;
+        while let Some(lane) = self.channels[index].pick(&self.policy, &order, now) {
+            self.send(flash, wires, (index, lane), now, &mut order);
+            sends = true;
+        }
+        *self.order(index) = order;
+        // A policy that has refused is asked again when something changes.
+        let state = &self.channels[index];
+        let free = state.free();
+        let next = match state.has_candidates() {
+            true if free > now => free,
+            true => order.settles(now),
+            false => Time::MAX,
+        };
+        let asks = self.dies_of(index).map(|die| self.ask_at[die]).min();
+        let asks = asks.map_or(Time::MAX, |at| at.max(free));
+        flash.channel_events.set(channel.get(), next.min(asks));
+        if sends && self.orders.len() < self.channels.len() {
+            self.wake_others(&mut flash.channel_events, index, free.max(now));
+        }
+    }
+
+    /// The dies of a channel, by number.
+    fn dies_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
+        (channel..self.ask_at.len()).step_by(self.channels.len())
+    }
+
+    /// The order of operations has moved on: channels choose anew where that gates them.
+    pub(super) fn wake(&self, events: &mut EventTree<Vec<Node>>, now: Time) {
+        if self.policy.gates_dispatch() {
+            self.wake_others(events, usize::MAX, now);
+        }
+    }
+
+    /// What one channel has sent may let others send, once it has left the bus.
+    fn wake_others(&self, events: &mut EventTree<Vec<Node>>, but: usize, at: Time) {
+        for (index, channel) in self.channels.iter().enumerate() {
+            if index != but && channel.has_candidates() {
+                events.set(ChannelId::from_index(index).get(), at.max(channel.free()));
+            }
+        }
+    }
+
+    fn send(
+        &mut self,
+        flash: &mut Flash,
+        wires: &mut Wires,
+        (channel, lane): (usize, usize),
+        now: Time,
+        order: &mut Order,
+    ) {
+        let die = DieId::from_index(lane / self.lanes * self.channels.len() + channel);
+        let state = &mut self.channels[channel];
+        let request = state.next_request(lane);
+        let served = state.lane(lane).served().expect("it sends a request");
+        let (starts, operation) = (served.starts_array(), *served.operation());
+        let out = request.kind == BusKind::DataOut;
+        let place = if out { Place::Output } else { Place::Array };
+        let (until, ready) = flash.carry(wires, (die, place), &request, starts, now);
+        let status = request.kind == BusKind::Status;
+        let is_busy = status && wires.asks && !ready;
+        let sent = state.send(lane, (now, until.since(now)), is_busy, order);
+        if is_busy {
+            self.ask_at[die.index()] = until + wires.gap;
+        } else if status {
+            flash.array_known(wires, die, until);
+        } else if starts && wires.asks {
+            self.ask_at[die.index()] = until + operation.array;
+        } else if sent.completes {
+            debug_assert_eq!(operation.op, Op::Read, "others end with their status");
+            flash.output_ends(die, until);
+        }
+    }
+}
