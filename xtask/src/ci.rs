@@ -11,8 +11,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// A target without an operating system; `flashyard-core` is checked for it where it is installed.
-const BARE_METAL: &str = "thumbv7em-none-eabihf";
+/// A target without an operating system; `flashyard-core` is checked, and the C library built, for
+/// it where it is installed.
+pub(crate) const BARE_METAL: &str = "thumbv7em-none-eabihf";
+
+/// Builds the C library for such a target.
+pub(crate) const LIBRARY: &str = "rustc --release --package flashyard-firmware --lib \
+    --crate-type staticlib --no-default-features --features panic-handler";
 
 /// The crate outside of the workspace that adds parts to the command.
 const OWN_PARTS: &str = "--locked --manifest-path examples/own-parts/Cargo.toml --all-targets";
@@ -69,8 +74,11 @@ impl Ci<'_> {
     fn no_std(&self) -> Result<()> {
         self.cargo("no_std", "check --package flashyard-core", &[])?;
         if is_installed(BARE_METAL)? {
+            let name = format!("no_std on {BARE_METAL}");
             let arguments = format!("check --package flashyard-core --target {BARE_METAL}");
-            self.cargo(&format!("no_std on {BARE_METAL}"), &arguments, &[])
+            self.cargo(&name, &arguments, &[])?;
+            let arguments = format!("{LIBRARY} --target {BARE_METAL}");
+            self.cargo(&format!("C library, {name}"), &arguments, &[])
         } else {
             crate::log(&format!("ci: no_std on {BARE_METAL} skipped: it is not installed"));
             Ok(())
@@ -131,7 +139,7 @@ fn seconds(start: Instant) -> String {
 }
 
 /// Whether the toolchain has the libraries of a target.
-fn is_installed(target: &str) -> Result<bool> {
+pub(crate) fn is_installed(target: &str) -> Result<bool> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output =
         Command::new(&rustc).args(["--print", "target-libdir", "--target", target]).output();

@@ -4,11 +4,12 @@
 //! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
 //! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
 //! Times are whole microseconds, except averages, which are rounded to three digits. A file with
-//! `examples` is one of translation layers (`golden_ftl`), any other one of host policies and
-//! buffers (`golden_hosts`).
+//! `examples` is one of translation layers (`golden_ftl`), one with `microcode`, `timelines` or
+//! `fair_queueing` one of the bus level (`golden_bus`), any other one of host policies and buffers
+//! (`golden_hosts`).
 //!
-//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; and
-//! the reference of keys; and the picture of the README.
+//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; the
+//! reference of keys; the picture of the README; the C header of the scheduler.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -29,17 +30,22 @@ const FOLDER: &str = "crates/cli/tests/golden";
 const DOCUMENTS: [&str; 5] =
     ["--test", "cli", "--", "the_reference_of_keys", "the_picture_of_the_readme"];
 
-/// Has the tests that compare the tables and these documents write them anew.
+/// Has the tests that compare the tables, these documents and the C header write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
-    for tests in [&["--test", "golden"][..], &DOCUMENTS] {
+    let works = [
+        ("flashyard", &["--test", "golden"][..]),
+        ("flashyard", &DOCUMENTS),
+        ("flashyard-firmware", &["--test", "header"]),
+    ];
+    for (package, tests) in works {
         let mut cargo = crate::cargo();
-        cargo.args(["test", "--package", "flashyard"]).args(tests);
+        cargo.args(["test", "--package", package]).args(tests);
         let status = cargo.env("FLASHYARD_UPDATE_GOLDEN", "1").current_dir(root).status();
         let status = status.context("cannot run cargo")?;
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    let documents = "docs/KEYS.md and docs/read-latency.svg";
+    let documents = "docs/KEYS.md, docs/read-latency.svg and crates/firmware/include/flashyard.h";
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 
@@ -50,6 +56,10 @@ pub(crate) fn run(files: &[String]) -> Result<String> {
     for file in files {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
         let all: Value = serde_json::from_str(&text).with_context(|| file.clone())?;
+        if crate::golden_bus::is_one(&all) {
+            passed += crate::golden_bus::run(&all).with_context(|| file.clone())?;
+            continue;
+        }
         if all.get("examples").is_some() {
             passed += crate::golden_ftl::run(&all).with_context(|| file.clone())?;
             continue;
@@ -99,7 +109,7 @@ fn compare(what: &str, expected: &Value, found: &Value) -> Result<()> {
     Ok(())
 }
 
-fn number(value: &Value, name: &str) -> Result<u64> {
+pub(crate) fn number(value: &Value, name: &str) -> Result<u64> {
     value.get(name).and_then(Value::as_u64).with_context(|| format!("{name} is no whole number"))
 }
 

@@ -8,11 +8,13 @@ mod fuzz;
     reason = "its page lists the keys of JSON files by their bare names"
 )]
 mod golden;
+mod golden_bus;
 mod golden_ftl;
 mod golden_hosts;
 mod imports;
 mod instructions;
 mod release;
+mod scheduler;
 mod tidy;
 mod trip;
 
@@ -29,13 +31,15 @@ Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
-  golden --update write the regression tables, docs/KEYS.md and docs/read-latency.svg anew, for
-                  review
+  golden --update write the regression tables, docs/KEYS.md, docs/read-latency.svg and the C
+                  header anew, for review
   fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
                   --update writes it
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
+  scheduler       what the bus scheduler costs: instructions, time, code, memory (valgrind);
+                  --update writes its instructions
   trip            through which files of crates/sim/src one read passes, and how often the file
                   changes (gdb)
   release         build the command with a layout by profile into target/pgo (llvm-profdata)
@@ -96,14 +100,18 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
+        ["scheduler"] => Ok(scheduler::run(&root(), false)?),
+        ["scheduler", "--update"] => Ok(scheduler::run(&root(), true)?),
         ["trip"] => Ok(trip::run(&root())?),
         ["release"] => Ok(release::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
-        ["ci" | "tidy" | "fingerprint" | "instructions" | "trip" | "release", extra, ..] => {
-            usage(format!("{}: unexpected argument {extra}", words[0]))
-        }
+        [
+            "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "trip" | "release",
+            extra,
+            ..,
+        ] => usage(format!("{}: unexpected argument {extra}", words[0])),
         [task, ..] => usage(format!("there is no task {task}")),
     }
 }

@@ -4,7 +4,7 @@
 #[path = "../examples/framework/bench.rs"]
 mod bench;
 
-use bench::{Bench, HARDWARE, RANGES, SOFTWARE, case_study, rate};
+use bench::{Bench, Costs, HARDWARE, RANGES, SOFTWARE, case_study, rate};
 use flashyard_core::bus::policy::framework::DataOrder;
 use flashyard_core::bus::request::BusKind;
 use flashyard_core::command::Op;
@@ -33,6 +33,18 @@ fn throughput_is_that_of_the_reference() {
             assert!(software <= hardware + hardware / 1_000, "{mix:?} {range:?}: it is not faster");
         }
     }
+}
+
+/// A processor that is faster loses less against the scheduler in hardware.
+#[test]
+fn the_clock_of_the_processor_decides_what_software_loses() {
+    let share = |costs| rate(costs, [1, 256, 512], RANGES[0], DataOrder::RoundRobin);
+    let shares = [10, 100, 1_000].map(|mhz| share(Costs::measured(mhz)));
+    let hardware = share(HARDWARE);
+    assert!(shares.is_sorted() && shares[2] <= hardware + hardware / 1_000, "{shares:?}");
+    assert!(shares[0] < hardware * 9 / 10 && shares[2] > hardware * 99 / 100, "{shares:?}");
+    let [iteration, _, send, _] = Costs::measured(1_000).all();
+    assert!(iteration < send, "most work is that of a request");
 }
 
 /// The rates of the reference at saturation, within 1 %.

@@ -42,6 +42,28 @@ pub(crate) const HARDWARE: Costs = Costs { round: 10, receive: 10, send: 10, res
 /// A scheduler in software, fitted to the published 97.4 % at the worst point.
 pub(crate) const SOFTWARE: Costs = Costs { round: 400, receive: 200, send: 400, respond: 400 };
 
+/// What the work of the loop takes, in instructions, in the order of [`Costs`]: this scheduler, as
+/// `cargo xtask scheduler` counts it.
+const INSTRUCTIONS: &str = include_str!("instructions.txt");
+
+impl Costs {
+    /// This scheduler on a processor of so many MHz that takes an instruction in a cycle.
+    pub(crate) fn measured(mhz: u64) -> Self {
+        let numbers = INSTRUCTIONS.lines().filter_map(|line| line.split(' ').next_back());
+        let mut costs = numbers.map(|number| {
+            let instructions: u64 = number.parse().expect("a row ends in a number");
+            (instructions * 1_000).div_ceil(mhz)
+        });
+        let mut next = || costs.next().expect("there are four rows");
+        Self { round: next(), receive: next(), send: next(), respond: next() }
+    }
+
+    /// Nanoseconds of an iteration, a request taken in, one sent, an answer.
+    pub(crate) const fn all(&self) -> [u64; 4] {
+        [self.round, self.receive, self.send, self.respond]
+    }
+}
+
 /// A controller with its chips, and a translation layer that hands operations over.
 pub(crate) struct Bench {
     now: u64,

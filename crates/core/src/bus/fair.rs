@@ -77,6 +77,11 @@ impl<S: AsRef<[Share]> + AsMut<[Share]>> FairQueueing<S> {
         self.shares.as_ref()[stream].virtual_time
     }
 
+    /// The virtual time of the system: the greatest start tag so far.
+    pub const fn system_time(&self) -> VirtualTime {
+        self.virtual_time
+    }
+
     /// An operation of a stream has come and waits.
     pub fn arrived(&mut self, stream: usize) {
         let shares = self.shares.as_mut();

@@ -8,8 +8,8 @@ use crate::command::Op;
 /// Operations that wait in one queue, in the order in which they came.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    first: usize,
-    count: usize,
+    first: u32,
+    count: u32,
 }
 
 impl Ring {
@@ -32,6 +32,9 @@ pub struct ChipQueues<'a> {
     rings: &'a mut [Ring],
     operations: &'a mut [Option<Operation>],
     fair: Option<Fair<'a>>,
+    /// Operations that wait in a queue at most; queues of each chip.
+    depth: u32,
+    streams: usize,
 }
 
 impl<'a> ChipQueues<'a> {
@@ -46,35 +49,31 @@ impl<'a> ChipQueues<'a> {
         let streams = fair.as_ref().map_or(1, |fair| fair.queueing.streams());
         assert!(streams > 0 && rings.len().is_multiple_of(streams), "a ring for each stream");
         rings.fill(Ring::EMPTY);
-        Self { rings, operations, fair }
-    }
-
-    /// Operations that wait in a queue at most.
-    const fn depth(&self) -> usize {
-        self.operations.len() / self.rings.len()
-    }
-
-    fn streams(&self) -> usize {
-        self.fair.as_ref().map_or(1, |fair| fair.queueing.streams())
+        let depth = u32::try_from(operations.len() / rings.len()).unwrap_or(u32::MAX);
+        Self { rings, operations, fair, depth, streams }
     }
 
     /// The queue of a stream at a chip.
     fn ring_of(&self, chip: u32, stream: u16) -> usize {
         let stream = if self.fair.is_some() { usize::from(stream) } else { 0 };
-        chip as usize * self.streams() + stream
+        chip as usize * self.streams + stream
     }
 
     /// Whether an operation of a stream may be taken in for a chip.
     pub fn has_room(&self, chip: u32, stream: u16) -> bool {
-        self.rings[self.ring_of(chip, stream)].count < self.depth()
+        self.rings[self.ring_of(chip, stream)].count < self.depth
     }
 
     /// An operation waits for its chip. There must be room.
     pub fn push(&mut self, operation: &Operation) {
-        let (index, depth) = (self.ring_of(operation.chip, operation.stream), self.depth());
+        let (index, depth) = (self.ring_of(operation.chip, operation.stream), self.depth);
         let ring = &mut self.rings[index];
         assert!(ring.count < depth, "the queue of chip {} is full", operation.chip);
-        self.operations[index * depth + (ring.first + ring.count) % depth] = Some(*operation);
+        // Up to the end of the ring; what goes beyond begins again.
+        let before_end = depth - ring.first;
+        let place =
+            if ring.count < before_end { ring.first + ring.count } else { ring.count - before_end };
+        self.operations[index * depth as usize + place as usize] = Some(*operation);
         ring.count += 1;
         if let Some(fair) = &mut self.fair {
             fair.queueing.arrived(operation.stream.into());
@@ -84,21 +83,22 @@ impl<'a> ChipQueues<'a> {
     /// The operation that a chip serves next: the oldest one of its queue or, with fair queueing,
     /// of the stream whose virtual time is least.
     pub fn pop(&mut self, chip: u32) -> Option<Operation> {
-        let (streams, depth) = (self.streams(), self.depth());
-        let first = chip as usize * streams;
+        let first = chip as usize * self.streams;
         let index = match &self.fair {
             None => first,
             Some(fair) => {
                 let waits = |stream: &usize| self.rings[first + stream].count > 0;
-                first + fair.queueing.pick((0..streams).filter(waits))?
+                first + fair.queueing.pick((0..self.streams).filter(waits))?
             }
         };
         let ring = &mut self.rings[index];
         if ring.count == 0 {
             return None;
         }
-        let operation = self.operations[index * depth + ring.first].take()?;
-        (ring.first, ring.count) = ((ring.first + 1) % depth, ring.count - 1);
+        let place = index * self.depth as usize + ring.first as usize;
+        let operation = self.operations[place].take()?;
+        ring.first = if ring.first + 1 < self.depth { ring.first + 1 } else { 0 };
+        ring.count -= 1;
         if let Some(fair) = &mut self.fair {
             fair.queueing.started(operation.stream.into(), fair.costs[operation.op as usize]);
         }

@@ -243,10 +243,13 @@ impl Served {
             self.operation;
         let (plane, offset, bytes) = match kind {
             BusKind::DataIn | BusKind::DataOut => {
-                let offset = (self.moved % self.chunks) * chunk_bytes;
+                // Most operations have one page, and no division.
+                let one = self.operation.pages == 1;
+                let plane = if one { 0 } else { self.moved / self.chunks };
+                let offset = (self.moved - plane * self.chunks) * chunk_bytes;
                 let left = page_bytes - offset;
                 let bytes = if left < chunk_bytes { left } else { chunk_bytes };
-                (self.moved / self.chunks, offset, bytes)
+                (plane, offset, bytes)
             }
             BusKind::Status | BusKind::ProgramActivate => (0, 0, 0),
             _ => (self.page, 0, 0),

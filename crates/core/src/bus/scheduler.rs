@@ -56,29 +56,49 @@ pub trait Platform {
     fn complete(&mut self, operation: &Operation);
 }
 
+/// What a chip does, as far as the scheduler knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It serves no operation.
+    Free,
+    /// It is ready, and its next request is an activation, or a status that is known.
+    Command,
+    /// It is ready, and its next request moves data.
+    Data,
+    /// Its array works; it is asked at an instant, or expected to be ready then.
+    Busy,
+    /// Its array works, and a status request is under way.
+    Asked,
+}
+
 /// What the scheduler keeps of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipState {
     /// The operation that it serves.
     served: Option<Served>,
-    busy: bool,
-    /// Whether a status request is under way; when the next one may be sent.
-    asked: bool,
+    /// When its next status request may be sent.
     ask_at: Time,
+    channel: u32,
+    phase: Phase,
 }
 
 impl ChipState {
     /// A chip that has nothing to do.
-    pub const IDLE: Self = Self { served: None, busy: false, asked: false, ask_at: Time::ZERO };
+    pub const IDLE: Self =
+        Self { served: None, ask_at: Time::ZERO, channel: 0, phase: Phase::Free };
 
     /// Whether it reads and is not asked for its status.
     fn is_silent(&self) -> bool {
         self.served.is_some_and(|served| served.next() == Some(BusKind::DataOut))
     }
 
-    /// The kind of the request that it sends next, unless it is busy.
-    fn next(&self) -> Option<BusKind> {
-        self.served.filter(|_| !self.busy)?.next()
+    /// What it does next, now that it is ready.
+    fn next_phase(&self) -> Phase {
+        match self.served.as_ref().and_then(Served::next) {
+            None => Phase::Free,
+            Some(BusKind::DataIn | BusKind::DataOut) => Phase::Data,
+            Some(_) => Phase::Command,
+        }
     }
 }
 
@@ -86,7 +106,9 @@ impl ChipState {
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelState {
     /// The chip that moved data last, on the channel.
-    last_data: usize,
+    last_data: u32,
+    /// Chips that could move data.
+    movers: u32,
     /// Whether a chunk of data is under way; the read whose last one it is.
     data_under_way: bool,
     ends: Option<Operation>,
@@ -94,16 +116,26 @@ pub struct ChannelState {
 
 impl ChannelState {
     /// A channel that has moved no data.
-    pub const IDLE: Self = Self { last_data: usize::MAX, data_under_way: false, ends: None };
+    pub const IDLE: Self =
+        Self { last_data: u32::MAX, movers: 0, data_under_way: false, ends: None };
 }
 
 /// The scheduler of one channel or more, over lent memory.
+///
+/// It counts the chips that an iteration can do something for, and knows when the next one is to be
+/// asked: an iteration that has nothing to do looks at no chip.
 #[derive(Debug)]
 pub struct Scheduler<C, H> {
     chips: C,
     channels: H,
     order: DataOrder,
     polling: Polling,
+    /// Chips of each channel.
+    width: usize,
+    /// Chips that are free, or whose next request is a command.
+    commands: usize,
+    /// No chip is to be asked earlier.
+    question: Time,
 }
 
 impl<C, H> Scheduler<C, H>
@@ -118,56 +150,84 @@ where
             buses > 0 && count >= buses && count.is_multiple_of(buses),
             "chips of each channel"
         );
-        chips.as_mut().fill(ChipState::IDLE);
-        let last_data = count / buses - 1;
-        channels.as_mut().fill(ChannelState { last_data, ..ChannelState::IDLE });
-        Self { chips, channels, order, polling }
+        let width = count / buses;
+        let number = |index: usize| u32::try_from(index).expect("as many as 32 bits can count");
+        for (index, chip) in chips.as_mut().iter_mut().enumerate() {
+            *chip = ChipState { channel: number(index / width), ..ChipState::IDLE };
+        }
+        let idle = ChannelState { last_data: number(width - 1), ..ChannelState::IDLE };
+        channels.as_mut().fill(idle);
+        Self { chips, channels, order, polling, width, commands: count, question: Time::MAX }
     }
 
     /// By channel, its chip that moved data last.
     pub fn turns(&self) -> impl Iterator<Item = usize> {
-        self.channels.as_ref().iter().map(|channel| channel.last_data)
+        self.channels.as_ref().iter().map(|channel| channel.last_data as usize)
     }
 
     /// From here the turns of chips go on.
     pub fn set_turns(&mut self, turns: impl Iterator<Item = usize>) {
-        let last = self.width() - 1;
+        let last = self.width - 1;
         for (channel, turn) in self.channels.as_mut().iter_mut().zip(turns) {
-            channel.last_data = turn.min(last);
+            channel.last_data = u32::try_from(turn.min(last)).unwrap_or(u32::MAX);
         }
     }
 
     /// When a chip is asked for its status next; [`Time::MAX`] where none waits for that.
-    pub fn next_question(&self) -> Time {
-        let waiting = self.chips.as_ref().iter().filter(|chip| chip.busy && !chip.asked);
-        waiting.map(|chip| chip.ask_at).min().unwrap_or(Time::MAX)
+    pub const fn next_question(&self) -> Time {
+        self.question
     }
 
     /// One iteration. Returns whether it did anything.
     pub fn iterate(&mut self, platform: &mut impl Platform) -> bool {
         let taken = platform.take_in();
-        let started = self.start_chips(platform);
+        let started = self.commands > 0 && self.start_chips(platform);
         let moved = self.move_data(platform);
-        let asked = self.ask(platform);
+        let asked =
+            self.question < Time::MAX && platform.now() >= self.question && self.ask(platform);
         let answered = self.read_responses(platform);
         taken || started || moved || asked || answered
-    }
-
-    /// Chips of each channel.
-    fn width(&self) -> usize {
-        self.chips.as_ref().len() / self.channels.as_ref().len()
     }
 
     fn chip(&mut self, chip: usize) -> &mut ChipState {
         &mut self.chips.as_mut()[chip]
     }
 
+    /// A chip does something else from now on.
+    fn set(&mut self, chip: usize, phase: Phase) {
+        let state = &mut self.chips.as_mut()[chip];
+        let before = core::mem::replace(&mut state.phase, phase);
+        let channel = &mut self.channels.as_mut()[state.channel as usize];
+        match before {
+            Phase::Free | Phase::Command => self.commands -= 1,
+            Phase::Data => channel.movers -= 1,
+            Phase::Busy | Phase::Asked => {}
+        }
+        match phase {
+            Phase::Free | Phase::Command => self.commands += 1,
+            Phase::Data => channel.movers += 1,
+            Phase::Busy | Phase::Asked => {}
+        }
+    }
+
+    /// A chip is ready for what it does next.
+    fn set_ready(&mut self, chip: usize) {
+        let phase = self.chip(chip).next_phase();
+        self.set(chip, phase);
+    }
+
+    /// A chip whose array works is asked at an instant.
+    fn set_busy(&mut self, chip: usize, ask_at: Time) {
+        self.chip(chip).ask_at = ask_at;
+        self.question = self.question.min(ask_at);
+        self.set(chip, Phase::Busy);
+    }
+
     /// A chip that serves no operation takes the next one.
     fn serve_next(&mut self, chip: usize, platform: &mut impl Platform) {
         let number = u32::try_from(chip).unwrap_or(u32::MAX);
-        if let Some(operation) = platform.next(number) {
-            self.chip(chip).served = Some(Served::new(operation));
-        }
+        self.chip(chip).served = platform.next(number).map(Served::new);
+        self.set_ready(chip);
     }
 
     /// Chips that are not busy get their next activation. One whose operation has only its status
@@ -175,47 +235,51 @@ where
     fn start_chips(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
         for chip in 0..self.chips.as_ref().len() {
-            if self.chip(chip).served.is_none() {
+            if self.chip(chip).phase == Phase::Free {
                 self.serve_next(chip, platform);
             }
-            let Some(kind) = self.chip(chip).next() else { continue };
-            match kind.class() {
-                BusClass::Status => self.skip_status(chip, platform),
-                BusClass::Activation => {
-                    let served = self.chip(chip).served.expect("it has a next request");
-                    let left = self.send(chip, kind, platform);
-                    if served.starts_array() {
-                        let waits = self.polling.waits;
-                        let expected = left + served.operation().array;
-                        let state = self.chip(chip);
-                        state.busy = true;
-                        state.ask_at =
-                            if waits || state.is_silent() { expected } else { Time::ZERO };
-                    }
-                }
-                BusClass::Data => continue,
+            if self.chip(chip).phase != Phase::Command {
+                continue;
             }
             any = true;
+            let served = self.chip(chip).served.as_ref().expect("it has a next request");
+            match served.next() {
+                None | Some(BusKind::Status) => self.skip_status(chip, platform),
+                Some(kind) => self.activate(chip, kind, platform),
+            }
         }
         any
     }
 
+    fn activate(&mut self, chip: usize, kind: BusKind, platform: &mut impl Platform) {
+        let served = self.chip(chip).served.as_ref().expect("it has a next request");
+        let (starts_array, array) = (served.starts_array(), served.operation().array);
+        let left = self.send(chip, kind, platform);
+        if starts_array {
+            let waits = self.polling.waits || self.chip(chip).is_silent();
+            self.set_busy(chip, if waits { left + array } else { Time::ZERO });
+        } else {
+            self.set_ready(chip);
+        }
+    }
+
     /// The status that an operation has left is known. It is complete, unless data follow.
+    #[inline(never)]
     fn skip_status(&mut self, chip: usize, platform: &mut impl Platform) {
         let served = self.chip(chip).served.as_mut().expect("its status is left");
-        let operation = *served.operation();
         if served.sent() {
-            platform.complete(&operation);
-            self.chip(chip).served = None;
+            platform.complete(served.operation());
             self.serve_next(chip, platform);
+        } else {
+            self.set_ready(chip);
         }
     }
 
     /// Sends the next request of a chip. Returns when it will have left the bus.
     fn send(&mut self, chip: usize, kind: BusKind, platform: &mut impl Platform) -> Time {
-        let channel = u32::try_from(chip / self.width()).unwrap_or(u32::MAX);
-        let served = self.chip(chip).served.as_mut().expect("it has a next request");
-        let left = platform.send(&served.request(kind, channel));
+        let state = self.chip(chip);
+        let served = state.served.as_mut().expect("it has a next request");
+        let left = platform.send(&served.request(kind, state.channel));
         if kind != BusKind::Status {
             served.sent();
         }
@@ -227,61 +291,68 @@ where
     fn move_data(&mut self, platform: &mut impl Platform) -> bool {
         let mut any = false;
         for channel in 0..self.channels.as_ref().len() {
-            if !self.channels.as_ref()[channel].data_under_way {
-                any |= self.move_chunk(channel, platform);
+            let state = &self.channels.as_ref()[channel];
+            if state.movers > 0 && !state.data_under_way {
+                self.move_chunk(channel, platform);
+                any = true;
             }
         }
         any
     }
 
-    fn move_chunk(&mut self, channel: usize, platform: &mut impl Platform) -> bool {
-        let width = self.width();
-        let first = channel * width;
+    fn move_chunk(&mut self, channel: usize, platform: &mut impl Platform) {
+        let (first, width) = (channel * self.width, self.width);
         let chips = &self.chips.as_ref()[first..first + width];
-        let moves =
-            |chip: &usize| chips[*chip].next().is_some_and(|kind| kind.class() == BusClass::Data);
-        let last = self.channels.as_ref()[channel].last_data;
-        let chip = match self.order {
-            DataOrder::LowestChip => (0..width).find(moves),
-            DataOrder::RoundRobin => (1..=width).map(|step| (last + step) % width).find(moves),
+        let can = |chip: &usize| chips[*chip].phase == Phase::Data;
+        let behind = self.channels.as_ref()[channel].last_data as usize + 1;
+        let mover = match self.order {
+            DataOrder::LowestChip => (0..width).find(can),
+            DataOrder::RoundRobin => (behind..width).chain(0..behind).find(can),
             DataOrder::Oldest => {
                 let since = |chip: &usize| chips[*chip].served.map(|one| one.operation().since);
-                (0..width).filter(moves).min_by_key(since)
+                (0..width).filter(can).min_by_key(since)
             }
         };
-        let Some(chip) = chip else { return false };
-        let kind = chips[chip].next().expect("a chip that moves data has a request");
-        self.send(first + chip, kind, platform);
-        let mut ends = None;
-        if let Some(served) = self.chip(first + chip).served
-            && served.next().is_none()
-        {
-            ends = Some(*served.operation());
-            self.chip(first + chip).served = None;
-            self.serve_next(first + chip, platform);
+        let mover = mover.expect("a chip moves data");
+        let chip = first + mover;
+        let next = |state: &ChipState| state.served.as_ref().and_then(Served::next);
+        let kind = next(self.chip(chip)).expect("a chip that moves data has a request");
+        self.send(chip, kind, platform);
+        let state = self.chip(chip);
+        let over = next(state).is_none();
+        let ends = state.served.filter(|_| over).map(|served| *served.operation());
+        let channel = &mut self.channels.as_mut()[channel];
+        channel.last_data = u32::try_from(mover).unwrap_or(u32::MAX);
+        (channel.data_under_way, channel.ends) = (true, ends);
+        if over {
+            self.serve_next(chip, platform);
+        } else {
+            self.set_ready(chip);
         }
-        self.channels.as_mut()[channel] =
-            ChannelState { last_data: chip, data_under_way: true, ends };
-        true
     }
 
     /// Chips that should be done are asked for their status. A read that is not asked for is ready
     /// when it is expected to be.
     fn ask(&mut self, platform: &mut impl Platform) -> bool {
-        let mut any = false;
+        let (mut any, mut question) = (false, Time::MAX);
         for chip in 0..self.chips.as_ref().len() {
-            let state = *self.chip(chip);
-            if !state.busy || state.asked || platform.now() < state.ask_at {
+            let state = &self.chips.as_ref()[chip];
+            if state.phase != Phase::Busy {
+                continue;
+            }
+            if platform.now() < state.ask_at {
+                question = question.min(state.ask_at);
                 continue;
             }
             any = true;
             if state.is_silent() {
-                self.chip(chip).busy = false;
+                self.set_ready(chip);
             } else {
-                self.chip(chip).asked = true;
+                self.set(chip, Phase::Asked);
                 self.send(chip, BusKind::Status, platform);
             }
         }
+        self.question = question;
         any
     }
 
@@ -289,30 +360,39 @@ where
         let mut any = false;
         while let Some(response) = platform.response() {
             any = true;
-            let chip = response.chip as usize;
-            if response.kind.class() == BusClass::Data {
-                let width = self.width();
-                let channel = &mut self.channels.as_mut()[chip / width];
-                channel.data_under_way = false;
-                if let Some(operation) = channel.ends.take() {
-                    platform.complete(&operation);
-                }
-                continue;
-            }
-            let waits = self.polling.waits;
-            let next = platform.now() + self.polling.gap;
-            let state = self.chip(chip);
-            state.asked = false;
-            if !response.ready {
-                state.ask_at = if waits { next } else { Time::ZERO };
-                continue;
-            }
-            state.busy = false;
-            let reads = |served: &Served| served.operation().op == crate::command::Op::Read;
-            if state.served.as_ref().is_some_and(reads) {
-                self.skip_status(chip, platform);
-            }
+            self.read_response(response, platform);
         }
         any
+    }
+
+    // Not inlined, as `skip_status`: what answers cost is counted in these functions.
+    #[inline(never)]
+    fn read_response(&mut self, response: Response, platform: &mut impl Platform) {
+        let chip = response.chip as usize;
+        if response.kind.class() == BusClass::Data {
+            let channel = self.chip(chip).channel as usize;
+            let channel = &mut self.channels.as_mut()[channel];
+            channel.data_under_way = false;
+            if let Some(operation) = channel.ends.take() {
+                platform.complete(&operation);
+            }
+        } else if self.chip(chip).phase == Phase::Asked {
+            self.read_status(chip, response.ready, platform);
+        }
+    }
+
+    /// A chip that was asked is ready, or is asked again.
+    fn read_status(&mut self, chip: usize, is_ready: bool, platform: &mut impl Platform) {
+        if !is_ready {
+            let waits = self.polling.waits;
+            let next = platform.now() + self.polling.gap;
+            return self.set_busy(chip, if waits { next } else { Time::ZERO });
+        }
+        let reads = |served: &Served| served.operation().op == crate::command::Op::Read;
+        if self.chip(chip).served.as_ref().is_some_and(reads) {
+            self.skip_status(chip, platform);
+        } else {
+            self.set_ready(chip);
+        }
     }
 }

@@ -1,0 +1,367 @@
+//! `cargo xtask scheduler`: what the bus scheduler costs: instructions and nanoseconds a decision,
+//! instructions by part of an iteration, code and memory.
+//!
+//! The example `decisions` of `flashyard-core` runs it. Its instructions are counted by valgrind,
+//! function by function; those of the board that the example makes up are left out. An iteration
+//! costs what one costs that has nothing to do. Operations are taken in by the functions of the
+//! queues, answers are read by functions of their own, and the rest is that of the requests which
+//! are sent.
+
+use crate::ci::{BARE_METAL, LIBRARY};
+use anyhow::{Context as _, Result, ensure};
+use flashyard_core::bus::queues::Ring;
+use flashyard_core::bus::request::Operation;
+use flashyard_core::bus::scheduler::{ChannelState, ChipState};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// The file with the instructions of an iteration, a received request, a sent one and an answer.
+const BASELINE: &str = "crates/core/examples/framework/instructions.txt";
+
+/// Two reads to a program, as where the published scheduler in software loses most.
+const MIX: &str = "mix";
+
+/// The work that has nothing to do.
+const IDLE: &str = "idle";
+
+/// Operations, or idle iterations, of a run that is counted; of one whose time is taken.
+const COUNTED: &str = "20000";
+const TIMED: &str = "500000";
+
+/// The fastest of so many runs counts.
+const REPEATS: usize = 5;
+
+/// What a work of the example did.
+#[derive(Clone, Debug)]
+struct Work {
+    name: String,
+    iterations: f64,
+    decisions: f64,
+    received: f64,
+    sent: f64,
+    answers: f64,
+    ns: f64,
+}
+
+/// Instructions of the scheduler in a work: all of them, and those of its queues and answers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    all: f64,
+    queues: f64,
+    answers: f64,
+}
+
+/// A part of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Queues,
+    Answers,
+    Rest,
+}
+
+/// Counts, times and measures; with `update`, writes the file of instructions.
+pub(crate) fn run(root: &Path, update: bool) -> Result<String> {
+    let mut build = crate::cargo();
+    build.args(["build", "--release", "-q", "-p", "flashyard-core", "--example", "decisions"]);
+    ensure!(build.current_dir(root).status()?.success(), "the example does not build");
+    let target = crate::target(root);
+    let program = target.join("release/examples/decisions");
+    let times = times(&program)?;
+    let mut counted = Vec::new();
+    for work in &times {
+        counted.push(count(&program, &work.name, &target.join("callgrind.decisions"))?);
+    }
+    let mut report = String::from("eight chips                 ns a decision  instructions\n");
+    for (time, (work, instructions)) in times.iter().zip(&counted) {
+        let (unit, ns, count) = match time.name.as_str() {
+            IDLE => ("idle, an iteration", time.ns / time.iterations, work.iterations),
+            name => (name, time.ns / time.decisions, work.decisions),
+        };
+        writeln!(report, "{unit:<26}  {ns:>13.0}  {:>12.0}", instructions.all / count)?;
+    }
+    let parts = parts(&counted)?;
+    report += "\ninstructions of an iteration, a request taken in, one sent, an answer: ";
+    let names = ["iteration", "received", "sent", "answer"];
+    let rows = names.iter().zip(parts).map(|(name, part)| format!("{name} {part:.0}\n"));
+    let (rows, path) = (rows.collect::<String>(), root.join(BASELINE));
+    report += &parts.map(|part| format!("{part:.0}")).join(", ");
+    if update {
+        std::fs::write(&path, rows).context(BASELINE)?;
+    } else if std::fs::read_to_string(&path).unwrap_or_default() != rows {
+        write!(report, " (not as in {BASELINE})")?;
+    }
+    report.push('\n');
+    report += "\nbytes of memory: ";
+    writeln!(
+        report,
+        "{} a chip, {} a channel, {} a queue, {} an operation that waits",
+        size_of::<ChipState>(),
+        size_of::<ChannelState>(),
+        size_of::<Ring>(),
+        size_of::<Option<Operation>>(),
+    )?;
+    if crate::ci::is_installed(BARE_METAL)? {
+        for level in ["3", "s"] {
+            let (scheduler, queues) = code(root, level)?;
+            writeln!(
+                report,
+                "bytes of code on {BARE_METAL} at level {level}: scheduler {scheduler}, queues \
+                 {queues}"
+            )?;
+        }
+    } else {
+        writeln!(report, "bytes of code: the target {BARE_METAL} is not installed")?;
+    }
+    Ok(report.trim_end().to_owned())
+}
+
+/// Runs every work several times; the fastest run of each.
+fn times(program: &Path) -> Result<Vec<Work>> {
+    let mut best: Vec<Work> = Vec::new();
+    for _ in 0..REPEATS {
+        for name in [MIX, "reads", "programs", "erases", "short-reads", IDLE] {
+            let output = Command::new(program).args([name, TIMED]).output();
+            let output = output.with_context(|| program.display().to_string())?;
+            let work = work(&String::from_utf8_lossy(&output.stdout))?;
+            match best.iter_mut().find(|known| known.name == work.name) {
+                Some(known) if known.ns > work.ns => *known = work,
+                Some(_) => {}
+                None => best.push(work),
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// What the example prints: `reads: 17 iterations, 11 decisions, ..., 9 ns`.
+fn work(text: &str) -> Result<Work> {
+    let (name, rest) = text.trim().split_once(": ").with_context(|| text.to_owned())?;
+    let mut numbers = BTreeMap::new();
+    for part in rest.split(", ") {
+        let (number, what) = part.split_once(' ').with_context(|| part.to_owned())?;
+        numbers.insert(what, number.parse::<f64>().with_context(|| part.to_owned())?);
+    }
+    let number = |what: &str| numbers.get(what).copied().with_context(|| format!("no {what}"));
+    Ok(Work {
+        name: name.to_owned(),
+        iterations: number("iterations")?,
+        decisions: number("decisions")?,
+        received: number("received")?,
+        sent: number("sent")?,
+        answers: number("answers")?,
+        ns: number("ns")?,
+    })
+}
+
+/// Counts the instructions of a work.
+fn count(program: &Path, name: &str, file: &Path) -> Result<(Work, Counted)> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no"])
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .arg(program)
+        .args([name, COUNTED])
+        .output()
+        .context("valgrind cannot be run")?;
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{name}: {out}{err}");
+    let profile = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    Ok((work(&out)?, counted(&profile)))
+}
+
+/// Adds up the own instructions of the functions of the scheduler.
+fn counted(profile: &str) -> Counted {
+    let (mut function, mut file) = ("", "");
+    let mut sums = Counted::default();
+    let mut lines = profile.lines();
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            function = name;
+        } else if let Some((_, name)) =
+            line.split_once('=').filter(|(key, _)| ["fl", "fi", "fe"].contains(key))
+        {
+            file = name;
+        } else if line.starts_with("calls=") {
+            // The line behind it has the instructions of the called function.
+            lines.next();
+        } else if let Some((position, cost)) = line.split_once(' ')
+            && position.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            let cost = cost.parse().unwrap_or(0.0);
+            let Some(part) = part(function, file) else { continue };
+            sums.all += cost;
+            match part {
+                Part::Queues => sums.queues += cost,
+                Part::Answers => sums.answers += cost,
+                Part::Rest => {}
+            }
+        }
+    }
+    sums
+}
+
+/// The part of the scheduler that instructions are of, unless they are the board's.
+fn part(function: &str, file: &str) -> Option<Part> {
+    let has = |names: &[&str]| names.iter().any(|name| function.contains(name));
+    let is_board = has(&["Board::serve", "Board::answer", "Board::generate"]);
+    let is_example = function == "decisions::run" && !file.contains("/bus/");
+    let is_library = file.contains("/library/core/") && !file.contains("hint.rs");
+    if is_board || (is_example && !is_library) {
+        return None;
+    }
+    if has(&["Platform>::take_in", "Platform>::next", "ChipQueues", "::serve_next"]) {
+        return Some(Part::Queues);
+    }
+    if has(&["::read_response", "::read_status", "::skip_status"]) {
+        return Some(Part::Answers);
+    }
+    has(&["decisions::run", "flashyard_core", "__mem"]).then_some(Part::Rest)
+}
+
+/// Instructions of an iteration, a request taken in, one sent, an answer.
+fn parts(works: &[(Work, Counted)]) -> Result<[f64; 4]> {
+    let named = |name: &str| works.iter().find(|(work, _)| work.name == name).context("a work");
+    let ((idle, none), (mix, all)) = (named(IDLE)?, named(MIX)?);
+    let iteration = none.all / idle.iterations;
+    // An iteration looks whether there is an operation to take in.
+    let queues = all.queues - none.queues / idle.iterations * mix.iterations;
+    let rest = all.all - iteration * mix.iterations - queues - all.answers;
+    ensure!(all.answers > 0.0 && queues > 0.0, "functions of the scheduler were not found");
+    Ok([iteration, queues / mix.received, rest / mix.sent, all.answers / mix.answers])
+}
+
+/// Bytes of code of the scheduler and of its queues on a target without an operating system.
+fn code(root: &Path, level: &str) -> Result<(u64, u64)> {
+    let mut build = crate::cargo();
+    build.args(LIBRARY.split(' ').filter(|word| !word.is_empty()));
+    build.args(["-q", "--target", BARE_METAL]).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
+    // A directory of its own: the level is no part of the name of a library.
+    let target = crate::target(root).join(format!("code-size-{level}"));
+    let status = build.arg("--target-dir").arg(&target).current_dir(root).status()?;
+    ensure!(status.success(), "the library does not build");
+    let file = target.join(BARE_METAL).join("release/libflashyard_firmware.a");
+    let archive = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    let (mut scheduler, mut queues) = (0, 0);
+    for (name, bytes) in sections(&archive).context("the library is no archive of ELF files")? {
+        let is_code = name.starts_with(".text") || name.starts_with(".rodata");
+        if is_code && name.contains("ueues") {
+            queues += bytes;
+        } else if is_code {
+            scheduler += bytes;
+        }
+    }
+    Ok((scheduler, queues))
+}
+
+/// The names and bytes of the sections of the object of the library in an archive.
+fn sections(archive: &[u8]) -> Option<Vec<(String, u64)>> {
+    const HEADER: usize = 60;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+    let names_end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'/');
+    let (mut at, mut long_names, mut all) = (8, &archive[..0], Vec::new());
+    while let Some(header) = archive.get(at..at + HEADER) {
+        let bytes: usize = text(&header[48..58]).parse().ok()?;
+        let content = archive.get(at + HEADER..at + HEADER + bytes)?;
+        let name = text(&header[..16]);
+        if name == "//" {
+            long_names = content;
+        }
+        let long = name.strip_prefix('/').and_then(|place| place.parse::<usize>().ok());
+        let name = match long {
+            Some(place) => {
+                let rest = long_names.get(place..)?;
+                text(&rest[..names_end(rest)?])
+            }
+            None => name,
+        };
+        if name.starts_with("flashyard_firmware") {
+            all.extend(elf_sections(content)?);
+        }
+        at += HEADER + bytes.next_multiple_of(2);
+    }
+    Some(all)
+}
+
+/// The names and bytes of the sections of an ELF file of 32 bits, little end first.
+fn elf_sections(file: &[u8]) -> Option<Vec<(String, u64)>> {
+    let word = |at: usize| Some(u32::from_le_bytes(file.get(at..at + 4)?.try_into().ok()?));
+    let half = |at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
+    let place = |at: usize| usize::try_from(word(at)?).ok();
+    if file.get(..6)? != b"\x7fELF\x01\x01" {
+        return None;
+    }
+    let (table, count, names) = (place(0x20)?, half(0x30)?, half(0x32)?);
+    let entry = |index: u16| table + usize::from(index) * 40;
+    let names = place(entry(names) + 16)?;
+    let section = |index| {
+        let name = file.get(names + place(entry(index))?..)?;
+        let name = &name[..name.iter().position(|byte| *byte == 0)?];
+        Some((String::from_utf8_lossy(name).into_owned(), word(entry(index) + 20)?.into()))
+    };
+    (0..count).map(section).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROFILE: &str = "\
+fl=/crates/core/examples/decisions.rs
+fn=decisions::run
+10 7
+fi=/crates/core/src/bus/scheduler.rs
+20 100
+calls=3 40
+20 5000
+fe=/crates/core/examples/decisions.rs
+11 1
+fn=decisions::Board::serve
+40 4000
+fn=<decisions::Board as flashyard_core::bus::scheduler::Platform>::next
+50 30
+fn=main
+60 900
+";
+
+    #[test]
+    fn the_instructions_of_the_board_are_left_out() {
+        let sums = counted(PROFILE);
+        assert!((sums.all - 130.0).abs() < 1e-9 && (sums.queues - 30.0).abs() < 1e-9, "{sums:?}");
+    }
+
+    /// Works with known costs give these costs back.
+    #[test]
+    fn parts_are_found_again() {
+        let work = |name: &str, [iterations, received, sent, answers]: [f64; 4]| {
+            let work = Work {
+                name: name.to_owned(),
+                iterations,
+                decisions: iterations,
+                received,
+                sent,
+                answers,
+                ns: 0.0,
+            };
+            let queues = 4.0 * iterations + 20.0 * received;
+            let all = 50.0 * iterations + 20.0 * received + 60.0 * sent + 30.0 * answers;
+            (work, Counted { all, queues, answers: 30.0 * answers })
+        };
+        let works = [work(MIX, [170.0, 50.0, 60.0, 50.0]), work(IDLE, [100.0, 0.0, 0.0, 0.0])];
+        let found = parts(&works).expect("both are there");
+        for (found, expected) in found.into_iter().zip([50.0, 20.0, 60.0, 30.0]) {
+            assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+        }
+        assert!(parts(&works[..1]).is_err());
+    }
+
+    #[test]
+    fn lines_of_the_example_are_read() {
+        let line = "idle: 9 iterations, 1 decisions, 8 operations, 16 received, 8 sent, 0 answers, \
+                    41 ns\n";
+        let work = work(line).expect("it is one");
+        assert!(work.name == IDLE && (work.ns - 41.0).abs() < 1e-9);
+        assert!(super::work("idle: 9 iterations").is_err());
+    }
+}
