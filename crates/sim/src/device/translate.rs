@@ -34,6 +34,8 @@ pub(super) struct Plan {
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
     pub(super) target: Option<(Ppn, usize)>,
+    /// The first page of the block that a trim erases.
+    erases: Option<Ppn>,
 }
 
 impl Plan {
@@ -48,6 +50,7 @@ impl Plan {
             shared_fetch: None,
             fetches: false,
             target: None,
+            erases: None,
         }
     }
 
@@ -91,6 +94,7 @@ impl Device {
             return Some(self.translate_plain_read(handle, page, lpn));
         }
         let op = self.page_op(handle, lpn);
+        let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
@@ -109,6 +113,7 @@ impl Device {
         let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
+        state.ppn = plan.erases;
         (state.map_page, state.line) = (plan.map_page, plan.line);
         self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
@@ -129,6 +134,9 @@ impl Device {
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
         self.host.access_begins(handle);
+        if self.host.limits_dies() && !stages.iter().any(|(stage, _)| stage.ends_access()) {
+            self.host.left_die(handle, lpn);
+        }
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
@@ -216,11 +224,18 @@ impl Device {
         }
     }
 
+    /// The unit that an access of a trim forgets: of a block that it erases, the first one.
+    fn trimmed_unit(&self, handle: RequestId, page: u32) -> Lpn {
+        let units = if self.ftl.is_raw() { self.settings.geometry.units_per_block() } else { 1 };
+        Lpn::new(self.host[handle].first.get() + page * units)
+    }
+
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
-    /// and writes the others.
+    /// and writes the others. Without translation it erases blocks, as any trim.
     fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
         let request = &self.host[handle].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
+        let zeroes = zeroes && !self.ftl.is_raw();
         if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
 
@@ -251,6 +266,10 @@ impl Device {
             RequestOp::Trim => {
                 self.account.table_looked_up();
                 self.ftl.trim_translated(lpn);
+                plan.erases = self.ftl.unit_named(lpn);
+                if plan.erases.is_some() {
+                    plan.push(Stage::HostErase, self.ftl.plane_of_lpn(lpn));
+                }
             }
             RequestOp::Flush => {}
         }
@@ -284,7 +303,7 @@ impl Device {
     ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        if place.is_none() && !changes(&self.sets) {
+        if place.is_none() && !changes(&self.sets) && !self.ftl.senses_any_page() {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return None;

@@ -3,6 +3,8 @@
 
 mod gc;
 mod planned;
+mod raw;
+mod times;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
@@ -59,10 +61,13 @@ impl Settings {
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
+        times::check(keys, &mut fail);
         check_buffer(keys, &mut fail);
         check_energy(keys, &mut fail);
         let ppm = u128::from(keys.ftl.over_provisioning_percent);
-        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
+        let is_raw = keys.is_raw();
+        let spare = if is_raw { 0 } else { ppm };
+        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + spare)).expect("fits");
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
@@ -77,6 +82,9 @@ impl Settings {
         let frontiers = frontiers(&keys);
         let most = if plans {
             planned::check_scheme(&keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else if is_raw {
+            raw::check(&keys, &geometry, &mut fail);
             u64::MAX
         } else {
             check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
@@ -129,6 +137,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
+    check_die_depth(keys, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;
@@ -158,6 +167,27 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
         fail(
             "queue.slots_scope: slots are counted over dies, but with ftl.allocation = \"dynamic\" \
              the die of a write is not known before it has a slot"
+                .to_string(),
+        );
+    }
+}
+
+/// A limit of what waits for a die needs the die of every page access beforehand.
+fn check_die_depth(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    if keys.queue.die_depth == 0 {
+        return;
+    }
+    if keys.ftl.allocation == Allocation::Dynamic {
+        fail(
+            "queue.die_depth: with ftl.allocation = \"dynamic\" the die of a write is not known when \
+             its request is fetched; set ftl.allocation = \"static\" or queue.die_depth = 0"
+                .to_string(),
+        );
+    }
+    if keys.buffer.bytes > 0 {
+        fail(
+            "queue.die_depth: what a write buffer keeps waits for no die; set buffer.bytes = 0 or \
+             queue.die_depth = 0"
                 .to_string(),
         );
     }

@@ -3,6 +3,7 @@
 use crate::config::GcStart;
 use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
+use crate::ftl::raw::NandRule;
 use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::{PlaneId, Ppn};
@@ -16,6 +17,8 @@ pub(crate) enum Binding {
     NewBlock(Ppn),
     /// Nothing: the plane has no room for it.
     Full,
+    /// Nothing: it breaks a rule of NAND.
+    Broken(NandRule),
 }
 
 impl Ftl {
