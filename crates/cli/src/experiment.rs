@@ -1,9 +1,9 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `profile`, `raw`, `stream` and `phase`. Where a file has several phases, the sections
-//! of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams,
-//! those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `profile`, `raw`, `stream` and `phase`. Where a file has several phases, the
+//! sections of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several
+//! streams, those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
 use crate::error::{workload_error, wrong};
 use crate::presets::DEFAULT_WORKLOAD;

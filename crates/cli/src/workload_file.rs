@@ -1,8 +1,9 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern`, `mix`, `profile` and `raw`, with the keys of a `stream` table; or it
-//! has an array of tables `stream`, each with its own; or, inside a phase, it names a workload.
+//! `trace`, `generator`, `pattern`, `mix`, `profile` and `raw`, with the keys of a `stream` table;
+//! or it has an array of tables `stream`, each with its own; or, inside a phase, it names a
+//! workload.
 
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
@@ -322,8 +323,8 @@ impl Reader<'_> {
         }
         if table.contains_key("raw") {
             let path = self.string(extras, "raw.path");
-            let keys = table.get("raw").and_then(Item::as_table_like).map_or(0, |raw| raw.len());
-            if path.is_some() && keys > 1 {
+            let raw = table.get("raw").and_then(Item::as_table_like);
+            if path.is_some() && raw.is_some_and(|raw| raw.iter().count() > 1) {
                 let what =
                     "raw.path: the file lists the operations; take the other keys of [raw] out";
                 self.problem(extras.line("raw.path"), what.to_string());

@@ -23,8 +23,9 @@ choice! {
         Think = "think",
         /// As fast as the submission queue takes them.
         Fast = "fast",
-        /// A random time after the device has fetched the request before, uniformly distributed from
-        /// `gap_min_us` to `gap_max_us`. The first request is issued such a time after the start.
+        /// A random time after the device has fetched the request before, uniformly distributed
+        /// from `gap_min_us` to `gap_max_us`. The first request is issued such a time after the
+        /// start.
         Spaced = "spaced",
     }
 }

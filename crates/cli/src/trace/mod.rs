@@ -38,10 +38,7 @@ fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
     let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
     let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
     let reads_it = |origin: &Origin| {
-        let path = match origin {
-            Origin::Trace { path, .. } | Origin::Raw(Some(path)) => path,
-            _ => return false,
-        };
+        let (Origin::Trace { path, .. } | Origin::Raw(Some(path))) = origin else { return false };
         is_out(path)
     };
     let mut streams = inputs.experiment().streams();

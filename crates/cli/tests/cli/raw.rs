@@ -49,10 +49,10 @@ fn appended_operations_run_under_the_checker_and_replacements_are_told() {
     assert!(told("nothing was programmed on the die"), "{changes:?}");
     // A phase behind another one begins with blocks that hold something.
     let phase = "[[phase]]\nrequests = 900\n[phase.raw]\nplacement = \"append\"\n";
-    folder.write("w.toml", &format!("{phase}{phase}erased = false\n"));
+    folder.write("w.toml", format!("{phase}{phase}erased = false\n"));
     let run = folder.run(&[&args[..], &SMALL, &["--json"]].concat()).json();
     assert_eq!(int(&run, "latency_ns.all.count"), 1_800);
-    folder.write("w.toml", &format!("{phase}{phase}"));
+    folder.write("w.toml", format!("{phase}{phase}"));
     let refused = folder.run(&[&args[..], &SMALL].concat());
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("which is not erased"), "{refused:?}");

@@ -138,9 +138,9 @@ keys! {
             source: "assumed: as the first",
             flip: "900", with: &["nand.bits_per_cell=4"],
         },
-        /// Greatest time to sense a page. Each operation takes the typical time and a random one, which
-        /// is exponentially distributed with a mean of a tenth of the difference, but ends at this.
-        /// 0: every operation takes the typical time.
+        /// Greatest time to sense a page. Each operation takes the typical time and a random one,
+        /// which is exponentially distributed with a mean of a tenth of the difference, but ends at
+        /// this. 0: every operation takes the typical time.
         read_max_us: u64 = 0 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: constant times",

@@ -51,8 +51,8 @@ impl DeviceKeys {
         }
     }
 
-    /// The chosen scheme, if it plans: the device's own page map does not, nor does a device without
-    /// translation.
+    /// The chosen scheme, if it plans: the device's own page map does not, nor does a device
+    /// without translation.
     pub(crate) fn planner(&self) -> Option<Box<dyn BoxedScheme>> {
         match self.ftl.scheme {
             SchemeName::Own(number) => Some(self.own.scheme(number)),

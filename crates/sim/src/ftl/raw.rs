@@ -1,8 +1,8 @@
 //! No translation: the unit that the host names is the physical one, and its trims erase blocks.
 //!
 //! Nothing is mapped, collected or levelled. The map of the device still says which pages hold
-//! something and of which write: a program enters its page there when it is over, and an erase takes
-//! out all pages of its block, in the order in which the die does them.
+//! something and of which write: a program enters its page there when it is over, and an erase
+//! takes out all pages of its block, in the order in which the die does them.
 
 use super::log::none::RawOrder;
 use super::page_map::{Owner, PageMap};

@@ -66,6 +66,10 @@ impl DieLimit {
 
     /// Whether a request of a stream fits behind what waits for its dies.
     pub(super) fn fits(&mut self, lane: usize, request: &Pending) -> bool {
+        let mut accesses = self.accesses(request);
+        if let (Some(lpn), None) = (accesses.next(), accesses.next()) {
+            return self.waiting[self.place(lane, self.die_of(lpn))] < self.depth;
+        }
         for lpn in self.accesses(request) {
             let die = self.die_of(lpn);
             self.wanted[die.index()] += 1;

@@ -61,13 +61,9 @@ impl Settings {
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
-        times::check(keys, &mut fail);
         check_buffer(keys, &mut fail);
         check_energy(keys, &mut fail);
-        let ppm = u128::from(keys.ftl.over_provisioning_percent);
-        let is_raw = keys.is_raw();
-        let spare = if is_raw { 0 } else { ppm };
-        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + spare)).expect("fits");
+        let exported = exported_units(keys, units);
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
@@ -83,8 +79,7 @@ impl Settings {
         let most = if plans {
             planned::check_scheme(&keys, &geometry, exported, &mut fail);
             u64::MAX
-        } else if is_raw {
-            raw::check(&keys, &geometry, &mut fail);
+        } else if keys.is_raw() {
             u64::MAX
         } else {
             check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
@@ -108,6 +103,12 @@ impl Settings {
         }
         Some(settings)
     }
+}
+
+/// Units that the host sees of all that there are: without translation all of them.
+fn exported_units(keys: &DeviceKeys, units: u128) -> u64 {
+    let ppm = if keys.is_raw() { 0 } else { keys.ftl.over_provisioning_percent };
+    u64::try_from(units * 1_000_000 / (1_000_000 + u128::from(ppm))).expect("fits")
 }
 
 /// The shape of the flash array, whose units have been counted.
@@ -137,7 +138,11 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
+    if keys.is_raw() {
+        raw::check(keys, geometry, fail);
+    }
     check_die_depth(keys, fail);
+    times::check(keys, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;

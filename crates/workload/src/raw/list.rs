@@ -2,9 +2,9 @@
 //!
 //! The operation is `read`, `program` or `erase`, or its first letter. Dies are numbered as on the
 //! device, channel first: die d is on channel d modulo the channels. Blocks are counted inside the
-//! die and pages inside the block; an erase has no page, or page 0. Times are microseconds with up to
-//! three decimals and do not decrease. A first row that begins with `arrival_us` and rows that begin
-//! with `#` are passed over. Files may be compressed, as traces.
+//! die and pages inside the block; an erase has no page, or page 0. Times are microseconds with up
+//! to three decimals and do not decrease. A first row that begins with `arrival_us` and rows that
+//! begin with `#` are passed over. Files may be compressed, as traces.
 
 use super::{Place, request};
 use crate::SourceStats;

@@ -111,7 +111,8 @@ pub struct Drawn {
 struct Blocks {
     first: u32,
     count: u32,
-    blocks_per_plane: u32,
+    /// All blocks of a plane.
+    per_plane: u32,
     planes: u32,
 }
 
@@ -124,7 +125,7 @@ impl Blocks {
     /// The number inside the die of a block that is used.
     const fn number(&self, index: u32) -> u32 {
         let (plane, block) = (index / self.count, index % self.count);
-        plane * self.blocks_per_plane + self.first + block
+        plane * self.per_plane + self.first + block
     }
 }
 
@@ -184,14 +185,13 @@ impl Drawn {
             RequestOp::Read
         };
         let die = below(&mut self.dies, self.geometry.dies());
-        let (op, index, page) = match &mut self.append {
-            Some(append) => append.next(op, die, &mut self.draws),
-            None => {
-                let block = below(&mut self.draws.blocks, self.blocks.of_die());
-                let erases = op == RequestOp::Trim;
-                let pages = if erases { 1 } else { self.geometry.pages_per_block };
-                (op, block, below(&mut self.draws.pages, pages))
-            }
+        let (op, index, page) = if let Some(append) = &mut self.append {
+            append.next(op, die, &mut self.draws)
+        } else {
+            let block = below(&mut self.draws.blocks, self.blocks.of_die());
+            let erases = op == RequestOp::Trim;
+            let pages = if erases { 1 } else { self.geometry.pages_per_block };
+            (op, block, below(&mut self.draws.pages, pages))
         };
         let place = Place { die, block: self.blocks.number(index), page };
         Some(request(&self.geometry, op, place, Time::ZERO))
@@ -216,7 +216,7 @@ fn blocks(keys: &RawKeys, geometry: &Geometry) -> Result<Blocks, WorkloadError> 
         return Ok(Blocks {
             first,
             count: at(end_ppm) - first,
-            blocks_per_plane: geometry.blocks_per_plane,
+            per_plane: geometry.blocks_per_plane,
             planes: geometry.planes,
         });
     };

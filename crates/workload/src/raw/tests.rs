@@ -1,3 +1,5 @@
+//! Tests of drawn and listed raw operations.
+
 use super::*;
 use crate::input::Input;
 use flashyard_core::geometry::StripeOrder;
@@ -120,7 +122,8 @@ fn appended_operations_keep_the_rules_of_nand() {
             counts[request.op as usize] += 1;
         }
         assert!(counts.iter().all(|count| *count > 1_000), "{counts:?}");
-        // 256 programs fill 64 blocks, of which 40 are erased: the rest of the erases replace programs.
+        // 256 programs fill 64 blocks, of which 40 are erased: the rest of the erases replace
+        // programs.
         assert!(
             notes.iter().any(|note| note.contains("no block of the die was erased")),
             "{notes:?}"

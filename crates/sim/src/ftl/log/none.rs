@@ -9,8 +9,8 @@ choice! {
         /// Any operation takes its time, whatever the state of its page. The contents of a page are
         /// those of the last program. A read of a page without contents senses it.
         Ignored = "ignored",
-        /// A page is programmed once after an erase, in the order of `nand.program_order`. The first
-        /// program that breaks this ends the run. A read of a page without contents is as
+        /// A page is programmed once after an erase, in the order of `nand.program_order`. The
+        /// first program that breaks this ends the run. A read of a page without contents is as
         /// `nand.unmapped_read` says.
         Checked = "checked",
     }
@@ -19,9 +19,9 @@ choice! {
 keys! {
     /// Keys of `[ftl.none]`.
     pub struct NoneKeys {
-        /// Whether operations must keep the rules of NAND: with "ignored" any page can be programmed
-        /// at any time, as in a model of times alone; with "checked" a program of a page that is not
-        /// erased, or out of the order of `nand.program_order`, ends the run.
+        /// Whether operations must keep the rules of NAND: with "ignored" any page can be
+        /// programmed at any time, as in a model of times alone; with "checked" a program of a page
+        /// that is not erased, or out of the order of `nand.program_order`, ends the run.
         order: RawOrder = RawOrder::Ignored => {
             kind: Kind::Choice(RawOrder::WORDS),
             source: "Kim, Lee and Min: the framework is timed with random pages of random blocks",
