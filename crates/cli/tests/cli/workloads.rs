@@ -325,8 +325,8 @@ fn wrong_streams_are_refused() {
     refused(
         "[pattern]\n[stream]\npacing = \"close\"\ndepth = 0\n",
         &[
-            "w.toml:3: stream.pacing: close is not one of open, closed, think, fast; did you mean \
-             closed?",
+            "w.toml:3: stream.pacing: close is not one of open, closed, think, fast, spaced; \
+             did you mean closed?",
             "w.toml:4: stream.depth: 0 is not a whole number (requests) from 1 to 65536",
         ],
     );
