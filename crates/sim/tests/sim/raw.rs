@@ -6,6 +6,7 @@ use crate::common::{
     Random, read, record, request, restored, saved, seeds, settings, try_record, try_settings,
     write,
 };
+use crate::generators::devices::{Family, case};
 use flashyard_core::command::Op;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
@@ -412,4 +413,28 @@ fn a_raw_device_is_saved_and_restored() {
     let stream = vec![named("a", StreamKeys::default(), &first[..1])];
     let error = again.try_phase(&PhaseKeys::default(), stream).unwrap_err();
     assert!(matches!(error, SimError::BrokenRule { page: 0, .. }), "{error}");
+}
+
+/// A limit at dies holds on devices of every kind: nothing is lost, and nothing waits for ever.
+#[test]
+fn limits_at_dies_go_with_every_device_that_takes_them() {
+    let mut ran = 0;
+    for seed in seeds(7_000..7_120) {
+        let family =
+            [Family::Any, Family::LogBlocks, Family::Cached][usize::try_from(seed % 3).unwrap()];
+        let (settings, requests) = case(family, seed);
+        let mut keys = settings.keys;
+        keys.queue.die_depth = 1 + seed % 4;
+        let Ok(settings) = Settings::new(keys) else { continue };
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((_, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}");
+                ran += 1;
+            }
+            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(ran > 50, "{ran} devices");
 }
