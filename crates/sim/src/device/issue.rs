@@ -9,7 +9,6 @@ use super::{Device, SimError};
 use crate::config::Allocation;
 use crate::flash::Accepts;
 use crate::ftl::Binding;
-use crate::ftl::raw::NandRule;
 use crate::handle::SetId;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
@@ -325,16 +324,18 @@ impl Device {
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,
-            Binding::Broken(rule) => {
-                self.fail_program(set, rule);
+            Binding::Broken => {
+                self.fail_program(set);
                 Bound::Refused
             }
         }
     }
 
     /// A program breaks a rule of NAND.
-    fn fail_program(&mut self, set: SetId, rule: NandRule) {
+    #[cold]
+    fn fail_program(&mut self, set: SetId) {
         let state = &self.sets[set];
+        let rule = self.ftl.broken_rule(state.lpn).expect("it has been refused for that");
         let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
         self.failed.get_or_insert(SimError::BrokenRule {
             order: self.host[state.owner()].order,

@@ -34,8 +34,6 @@ pub(super) struct Plan {
     /// The page that a translation layer has given to the program, and the first of the steps that
     /// it has planned behind it.
     pub(super) target: Option<(Ppn, usize)>,
-    /// The first page of the block that a trim erases.
-    erases: Option<Ppn>,
 }
 
 impl Plan {
@@ -50,7 +48,6 @@ impl Plan {
             shared_fetch: None,
             fetches: false,
             target: None,
-            erases: None,
         }
     }
 
@@ -113,7 +110,9 @@ impl Device {
         let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
-        state.ppn = plan.erases;
+        if trims {
+            state.ppn = self.ftl.unit_named(lpn);
+        }
         (state.map_page, state.line) = (plan.map_page, plan.line);
         self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
@@ -266,8 +265,7 @@ impl Device {
             RequestOp::Trim => {
                 self.account.table_looked_up();
                 self.ftl.trim_translated(lpn);
-                plan.erases = self.ftl.unit_named(lpn);
-                if plan.erases.is_some() {
+                if self.ftl.is_raw() {
                     plan.push(Stage::HostErase, self.ftl.plane_of_lpn(lpn));
                 }
             }

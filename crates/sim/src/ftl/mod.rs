@@ -279,8 +279,17 @@ impl Ftl {
     /// The page of a program that is about to start.
     #[inline]
     pub(crate) fn bind_program(&mut self, set: SetId, sets: &Sets) -> Binding {
+        if matches!(self.scheme, Scheme::Page(_)) {
+            return self.bind_unit(set, sets);
+        }
+        self.bind_chosen(set, sets)
+    }
+
+    /// The same where the page has been chosen already.
+    #[inline(never)]
+    fn bind_chosen(&self, set: SetId, sets: &Sets) -> Binding {
         match &self.scheme {
-            Scheme::Page(_) => self.bind_unit(set, sets),
+            Scheme::Page(_) => unreachable!("its pages are chosen last"),
             Scheme::Planned(planned) => Binding::Page(planned.page_of(set, sets)),
             Scheme::Raw(raw) => raw.bind(Ppn::new(sets[set].lpn.get()), &self.map),
         }
@@ -297,8 +306,17 @@ impl Ftl {
     /// The program of a page is over, whatever becomes of its contents.
     #[inline]
     pub(crate) fn programmed(&mut self, ppn: Ppn) {
+        if matches!(self.scheme, Scheme::Page(_)) {
+            return self.map.blocks.programmed(ppn);
+        }
+        self.chosen_programmed(ppn);
+    }
+
+    /// The same where the page had been chosen before its program.
+    #[inline(never)]
+    fn chosen_programmed(&mut self, ppn: Ppn) {
         match &mut self.scheme {
-            Scheme::Page(_) => self.map.blocks.programmed(ppn),
+            Scheme::Page(_) => unreachable!("its pages are chosen last"),
             Scheme::Planned(planned) => planned.note_page(ppn, &mut self.map),
             Scheme::Raw(raw) => raw.programmed(ppn, &mut self.map),
         }

@@ -49,7 +49,7 @@ impl Raw {
 
     /// The page of a program that is about to start, unless that breaks a rule.
     pub(super) fn bind(&self, ppn: Ppn, map: &PageMap) -> Binding {
-        self.broken(ppn, map).map_or(Binding::Page(ppn), Binding::Broken)
+        if self.broken(ppn, map).is_some() { Binding::Broken } else { Binding::Page(ppn) }
     }
 
     /// The rule that a program of a page breaks now, where rules are checked.
@@ -113,6 +113,12 @@ impl Ftl {
     /// Whether a read senses a page whatever its state.
     pub(crate) fn senses_any_page(&self) -> bool {
         matches!(&self.scheme, Scheme::Raw(raw) if raw.order == RawOrder::Ignored)
+    }
+
+    /// The rule of NAND that a program of the host breaks if it starts now.
+    pub(crate) fn broken_rule(&mut self, lpn: Lpn) -> Option<NandRule> {
+        let (raw, map) = self.raw();
+        raw.broken(Ppn::new(lpn.get()), map)
     }
 
     /// The host has erased a block.

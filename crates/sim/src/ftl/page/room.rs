@@ -3,7 +3,6 @@
 use crate::config::GcStart;
 use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
-use crate::ftl::raw::NandRule;
 use crate::handle::SetId;
 use crate::sets::{Sets, Stage};
 use flashyard_core::units::{PlaneId, Ppn};
@@ -18,7 +17,7 @@ pub(crate) enum Binding {
     /// Nothing: the plane has no room for it.
     Full,
     /// Nothing: it breaks a rule of NAND.
-    Broken(NandRule),
+    Broken,
 }
 
 impl Ftl {
