@@ -1,22 +1,25 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `profile`, `stream` and `phase`. Where a file has several phases, the sections
-//! of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several streams,
-//! those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `profile`, `raw`, `stream` and `phase`. Where a file has several phases, the
+//! sections of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several
+//! streams, those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
-use crate::error::workload_error;
+use crate::error::{workload_error, wrong};
 use crate::presets::DEFAULT_WORKLOAD;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_core::request::Request;
-use flashyard_sim::config::Sections;
+use flashyard_sim::config::{Sections, Settings};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
+use flashyard_workload::input::Input;
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
 use flashyard_workload::pattern::{Arrival, BuiltInPattern, Pattern, PatternKeys};
 use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
+use flashyard_workload::raw::list::List;
+use flashyard_workload::raw::{BuiltInRaw, Raw, RawKeys};
 use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
 use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
 use std::sync::Arc;
@@ -47,6 +50,8 @@ pub(crate) enum Origin {
     Mix,
     /// The twin of a trace, with the keys of `[profile]`.
     Profile(Arc<Profile>),
+    /// Raw operations: with the keys of `[raw]`, or from a file that lists them.
+    Raw(Option<String>),
 }
 
 impl Origin {
@@ -58,6 +63,7 @@ impl Origin {
             Self::Pattern => "pattern",
             Self::Mix => "mix",
             Self::Profile(_) => "profile",
+            Self::Raw(_) => "raw",
         }
     }
 
@@ -69,6 +75,8 @@ impl Origin {
             Self::Pattern => "a pattern",
             Self::Mix => "a mix",
             Self::Profile(_) => "the twin of a trace",
+            Self::Raw(None) => "a stream of raw operations",
+            Self::Raw(Some(_)) => "a list of raw operations",
         }
     }
 }
@@ -86,6 +94,7 @@ pub(crate) struct StreamPlan {
     pub(crate) pattern: PatternKeys,
     pub(crate) mix: MixKeys,
     pub(crate) profile: ProfileKeys,
+    pub(crate) raw: RawKeys,
 }
 
 impl StreamPlan {
@@ -102,10 +111,14 @@ impl StreamPlan {
             pattern: pattern.keys,
             mix: MixKeys::default(),
             profile: ProfileKeys::default(),
+            raw: RawKeys::default(),
             origin: Origin::Generator,
         };
         if origin == Origin::Pattern {
             plan.start_from(pattern);
+        }
+        if origin == Origin::Raw(None) {
+            plan.keys.pacing = Pacing::Spaced;
         }
         plan.set_origin(origin);
         plan
@@ -120,6 +133,9 @@ impl StreamPlan {
         if let Some(built_in) = BuiltInMix::from_name(name) {
             return Some(Self { mix: built_in.keys, from, ..Self::new(Origin::Mix) });
         }
+        if let Some(built_in) = BuiltInRaw::from_name(name) {
+            return Some(Self { raw: built_in.keys, from, ..Self::new(Origin::Raw(None)) });
+        }
         let built_in = BuiltInPattern::from_name(name)?;
         let mut plan = Self { from, ..Self::new(Origin::Pattern) };
         plan.start_from(built_in);
@@ -128,7 +144,7 @@ impl StreamPlan {
 
     /// Takes its requests from `origin`.
     pub(crate) fn set_origin(&mut self, origin: Origin) {
-        if let Origin::Trace { path, .. } = &origin {
+        if let Origin::Trace { path, .. } | Origin::Raw(Some(path)) = &origin {
             self.from = Some(path.clone());
         }
         self.origin = origin;
@@ -136,7 +152,7 @@ impl StreamPlan {
 
     /// Whether it reads standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
-        matches!(&self.origin, Origin::Trace { path, .. } if path == "-")
+        matches!(&self.origin, Origin::Trace { path, .. } | Origin::Raw(Some(path)) if path == "-")
     }
 
     /// Takes the keys of a built-in pattern: a closed loop of its depth.
@@ -156,8 +172,13 @@ impl StreamPlan {
         }
     }
 
-    /// Opens the stream for a device of this capacity.
-    pub(crate) fn open(&self, seed: u64, capacity_sectors: Option<u64>) -> Result<Source> {
+    /// Opens the stream for a device of this capacity; raw operations need its shape, too.
+    pub(crate) fn open(
+        &self,
+        seed: u64,
+        capacity_sectors: Option<u64>,
+        device: Option<&Settings>,
+    ) -> Result<Source> {
         let source = match &self.origin {
             Origin::Trace { path, .. } => {
                 let options = self.trace_options(capacity_sectors);
@@ -174,6 +195,22 @@ impl StreamPlan {
                 Twin::new(Arc::clone(profile), &self.profile, seed, capacity_sectors)
                     .map(|twin| Source::Twin(Box::new(twin)))
             }
+            Origin::Raw(path) => {
+                let settings =
+                    device.filter(|settings| settings.keys.is_raw()).ok_or_else(|| {
+                        wrong(
+                            "[raw]: operations name physical places, but the device translates \
+                         addresses; take the device framework, or set ftl.scheme = \"none\"",
+                        )
+                    })?;
+                let geometry = &settings.geometry;
+                match path {
+                    None => Raw::new(&self.raw, seed, geometry),
+                    Some(path) => List::new(Input::path(path), geometry)
+                        .map(|list| Raw::Listed(Box::new(list))),
+                }
+                .map(Source::Raw)
+            }
         };
         source.map_err(|error| workload_error(&error))
     }
@@ -186,6 +223,9 @@ impl StreamPlan {
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
             "mix" => (MixKeys::KEYS, "A published mix of an enterprise workload."),
             "profile" => (ProfileKeys::KEYS, "The twin of a trace."),
+            "raw" => {
+                (RawKeys::KEYS, "Raw operations: erases, programs and reads of physical places.")
+            }
             _ => (StreamKeys::KEYS, "When the requests of a workload are issued."),
         }
     }
@@ -197,6 +237,7 @@ impl StreamPlan {
             "pattern" => self.pattern.set(key, value),
             "mix" => self.mix.set(key, value),
             "profile" => self.profile.set(key, value),
+            "raw" => self.raw.set(key, value),
             _ => self.keys.set(key, value),
         }
     }
@@ -208,13 +249,14 @@ impl StreamPlan {
             "pattern" => self.pattern.get(key),
             "mix" => self.mix.get(key),
             "profile" => self.profile.get(key),
+            "raw" => self.raw.get(key),
             _ => self.keys.get(key),
         }
     }
 }
 
 /// The sections of a stream; the last one is its own.
-const PARTS: [&str; 6] = ["trace", "generator", "pattern", "mix", "profile", "stream"];
+const PARTS: [&str; 7] = ["trace", "generator", "pattern", "mix", "profile", "raw", "stream"];
 
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
@@ -288,7 +330,10 @@ impl Experiment {
 
     /// Whether a seed makes a difference.
     pub(crate) fn has_seed(&self) -> bool {
-        self.streams().any(|stream| !matches!(stream.origin, Origin::Trace { .. }))
+        let listed =
+            |origin: &Origin| matches!(origin, Origin::Trace { .. } | Origin::Raw(Some(_)));
+        let spaced = |stream: &StreamPlan| stream.keys.pacing == Pacing::Spaced;
+        self.streams().any(|stream| !listed(&stream.origin) || spaced(stream))
     }
 
     /// Every section with what it belongs to.
@@ -334,13 +379,14 @@ impl Experiment {
     pub(crate) fn idle(&self, section: &str) -> Option<String> {
         let Some(Owner::Stream(phase, stream, part)) = self.owner(section) else { return None };
         let origin = &self.phases[phase].streams[stream].origin;
-        let idle = part != "stream" && part != origin.section();
+        let listed = part == "raw" && matches!(origin, Origin::Raw(Some(_)));
+        let idle = listed || (part != "stream" && part != origin.section());
         idle.then(|| format!("the workload is {}", origin.word()))
     }
 
     /// Keys that contradict each other.
     pub(crate) fn contradictions(&self) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut found = self.contradictions_of_raw();
         for (section, owner) in self.owners() {
             let Owner::Stream(phase, stream, "pattern") = owner else { continue };
             let plan = &self.phases[phase].streams[stream];
@@ -365,6 +411,53 @@ impl Experiment {
         }
         found
     }
+}
+
+/// Keys of streams of raw operations, and of random times between requests.
+impl Experiment {
+    fn contradictions_of_raw(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (section, owner) in self.owners() {
+            let Owner::Stream(phase, stream, part) = owner else { continue };
+            let plan = &self.phases[phase].streams[stream];
+            let drawn = plan.origin == Origin::Raw(None);
+            if part == "stream" && plan.keys.pacing == Pacing::Spaced {
+                found.extend(ranges(&section, &plan.keys));
+            }
+            if part == "raw" && drawn && plan.raw.requests == 0 && !self.phases[phase].has_limit() {
+                found.push(format!(
+                    "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
+                     requests, time_ms or stable_percent of the phase"
+                ));
+            }
+            if part == "stream" && drawn && matches!(plan.keys.pacing, Pacing::Open | Pacing::Think)
+            {
+                found.push(format!(
+                    "{section}.pacing: {:?} issues operations at recorded times, and drawn ones have \
+                     none; set it to spaced, closed or fast",
+                    plan.keys.pacing.word()
+                ));
+            }
+        }
+        found
+    }
+}
+
+/// Ranges of times that end before they begin.
+fn ranges(section: &str, keys: &StreamKeys) -> Vec<String> {
+    let StreamKeys { gap_min_us, gap_max_us, burst_min_us, burst_max_us, .. } = *keys;
+    let range = |name: &str, min: u64, max: u64| {
+        (min > max).then(|| {
+            let us = |ns: u64| ns as f64 / 1e3;
+            format!(
+                "{section}.{name}_max_us: {} is below {name}_min_us = {}; raise it",
+                us(max),
+                us(min)
+            )
+        })
+    };
+    let ranges = [range("gap", gap_min_us, gap_max_us), range("burst", burst_min_us, burst_max_us)];
+    ranges.into_iter().flatten().collect()
 }
 
 impl Sections for Experiment {
@@ -409,6 +502,8 @@ pub(crate) enum Source {
     Mix(Box<Mix>),
     /// A twin.
     Twin(Box<Twin>),
+    /// Raw operations.
+    Raw(Raw),
 }
 
 impl RequestSource for Source {
@@ -419,12 +514,14 @@ impl RequestSource for Source {
             Self::Pattern(pattern) => pattern.next_request(),
             Self::Mix(mix) => mix.next_request(),
             Self::Twin(twin) => twin.next_request(),
+            Self::Raw(raw) => raw.next_request(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
+            Self::Raw(raw) => raw.notes(),
             Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) | Self::Twin(_) => Vec::new(),
         }
     }
@@ -436,6 +533,7 @@ impl RequestSource for Source {
             Self::Pattern(pattern) => pattern.stats(),
             Self::Mix(mix) => mix.stats(),
             Self::Twin(twin) => twin.stats(),
+            Self::Raw(raw) => raw.stats(),
         }
     }
 }

@@ -16,8 +16,8 @@ use flashyard_workload::random::stream_seed;
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 8] =
-    ["trace", "generator", "pattern", "mix", "profile", "stream", "phase", "initial"];
+const WORKLOAD_TABLES: [&str; 9] =
+    ["trace", "generator", "pattern", "mix", "profile", "raw", "stream", "phase", "initial"];
 
 /// The seed where none is given.
 pub(crate) const DEFAULT_SEED: u64 = 1;
@@ -204,7 +204,13 @@ impl Inputs {
         if stream.origin == Origin::Pattern && stream.pattern.requests == 0 {
             return Err(wrong("pattern.requests: 0 has no end; set a number"));
         }
-        stream.open(self.seed, capacity_sectors)
+        if let Origin::Raw(path) = &stream.origin {
+            if path.is_none() && stream.raw.requests == 0 {
+                return Err(wrong("raw.requests: 0 has no end; set a number"));
+            }
+            return stream.open(self.seed, capacity_sectors, Some(&self.settings()?));
+        }
+        stream.open(self.seed, capacity_sectors, None)
     }
 }
 

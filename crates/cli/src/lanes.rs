@@ -5,6 +5,7 @@
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Origin, PhasePlan, Source, StreamPlan};
 use anyhow::Result;
+use flashyard_sim::config::Settings;
 use flashyard_sim::stream::StreamKeys;
 use flashyard_workload::input::Input;
 use flashyard_workload::trace::{TraceStream, find_streams};
@@ -30,15 +31,18 @@ pub(crate) fn open(
     phase: &PhasePlan,
     place: usize,
     seed: u64,
-    capacity_sectors: u64,
+    settings: &Settings,
 ) -> Result<(Vec<Lane<Source>>, Option<String>)> {
     let plan = &phase.streams[place];
+    let capacity_sectors = settings.capacity_sectors();
     let lane = |name: &str, source| {
         let name = name.to_string();
-        Lane { name, keys: plan.keys, plan: place, source }
+        // Random times between requests follow the seed of the run, as drawn requests do.
+        let gap_seed = plan.keys.gap_seed.wrapping_add(seed);
+        Lane { name, keys: StreamKeys { gap_seed, ..plan.keys }, plan: place, source }
     };
     let Some((path, column)) = split(plan) else {
-        let source = plan.open(seed, Some(capacity_sectors))?;
+        let source = plan.open(seed, Some(capacity_sectors), Some(settings))?;
         return Ok((vec![lane(&plan.name, source)], None));
     };
     let options = plan.trace_options(Some(capacity_sectors));
@@ -46,7 +50,7 @@ pub(crate) fn open(
     let streams = streams.map_err(|error| workload_error(&error))?;
     let mut lanes = Vec::with_capacity(streams.len());
     for stream in &streams {
-        let mut source = plan.open(seed, Some(capacity_sectors))?;
+        let mut source = plan.open(seed, Some(capacity_sectors), Some(settings))?;
         if let Source::Trace(trace) = &mut source {
             trace.keep_stream(stream.number);
         }

@@ -11,6 +11,7 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("cache-aware-full", include_str!("../../../devices/cache-aware-full.toml")),
     ("embedded-2x2", include_str!("../../../devices/embedded-2x2.toml")),
     ("small-full", include_str!("../../../devices/small-full.toml")),
+    ("framework", include_str!("../../../devices/framework.toml")),
     ("mqsim-default", include_str!("../../../devices/mqsim-default.toml")),
     ("emmc-5.1", include_str!("../../../devices/emmc-5.1.toml")),
     ("ufs-3.1", include_str!("../../../devices/ufs-3.1.toml")),

@@ -66,7 +66,7 @@ pub(crate) fn simulate(
     }
     let mut streams = Streams {
         inputs,
-        capacity_sectors: settings.capacity_sectors(),
+        settings,
         progress: is_shown(show).then(spinner),
         opened: 0,
         folded: 0,
@@ -127,7 +127,7 @@ fn build(settings: &Settings, show: bool) -> Device {
 /// The streams of a run: opened phase by phase, hashed and counted.
 struct Streams<'a> {
     inputs: &'a Inputs,
-    capacity_sectors: u64,
+    settings: &'a Settings,
     progress: Option<ProgressBar>,
     /// How many have been opened.
     opened: usize,
@@ -171,7 +171,7 @@ impl Streams<'_> {
         for place in 0..phase.streams.len() {
             let seed = self.inputs.stream_seed(self.opened);
             self.opened += 1;
-            let (opened, split) = lanes::open(phase, place, seed, self.capacity_sectors)?;
+            let (opened, split) = lanes::open(phase, place, seed, self.settings)?;
             let of = self.whose(phase, place);
             self.changes.extend(split.map(|what| format!("{of}{what}")));
             all.extend(opened.into_iter().map(|lane| {
@@ -230,6 +230,7 @@ fn run_error(error: RunError<WorkloadError>) -> anyhow::Error {
         RunError::Sim(error @ SimError::BeyondDevice { .. }) => {
             wrong(&format!("{error}; set trace.fold = \"modulo\" to fold addresses into it"))
         }
+        RunError::Sim(error @ SimError::BrokenRule { .. }) => wrong(&error.to_string()),
         RunError::Sim(error) => anyhow::Error::new(error),
     }
 }

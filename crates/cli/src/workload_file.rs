@@ -1,8 +1,9 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern`, `mix` and `profile`, with the keys of a `stream` table; or it
-//! has an array of tables `stream`, each with its own; or, inside a phase, it names a workload.
+//! `trace`, `generator`, `pattern`, `mix`, `profile` and `raw`, with the keys of a `stream` table;
+//! or it has an array of tables `stream`, each with its own; or, inside a phase, it names a
+//! workload.
 
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
@@ -17,12 +18,13 @@ use flashyard_workload::generator::{BUILT_IN, BuiltIn};
 use flashyard_workload::mix::BuiltInMix;
 use flashyard_workload::pattern::BuiltInPattern;
 use flashyard_workload::profile::Profile;
-use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS};
+use flashyard_workload::raw::BuiltInRaw;
+use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The tables that say where requests come from.
-pub(crate) const ORIGINS: [&str; 5] = ["trace", "generator", "pattern", "mix", "profile"];
+pub(crate) const ORIGINS: [&str; 6] = ["trace", "generator", "pattern", "mix", "profile", "raw"];
 
 /// Lines that a device holds before the first request: of the map cache, by first page and whether
 /// they are dirty; and of the write buffer.
@@ -52,7 +54,8 @@ pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Re
 pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
     let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
     let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
-    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes)
+    let raw = BUILT_IN_RAW.iter().map(|built_in| built_in.name);
+    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes).chain(raw)
 }
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
@@ -255,10 +258,12 @@ impl Reader<'_> {
         let workloads: Vec<&str> = BUILT_IN.iter().map(|known| known.name).collect();
         let patterns: Vec<&str> = BUILT_IN_PATTERNS.iter().map(|known| known.name).collect();
         let mixes: Vec<&str> = BUILT_IN_MIXES.iter().map(|known| known.name).collect();
+        let raw: Vec<&str> = BUILT_IN_RAW.iter().map(|known| known.name).collect();
         for (path, known, kind) in [
             ("generator.base", workloads, "workload"),
             ("pattern.base", patterns, "pattern"),
             ("mix.base", mixes, "mix"),
+            ("raw.base", raw, "stream of raw operations"),
         ] {
             let Some(base) = self.string(extras, path) else { continue };
             if !known.contains(&base.as_str()) {
@@ -316,12 +321,22 @@ impl Reader<'_> {
         if table.contains_key("mix") {
             return Origin::Mix;
         }
+        if table.contains_key("raw") {
+            let path = self.string(extras, "raw.path");
+            let raw = table.get("raw").and_then(Item::as_table_like);
+            if path.is_some() && raw.is_some_and(|raw| raw.iter().count() > 1) {
+                let what =
+                    "raw.path: the file lists the operations; take the other keys of [raw] out";
+                self.problem(extras.line("raw.path"), what.to_string());
+            }
+            return Origin::Raw(path.map(|path| beside(self.file, &path)));
+        }
         if table.contains_key("profile") {
             return self.profile(table, extras, level);
         }
         if !table.contains_key("generator") {
-            let what = "none of trace.path, [generator], [pattern], [mix] and [profile] says where \
-                        requests come from";
+            let what = "none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says \
+                        where requests come from";
             self.whole(table, level, what.to_string());
         }
         Origin::Generator
@@ -386,7 +401,14 @@ impl Reader<'_> {
 fn base(table: &Table) -> StreamPlan {
     let part = |name: &str| table.get(name).and_then(Item::as_table_like);
     let base = |name| part(name).and_then(|part| part.get("base")).and_then(Item::as_str);
-    let origin = if part("pattern").is_some() { Origin::Pattern } else { Origin::Generator };
+    let listed = part("raw").is_some_and(|raw| raw.contains_key("path"));
+    let origin = if part("pattern").is_some() {
+        Origin::Pattern
+    } else if part("raw").is_some() && !listed {
+        Origin::Raw(None)
+    } else {
+        Origin::Generator
+    };
     let mut stream = StreamPlan::new(origin);
     if let Some(built_in) = base("generator").and_then(BuiltIn::from_name) {
         stream.generator = built_in.keys;
@@ -396,6 +418,9 @@ fn base(table: &Table) -> StreamPlan {
     }
     if let Some(built_in) = base("mix").and_then(BuiltInMix::from_name) {
         stream.mix = built_in.keys;
+    }
+    if let Some(built_in) = base("raw").and_then(BuiltInRaw::from_name) {
+        stream.raw = built_in.keys;
     }
     stream
 }
@@ -409,6 +434,8 @@ fn extras(level: Level, several: bool) -> Vec<&'static str> {
         "generator.base",
         "pattern.base",
         "mix.base",
+        "raw.base",
+        "raw.path",
         "profile.path",
         "profile.fitted",
     ];

@@ -23,6 +23,10 @@ choice! {
         Think = "think",
         /// As fast as the submission queue takes them.
         Fast = "fast",
+        /// A random time after the device has fetched the request before, uniformly distributed
+        /// from `gap_min_us` to `gap_max_us`. The first request is issued such a time after the
+        /// start.
+        Spaced = "spaced",
     }
 }
 
@@ -47,6 +51,52 @@ keys! {
             kind: Kind::count("requests", 1, 255),
             source: "NVM Express base specification: arbitration weights are 8 bits wide",
             flip: "4", with: &["interface.arbitration=weighted", "interface.fetch_depth=1"],
+        },
+        /// With `spaced`: least time from the fetch of a request to the next request.
+        gap_min_us: u64 = 100_000 => {
+            kind: Kind::micros(0, 1 << 62),
+            source: "Kim, Lee and Min: arrivals every 100 to 200 us load the framework most",
+            flip: "150", with: &["stream.pacing=spaced"],
+        },
+        /// With `spaced`: greatest time from the fetch of a request to the next request.
+        gap_max_us: u64 = 200_000 => {
+            kind: Kind::micros(0, 1 << 62),
+            source: "Kim, Lee and Min: arrivals every 100 to 200 us load the framework most",
+            flip: "500", with: &["stream.pacing=spaced"],
+        },
+        /// With `spaced`: time from the start of the phase at which a burst begins. From then on
+        /// `burst_min_us` and `burst_max_us` are in the place of `gap_min_us` and `gap_max_us`.
+        burst_from_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1 << 62),
+            source: "assumed: no burst",
+            flip: "5",
+            with: &["stream.pacing=spaced", "stream.burst_until_ms=10", "stream.burst_max_us=20"],
+        },
+        /// With `spaced`: time from the start of the phase at which the burst ends. Not later than
+        /// `burst_from_ms`: there is no burst.
+        burst_until_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1 << 62),
+            source: "assumed: no burst",
+            flip: "10", with: &["stream.pacing=spaced", "stream.burst_max_us=20"],
+        },
+        /// With `spaced`: the least time between requests in the burst.
+        burst_min_us: u64 = 0 => {
+            kind: Kind::micros(0, 1 << 62),
+            source: "assumed",
+            flip: "10",
+            with: &["stream.pacing=spaced", "stream.burst_until_ms=10", "stream.burst_max_us=20"],
+        },
+        /// With `spaced`: the greatest time between requests in the burst.
+        burst_max_us: u64 = 200_000 => {
+            kind: Kind::micros(0, 1 << 62),
+            source: "assumed",
+            flip: "20", with: &["stream.pacing=spaced", "stream.burst_until_ms=10"],
+        },
+        /// With `spaced`: seed of the random times. Each stream of a phase draws its own.
+        gap_seed: u64 = 1 => {
+            kind: Kind::count("seed", 0, 1 << 32),
+            source: "assumed",
+            flip: "2", with: &["stream.pacing=spaced"],
         },
     }
 }

@@ -187,6 +187,43 @@ fn second_half_closed(settings: &Settings, requests: &[Request]) -> usize {
     after - at_half
 }
 
+/// Raw operations as fast as four full queues take them: how many times the second half allocated.
+fn second_half_raw() -> usize {
+    let settings = settings(&[
+        "ftl.scheme=none",
+        "map.store=resident",
+        "policy.command=fifo",
+        "geometry.channels=2",
+        "geometry.ways=2",
+        "geometry.blocks_per_plane=64",
+        "queue.die_depth=4",
+        "nand.program_max_us=2000",
+    ]);
+    let keys = StreamKeys { pacing: Pacing::Spaced, ..StreamKeys::default() };
+    let (units, block) = (u64::from(settings.exported_units), 128);
+    let mut random = Random(9);
+    let (mut count, mut at_half) = (0, 0);
+    let source = Box::new(|| {
+        count += 1;
+        if count == 10_000 {
+            at_half = allocations();
+        }
+        let lpn = random.below(units);
+        let request = match random.below(50) {
+            0 => request(0, RequestOp::Trim, lpn / block * block, 128),
+            1..30 => request(0, RequestOp::Write, lpn, 1),
+            _ => request(0, RequestOp::Read, lpn, 1),
+        };
+        Ok::<_, Infallible>((count <= 20_000).then_some(request))
+    });
+    let mut device = Device::new(&settings);
+    let streams = vec![Stream { name: "raw".to_string(), keys, source }];
+    device.run_phase(&PhaseKeys::default(), streams).expect("the operations fit the device");
+    let after = allocations();
+    assert!(at_half > 0 && device.finish().expect("little energy").workload.requests == 20_000);
+    after - at_half
+}
+
 /// An allocation an event would be the slowest thing in the loop and would grow with the run.
 #[test]
 fn the_event_loop_does_not_allocate_in_steady_state() {
@@ -216,4 +253,9 @@ fn the_event_loop_does_not_allocate_in_steady_state() {
     let requests = requests(&settings, 12_000);
     let count = second_half_closed(&settings, &requests);
     assert!(count <= 8, "{count} allocations in closed loops, more than the end of a phase takes");
+    let count = second_half_raw();
+    assert!(
+        count <= 8,
+        "{count} allocations of raw operations, more than the end of a phase takes"
+    );
 }

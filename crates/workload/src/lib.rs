@@ -8,6 +8,7 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`raw`]: erases, programs and reads of physical places, the keys of `[raw]`.
 //! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`merge`]: several sources as one, a stream each.
 //! * [`pack`]: gzip and zstd of what is written.
@@ -31,6 +32,7 @@ pub mod pack;
 pub mod pattern;
 pub mod profile;
 pub mod random;
+pub mod raw;
 pub mod trace;
 
 use flashyard_core::request::Request;
@@ -42,6 +44,7 @@ pub use info::Info;
 pub use mix::{BUILT_IN_MIXES, Mix, MixKeys};
 pub use pattern::{BUILT_IN_PATTERNS, Pattern, PatternKeys};
 pub use profile::{Profile, ProfileKeys, Twin};
+pub use raw::{BUILT_IN_RAW, Raw, RawKeys};
 pub use trace::{Trace, TraceKeys, find_streams, from_reader, open_trace};
 
 /// A stream of requests.

@@ -23,7 +23,7 @@ fn check_settings(set: &[String]) -> Result<()> {
     };
     let Some(setting) = set.iter().find(|setting| !is_of_requests(setting)) else { return Ok(()) };
     Err(wrong(&format!(
-        "--set {setting}: only [trace], [generator], [pattern], [mix] and [profile] matter here"
+        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile] and [raw] matter here"
     )))
 }
 
@@ -37,7 +37,10 @@ fn load(own: OwnParts, device: &str, workload: &str, set: &[String]) -> Result<I
 fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
     let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
     let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
-    let reads_it = |origin: &Origin| matches!(origin, Origin::Trace { path, .. } if is_out(path));
+    let reads_it = |origin: &Origin| {
+        let (Origin::Trace { path, .. } | Origin::Raw(Some(path))) = origin else { return false };
+        is_out(path)
+    };
     let mut streams = inputs.experiment().streams();
     if is_out(inputs.workload_name()) || streams.any(|stream| reads_it(&stream.origin)) {
         return Err(wrong(&format!("{out}: it is read, too; write to another file")));

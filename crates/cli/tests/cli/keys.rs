@@ -7,11 +7,15 @@ use flashyard_workload::generator::GeneratorKeys;
 use flashyard_workload::mix::MixKeys;
 use flashyard_workload::pattern::PatternKeys;
 use flashyard_workload::profile::ProfileKeys;
+use flashyard_workload::raw::RawKeys;
 use flashyard_workload::trace::{TraceKeys, key_trace};
 
 /// What a run shows besides what it echoes: results, and the hash of the requests as simulated.
 fn results(folder: &Folder, workload: &str, settings: &[&str]) -> Ran {
-    let mut args = vec!["run", "--json", workload];
+    let device = workload.starts_with("raw-").then_some(RAW_DEVICE);
+    let mut args = vec!["run", "--json"];
+    args.extend(device);
+    args.push(workload);
     args.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let mut ran = folder.run(&args);
     if ran.status == Some(0) {
@@ -27,6 +31,9 @@ fn results(folder: &Folder, workload: &str, settings: &[&str]) -> Ran {
     }
     ran
 }
+
+/// The device on which the keys of raw operations are tried; on others a workload alone is.
+const RAW_DEVICE: &str = "framework";
 
 /// Each key, flipped under the settings named beside it, changes a result or ends in an error.
 fn every_flip_shows(folder: &Folder, workload: &str, section: &str, keys: &[Key]) {
@@ -67,6 +74,11 @@ fn every_key_of_a_mix_does_something() {
 }
 
 #[test]
+fn every_key_of_raw_operations_does_something() {
+    every_flip_shows(&Folder::new(), "raw-1-256-128", "raw", RawKeys::KEYS);
+}
+
+#[test]
 fn every_key_of_a_profile_does_something() {
     let folder = Folder::new();
     folder.run(&["trace", "fit", "facebook", "-o", "twin.toml"]).text();
@@ -94,7 +106,7 @@ fn the_defaults_that_are_shown_are_the_defaults() {
     let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
     assert!(settings.len() > 70, "{settings:?}");
     // A generated workload has no use for the keys of other origins.
-    let others = ["trace.", "pattern.", "mix.", "profile."];
+    let others = ["trace.", "pattern.", "mix.", "profile.", "raw."];
     let idle = |set: &&str| others.iter().any(|section| set.starts_with(section));
     let settings = settings.iter().map(String::as_str).filter(|set| !idle(set));
     let settings: Vec<&str> = settings.collect();

@@ -19,6 +19,7 @@ mod memory;
 mod mutated;
 mod picture;
 mod presets;
+mod raw;
 mod right_input;
 mod saved;
 mod studies;

@@ -311,7 +311,7 @@ fn wrong_streams_are_refused() {
     refused(
         "[[stream]]\nname = \"a\"\n",
         &[
-            "w.toml:1: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
+            "w.toml:1: none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says where requests \
              come from",
         ],
     );
@@ -325,8 +325,8 @@ fn wrong_streams_are_refused() {
     refused(
         "[pattern]\n[stream]\npacing = \"close\"\ndepth = 0\n",
         &[
-            "w.toml:3: stream.pacing: close is not one of open, closed, think, fast; did you mean \
-             closed?",
+            "w.toml:3: stream.pacing: close is not one of open, closed, think, fast, spaced; \
+             did you mean closed?",
             "w.toml:4: stream.depth: 0 is not a whole number (requests) from 1 to 65536",
         ],
     );
@@ -344,7 +344,7 @@ fn wrong_phases_are_refused() {
         &[
             "w.toml:3: mesure: unknown key; did you mean measure?",
             "w.toml:5: workload: a string in quotes is needed",
-            "w.toml:6: none of trace.path, [generator], [pattern], [mix] and [profile] says where requests \
+            "w.toml:6: none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says where requests \
              come from",
             "w.toml:8: [stream] and workload exclude each other",
         ],
@@ -434,10 +434,16 @@ fn the_examples_of_the_document_run() {
         let name = text.strip_prefix("# ").and_then(|rest| rest.lines().next());
         let name = name.expect("an example starts with the name of its file");
         folder.write(name, text);
-        names.push(name);
+        let raw = text.contains("[raw]") || text.contains(".raw]");
+        names.push((name, if raw { "framework" } else { DEVICE }));
     }
-    for name in names {
-        let run = folder.run(&["run", DEVICE, name, "--json"]).json();
+    for block in document.split("```text\n# ").skip(1) {
+        let name = block.lines().next().expect("an example starts with the name of its file");
+        let text = block.split("```").next().expect("a block ends");
+        folder.write(name, text.split_once('\n').expect("rows").1);
+    }
+    for (name, device) in names {
+        let run = folder.run(&["run", device, name, "--json"]).json();
         assert!(int(&run, "workload.requests") > 0, "{name}");
     }
 }

@@ -102,7 +102,8 @@ keys! {
             source: "Lee et al., IEEE Access 2021: requests are whole pages",
             flip: "read_modify_write", with: &["state.initial=full"],
         },
-        /// Over-provisioning: (physical capacity - exported capacity) / exported capacity.
+        /// Over-provisioning: (physical capacity - exported capacity) / exported capacity. It has
+        /// no effect with `scheme = "none"`, which exports every page.
         over_provisioning_percent: u64 = 70_000 => {
             kind: Kind::percent(1, 1_000_000_000),
             source: "assumed: 7 %, GiB sold as GB",

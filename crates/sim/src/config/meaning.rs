@@ -70,6 +70,9 @@ const MEANINGS: &[(&str, &[(&str, &str)])] = &[
             ("page_level", "page"),
             ("block_level", "block"),
             ("hybrid", "bast, fast or last"),
+            ("raw", "none"),
+            ("physical", "none"),
+            ("open_channel", "none"),
         ],
     ),
     (

@@ -70,6 +70,9 @@ impl TableCost {
             entry_align: keys.memory.entry_align_bytes,
             log_table: keys.memory.log_table,
         };
+        if keys.is_raw() {
+            return Some(Self::NONE);
+        }
         match (planner, keys.map.store) {
             (Some(scheme), _) => scheme.tables(&extent),
             (None, MapStore::Resident) => Some(Self::page_table(&extent)),

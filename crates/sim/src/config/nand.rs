@@ -139,6 +139,26 @@ keys! {
             source: "assumed: as the first",
             flip: "900", with: &["nand.bits_per_cell=4"],
         },
+        /// Greatest time to sense a page. Each operation takes the typical time and a random one,
+        /// which is exponentially distributed with a mean of a tenth of the difference, but ends at
+        /// this. 0: every operation takes the typical time.
+        read_max_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: constant times",
+            flip: "110", with: &[],
+        },
+        /// Greatest time to program a page, in the same way.
+        program_max_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: constant times",
+            flip: "5000", with: &[],
+        },
+        /// Greatest time to erase a block, in the same way.
+        erase_max_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: constant times",
+            flip: "10000", with: &["@full"],
+        },
         /// Largest excess of an array time over the typical one. Each operation takes typical x (1
         /// + this share x r^4), with r drawn uniformly from 0 to 1.
         spread_percent: u64 = 0 => {
@@ -215,6 +235,14 @@ keys! {
             source: "assumed: runs are short beside the life of a device",
             flip: "20", with: &["@full"],
         },
+    }
+}
+
+impl NandKeys {
+    /// Whether array times have a random tail.
+    pub const fn has_random_times(&self) -> bool {
+        let longest = self.read_max_us | self.program_max_us | self.erase_max_us;
+        self.spread_percent > 0 || longest > 0
     }
 }
 

@@ -62,7 +62,8 @@ impl DeviceKeys {
         }
     }
 
-    /// The chosen scheme, unless it is the device's own page map.
+    /// The chosen scheme, if it plans: the device's own page map does not, nor does a device
+    /// without translation.
     pub(crate) fn planner(&self) -> Option<Box<dyn BoxedScheme>> {
         match self.ftl.scheme {
             SchemeName::Own(number) => Some(self.own.scheme(number)),
@@ -81,5 +82,10 @@ impl DeviceKeys {
     /// Whether the pages of the device are chosen by a scheme that plans, not by its page map.
     pub fn plans(&self) -> bool {
         self.planner().is_some()
+    }
+
+    /// Whether host addresses are physical.
+    pub fn is_raw(&self) -> bool {
+        self.ftl.scheme == SchemeName::None
     }
 }

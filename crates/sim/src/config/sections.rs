@@ -88,6 +88,17 @@ keys! {
             source: "Lee et al., IEEE Access 2021, is silent",
             flip: "lpn", with: &[],
         },
+        /// Largest number of page accesses of a stream that wait for a die, not counting what the
+        /// die works on. A request that would exceed it stays in the submission queue of its
+        /// stream, and all later requests of the stream behind it. Other streams do not wait for
+        /// it: each stream has its own number at each die. A request that is larger than this waits
+        /// until none of its stream waits for its dies. Pages to trim count only where a trim
+        /// erases blocks. 0: no limit.
+        die_depth: u64 = 0 => {
+            kind: Kind::count("accesses", 0, 1_000_000),
+            source: "assumed: no limit; the framework of Kim, Lee and Min has blocking queues for each chip",
+            flip: "2", with: &[],
+        },
     }
 }
 

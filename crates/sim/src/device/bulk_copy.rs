@@ -33,7 +33,7 @@ impl Device {
             && !self.flash.has_requests()
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0
-            && keys.nand.spread_percent == 0
+            && !keys.nand.has_random_times()
             && !self.flash.limits_power()
             && keys.nand.multi_plane == MultiPlane::None
             && self.host.policy().in_order()

@@ -1,5 +1,6 @@
 //! Why a run ends early.
 
+use crate::ftl::raw::NandRule;
 pub use flashyard_core::request::LAST_ARRIVAL;
 use std::fmt;
 
@@ -64,6 +65,19 @@ pub enum SimError {
     },
     /// The initial cache lines do not fit the device.
     InitialLines(String),
+    /// A program breaks a rule of NAND, on a device without translation that checks them.
+    BrokenRule {
+        /// Which request, by order of arrival from 0.
+        order: u64,
+        /// The die, the block counted inside the die, and the page inside the block.
+        die: u32,
+        /// The block.
+        block: u32,
+        /// The page.
+        page: u32,
+        /// The rule.
+        rule: NandRule,
+    },
 }
 
 /// The first few of a list of numbers.
@@ -124,6 +138,22 @@ impl fmt::Display for SimError {
                 "request {order} and those before it are answered in no time, so the phase would never end; set nand.unmapped_read = \"array\", or a number of requests"
             ),
             Self::InitialLines(why) => f.write_str(why),
+            Self::BrokenRule { order, die, block, page, rule } => {
+                write!(f, "request {order} programs page {page} of block {block} of die {die}, ")?;
+                match rule {
+                    NandRule::Programmed => f.write_str("which is not erased")?,
+                    NandRule::Sequential { next } => {
+                        write!(f, "where page {next} comes next (nand.program_order = \"sequential\")")?;
+                    }
+                    NandRule::Ascending => f.write_str(
+                        "and a later page has been programmed (nand.program_order = \"ascending\")",
+                    )?,
+                }
+                f.write_str(
+                    "; write to erased pages in order, under policy.command = \"fifo\", or set \
+                     ftl.none.order = \"ignored\"",
+                )
+            }
         }
     }
 }

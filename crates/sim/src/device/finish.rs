@@ -8,7 +8,7 @@ use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::units::DieId;
+use flashyard_core::units::{DieId, Lpn};
 
 impl Device {
     /// An operation is over: all its effects, then whoever goes on.
@@ -169,6 +169,7 @@ impl Device {
             }
             Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
             Stage::Erase | Stage::MergeErase => self.erase_over(set),
+            Stage::HostErase => self.host_erase_over(set),
             Stage::EvictRead
             | Stage::OldRead
             | Stage::CopyRead
@@ -182,6 +183,9 @@ impl Device {
 
     /// The data of a write is on flash: it counts unless a later change has been committed.
     fn commit_write(&mut self, set: SetId) {
+        if self.ftl.is_raw() {
+            return self.commit_raw_write(set);
+        }
         let state = &self.sets[set];
         let ppn = state.ppn.expect("a program has a page");
         let number = self.sets.number(set);
@@ -199,6 +203,37 @@ impl Device {
         self.sets.supersede_earlier(set);
     }
 
+    /// The same without translation: the last program of a page counts, whatever the order in which
+    /// the host asked for them. So contents are numbered in the order in which dies change them.
+    fn commit_raw_write(&mut self, set: SetId) {
+        let number = self.sets.take_number();
+        let state = &self.sets[set];
+        let (ppn, order) =
+            (state.ppn.expect("a program has a page"), self.host[state.owner()].order);
+        if self.account.is_checked() {
+            self.account.programmed(Some(order), ppn, state.lpn, number);
+        }
+        self.ftl.commit_raw(ppn);
+        self.account.change_committed();
+    }
+
+    /// A block that a trim names has been erased.
+    fn host_erase_over(&mut self, set: SetId) {
+        let number = self.sets.take_number();
+        let state = &self.sets[set];
+        let (first, order) = (state.lpn, self.host[state.owner()].order);
+        let geometry = self.settings.geometry;
+        let block = geometry.block_of(state.ppn.expect("an erase has a block"));
+        let erased = self.ftl.erased_by_host(block);
+        self.account.erased(erased.block);
+        if self.account.is_checked() {
+            for unit in first.get()..first.get() + geometry.units_per_block() {
+                self.account.trimmed(order, Lpn::new(unit), number);
+            }
+        }
+        self.account.change_committed();
+    }
+
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
@@ -211,7 +246,7 @@ impl Device {
         };
         self.close_segment(set);
         if self.host[handle].pages > 0 {
-            if trims {
+            if trims && !self.ftl.is_raw() {
                 self.commit_trim(set);
             }
             if changes {

@@ -8,6 +8,7 @@ use crate::buffer;
 use crate::config::{Eviction, InitialState, MapStore, PartialWrite, ProgramOrder, Settings};
 use crate::flash::{Channel, Die};
 use crate::ftl::blocks::{Blocks, Care};
+use crate::ftl::log::none::RawOrder;
 use crate::ftl::planned::PAST_BYTES;
 use crate::ftl::{MOVED_BYTES, PLANE_BYTES};
 use crate::ftl::{cmt, line_cache};
@@ -160,12 +161,15 @@ impl Settings {
         }
     }
 
-    /// Translation layers that plan.
+    /// Translation layers that plan, and what stands in their place without translation.
     fn add_layers(&self, footprint: &mut Footprint) {
+        let blocks = u64::from(self.geometry.blocks());
+        if self.keys.is_raw() {
+            footprint.add("programmed pages of blocks", ENTRY * blocks, true, FEWER_BLOCKS);
+        }
         let Some(scheme) = self.keys.planner() else { return };
         let ordered = self.keys.nand.program_order != ProgramOrder::Any;
         let past = PAST_BYTES * if ordered { 3 } else { 1 };
-        let blocks = u64::from(self.geometry.blocks());
         let of_device = blocks * (past + 2 * ENTRY) + bits(self.geometry.units());
         let of_layers: u64 = self.plane_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
@@ -180,8 +184,9 @@ impl Settings {
     fn add_checker(&self, footprint: &mut Footprint) {
         let (units, exported) = (self.geometry.units(), u64::from(self.exported_units));
         let of_maps = if self.map_pages > 0 { 16 * exported } else { 0 };
+        let any = self.keys.is_raw() && self.keys.schemes.none.order == RawOrder::Ignored;
         let of_order = match self.keys.nand.program_order {
-            ProgramOrder::Sequential => 0,
+            ProgramOrder::Sequential if !any => 0,
             _ => bits(units),
         };
         let of_blocks = ENTRY * u64::from(self.geometry.blocks());

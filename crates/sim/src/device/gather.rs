@@ -149,6 +149,9 @@ impl Device {
     }
 
     fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
+        if self.host.limits_dies() {
+            self.access_begins(set);
+        }
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);
         *last = set;

@@ -7,7 +7,7 @@ use crate::host::Timer;
 impl Device {
     /// Fetches requests as long as there are any and places for them.
     pub(super) fn fetch(&mut self) {
-        while let Some(handle) = self.host.fetch() {
+        while let Some(handle) = self.host.fetch(self.now) {
             self.send(handle);
         }
     }

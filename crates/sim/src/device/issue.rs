@@ -5,7 +5,7 @@
     reason = "a step of each command; a call costs as much as it does"
 )]
 
-use super::Device;
+use super::{Device, SimError};
 use crate::config::Allocation;
 use crate::flash::Accepts;
 use crate::ftl::Binding;
@@ -25,6 +25,8 @@ pub(super) enum Bound {
     Page(Option<Ppn>),
     /// No page: the plane has no room for a program.
     NoRoom,
+    /// No page: the run has failed.
+    Refused,
     /// The data has moved to this plane of another die.
     Elsewhere(PlaneId),
 }
@@ -215,6 +217,9 @@ impl Device {
         match self.bind(set, die) {
             Bound::Page(ppn) => {
                 self.leave_queue(set, die);
+                if self.host.limits_dies() {
+                    self.access_begins(set);
+                }
                 if self.ftl.is_paced() {
                     let waits = self.queues.has_gc(die);
                     self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
@@ -227,10 +232,19 @@ impl Device {
                 self.wait_for_room(set);
                 true
             }
+            Bound::Refused => false,
             Bound::Elsewhere(plane) => {
                 self.follow(set, plane);
                 true
             }
+        }
+    }
+
+    /// A die begins a command: the page access that it belongs to waits no more, if it moves data.
+    pub(super) fn access_begins(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        if let Some(request) = state.request.filter(|_| self.sets.stage(set).ends_access()) {
+            self.host.left_die(request, state.lpn);
         }
     }
 
@@ -285,7 +299,7 @@ impl Device {
     pub(super) fn bind(&mut self, set: SetId, die: DieId) -> Bound {
         match self.sets.stage(set).op() {
             Op::Read => {
-                let target = self.read_target(set);
+                let target = self.read_target(set).or_else(|| self.named_unit(set));
                 if self.settings.keys.ftl.allocation == Allocation::Static {
                     return Bound::Page(target);
                 }
@@ -301,6 +315,11 @@ impl Device {
         }
     }
 
+    /// The page that a read without translation names.
+    fn named_unit(&self, set: SetId) -> Option<Ppn> {
+        self.ftl.unit_named(self.sets[set].lpn)
+    }
+
     fn bind_program(&mut self, set: SetId) -> Bound {
         match self.ftl.bind_program(set, &self.sets) {
             Binding::Page(ppn) => Bound::Page(Some(ppn)),
@@ -311,7 +330,26 @@ impl Device {
                 Bound::Page(Some(ppn))
             }
             Binding::Full => Bound::NoRoom,
+            Binding::Broken => {
+                self.fail_program(set);
+                Bound::Refused
+            }
         }
+    }
+
+    /// A program breaks a rule of NAND.
+    #[cold]
+    fn fail_program(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let rule = self.ftl.broken_rule(state.lpn).expect("it has been refused for that");
+        let (ppn, geometry) = (Ppn::new(state.lpn.get()), &self.settings.geometry);
+        self.failed.get_or_insert(SimError::BrokenRule {
+            order: self.host[state.owner()].order,
+            die: geometry.die_of(ppn).get(),
+            block: geometry.block_of(ppn).get() % (geometry.planes * geometry.blocks_per_plane),
+            page: geometry.page_in_block(ppn),
+            rule,
+        });
     }
 
     pub(super) fn command_name(&self, set: SetId) -> CommandName {

@@ -174,7 +174,7 @@ impl Device {
         let by_pages = host_policy.by_pages();
         let gathers = settings.geometry.program_units() > 1 || settings.geometry.planes > 1;
         let buffer = Buffer::new(settings, by_pages);
-        let host = Host::new(settings.keys.interface, settings.keys.host, host_policy);
+        let host = Host::new(settings, host_policy);
         Self {
             settings: *settings,
             now: Time::ZERO,
@@ -217,6 +217,9 @@ impl Device {
             checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
             if let Some(planned) = self.ftl.planned() {
                 checker.adopt_pages(planned.written_pages());
+            }
+            if self.ftl.is_raw() {
+                checker.adopt_pages(self.ftl.map().valid_pages());
             }
         }
         checker.adopt_buffer(self.buffer.iter().flat_map(|buffer| buffer.contents()));
@@ -271,13 +274,19 @@ impl Device {
     }
 
     /// The pages that a request accesses. A trim forgets only pages that lie wholly inside it; a
-    /// read or write of no sectors touches the page that it points at.
+    /// read or write of no sectors touches the page that it points at. Where a trim erases blocks,
+    /// it has the first page of the first of them, and as many accesses as there are blocks.
     fn pages_of(&self, request: &Request) -> (Lpn, u32) {
         let unit = u64::from(self.settings.geometry.unit_sectors());
         let start = request.first_sector;
         let end = start + u64::from(request.sectors);
         let (first, last) = match request.op {
             RequestOp::Flush => (0, 0),
+            RequestOp::Trim if self.ftl.is_raw() => {
+                let block = u64::from(self.settings.geometry.units_per_block());
+                let (first, last) = (start.div_ceil(unit * block), end / (unit * block));
+                (first * block, first * block + last.saturating_sub(first))
+            }
             RequestOp::Trim if !request.flags.has(Flags::ZEROES) => {
                 (start.div_ceil(unit), end / unit)
             }

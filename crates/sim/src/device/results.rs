@@ -32,7 +32,8 @@ impl Device {
     }
 
     fn end_state(&self) -> EndState {
-        let (settings, page_map) = (&self.settings, !self.ftl.is_planned());
+        let (settings, ftl) = (&self.settings, &self.ftl);
+        let page_map = !ftl.is_planned() && !ftl.is_raw();
         let lines = self.buffer.as_ref().map(|buffer| buffer.lines());
         EndState {
             ftl: ftl_figures(&self.ftl),

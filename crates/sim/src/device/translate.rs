@@ -91,6 +91,7 @@ impl Device {
             return Some(self.translate_plain_read(handle, page, lpn));
         }
         let op = self.page_op(handle, lpn);
+        let lpn = if op == RequestOp::Trim { self.trimmed_unit(handle, page) } else { lpn };
         let changes = op != RequestOp::Read;
         let mut plan = Plan::new();
         if self.needs_entry(handle, op, lpn) && !self.plan_map(&mut plan, lpn) {
@@ -109,6 +110,9 @@ impl Device {
         let stream = request.stream.to_le_bytes()[0] % self.settings.frontiers.streams;
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
+        if trims {
+            state.ppn = self.ftl.unit_named(lpn);
+        }
         (state.map_page, state.line) = (plan.map_page, plan.line);
         self.enlist(set, &plan);
         if let Some((target, behind)) = plan.target {
@@ -129,6 +133,9 @@ impl Device {
         stages: &[(Stage, PlaneId)],
     ) -> SetId {
         self.host.access_begins(handle);
+        if self.host.limits_dies() && !stages.iter().any(|(stage, _)| stage.ends_access()) {
+            self.host.left_die(handle, lpn);
+        }
         let number = self.sets.take_number();
         let set = self.set_of(number, Some(handle), &Set::VACANT, stages);
         let state = &mut self.sets[set];
@@ -216,11 +223,18 @@ impl Device {
         }
     }
 
+    /// The unit that an access of a trim forgets: of a block that it erases, the first one.
+    fn trimmed_unit(&self, handle: RequestId, page: u32) -> Lpn {
+        let units = if self.ftl.is_raw() { self.settings.geometry.units_per_block() } else { 1 };
+        Lpn::new(self.host[handle].first.get() + page * units)
+    }
+
     /// What a request does to one of the units that it touches: writing zeroes forgets whole units
-    /// and writes the others.
+    /// and writes the others. Without translation it erases blocks, as any trim.
     fn page_op(&self, handle: RequestId, lpn: Lpn) -> RequestOp {
         let request = &self.host[handle].request;
         let zeroes = request.op == RequestOp::Trim && request.flags.has(Flags::ZEROES);
+        let zeroes = zeroes && !self.ftl.is_raw();
         if zeroes && self.is_partial(request, lpn) { RequestOp::Write } else { request.op }
     }
 
@@ -251,6 +265,9 @@ impl Device {
             RequestOp::Trim => {
                 self.account.table_looked_up();
                 self.ftl.trim_translated(lpn);
+                if self.ftl.is_raw() {
+                    plan.push(Stage::HostErase, self.ftl.plane_of_lpn(lpn));
+                }
             }
             RequestOp::Flush => {}
         }
@@ -284,7 +301,7 @@ impl Device {
     ) -> Option<(Stage, PlaneId)> {
         self.account.table_looked_up();
         let place = self.ftl.locate(lpn);
-        if place.is_none() && !changes(&self.sets) {
+        if place.is_none() && !changes(&self.sets) && !self.ftl.senses_any_page() {
             self.account.unmapped_read();
             if self.settings.keys.nand.unmapped_read == UnmappedRead::Zero {
                 return None;

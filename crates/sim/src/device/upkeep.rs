@@ -30,6 +30,7 @@ impl Device {
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,
+            Upkeep::Collect | Upkeep::Restore if self.ftl.is_raw() => {}
             Upkeep::Collect => _ = self.collect_once(|_, _| true)?,
             Upkeep::Restore => self.restore_free()?,
         }

@@ -344,9 +344,9 @@ impl Flash {
     /// array, `data_ns` that of its data on the channel. Returns its time on the channel.
     #[inline]
     pub(crate) fn plan(&mut self, die: DieId, array: Span, data_ns: u64, now: Time) -> u64 {
-        let array = self.timing.spread(array);
         let operation = &mut self.dies[die.index()].array;
         let op = operation.op;
+        let array = self.timing.random(op, array);
         operation.lead_ns = self.timing.command_ns() + if op == Op::Program { data_ns } else { 0 };
         operation.array = array;
         operation.out_ns = if op == Op::Read { data_ns } else { 0 };

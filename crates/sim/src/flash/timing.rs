@@ -28,6 +28,11 @@ pub(super) struct Timing {
     fetch_bytes: u32,
     /// How much longer than typical an operation may take, in parts of a million.
     spread_ppm: u64,
+    /// The longest time of a read, a program and an erase, where times have a tail up to it; else
+    /// nothing.
+    longest: [Span; 3],
+    /// Whether any of these times is random.
+    is_random: bool,
     /// Operations with a random time so far.
     operations: u64,
     /// Nominal duration of each kind of command.
@@ -60,6 +65,8 @@ impl Timing {
             fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
             fetch_bytes: u32::try_from(fetched.min(unit)).expect("at most a unit"),
             spread_ppm: nand.spread_percent,
+            longest: [nand.read_max_us, nand.program_max_us, nand.erase_max_us].map(Span::from_ns),
+            is_random: nand.has_random_times(),
             operations: 0,
             nominal: [Span::ZERO; STAGE_KINDS],
         };
@@ -149,13 +156,33 @@ impl Timing {
         }
     }
 
-    /// The time of the next operation: the typical one and a tail of at most
-    /// `nand.spread_percent`.
+    /// The time of the next operation: the typical one and a tail, of at most `nand.spread_percent`
+    /// or up to the greatest time.
     #[inline]
-    pub(super) fn spread(&mut self, typical: Span) -> Span {
-        if self.spread_ppm == 0 {
+    pub(super) fn random(&mut self, op: Op, typical: Span) -> Span {
+        if !self.is_random {
             return typical;
         }
+        if self.spread_ppm > 0 { self.spread(typical) } else { self.tailed(op, typical) }
+    }
+
+    /// An exponentially distributed tail, whose mean is a tenth of the way to the greatest time and
+    /// which ends there.
+    fn tailed(&mut self, op: Op, typical: Span) -> Span {
+        let longest = self.longest[op as usize];
+        if longest == Span::ZERO {
+            return typical;
+        }
+        self.operations += 1;
+        let bits = mix(TAIL_SEED ^ self.operations.wrapping_mul(STEP)) >> 12;
+        // In the open interval from 0 to 1, exact.
+        let unit = (bits as f64 + 0.5) / (1_u64 << 52) as f64;
+        let most = longest.as_ns().saturating_sub(typical.as_ns());
+        let extra = -libm::log(unit) * (most as f64 / 10.0);
+        typical + Span::from_ns(whole(extra).min(most))
+    }
+
+    fn spread(&mut self, typical: Span) -> Span {
         self.operations += 1;
         let unit = u128::from(mix(self.operations.wrapping_mul(STEP)) >> 32);
         let square = (unit * unit) >> 32;
@@ -173,4 +200,17 @@ impl Timing {
     pub(super) const fn set_operations(&mut self, count: u64) {
         self.operations = count;
     }
+}
+
+/// What sets the random numbers of tails apart from those of `nand.spread_percent`.
+const TAIL_SEED: u64 = 0xA076_1D64_78BD_642F;
+
+/// A time in nanoseconds, rounded down.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "neither negative nor longer than 37 times four seconds"
+)]
+fn whole(ns: f64) -> u64 {
+    ns as u64
 }

@@ -47,6 +47,10 @@ pub struct TableCost {
 }
 
 impl TableCost {
+    /// No table.
+    pub const NONE: Self =
+        Self { bytes: 0, of_lookup: 0, of_change: 0, of_copy: 0, of_replaced: 0 };
+
     /// One table of pages.
     pub const fn page_table(extent: &Extent) -> Self {
         Self { bytes: extent.page_table(), of_lookup: 1, of_change: 1, of_copy: 1, of_replaced: 0 }

@@ -3,7 +3,8 @@
 //!
 //! The map of the device and its blocks belong to both kinds: the page map (`page`) gives a
 //! program its page when the program starts, and collects garbage; layers that plan (`planned`)
-//! choose pages when a write is translated. The room changes its own state and returns what is to
+//! choose pages when a write is translated. Without translation (`raw`) the host names physical
+//! pages. The room changes its own state and returns what is to
 //! be done; the flows in `device` make the command sets.
 
 pub mod blocks;
@@ -17,6 +18,7 @@ pub mod memory;
 pub(crate) mod page;
 pub mod page_map;
 pub(crate) mod planned;
+pub mod raw;
 mod saving;
 mod study;
 pub mod victim;
@@ -37,6 +39,7 @@ pub(crate) use page::room::Binding;
 use page_map::{Owner, PageMap};
 use planned::Planned;
 pub(crate) use planned::TaskStep;
+use raw::Raw;
 use study::Study;
 
 /// Who chooses the pages of writes.
@@ -46,6 +49,8 @@ enum Scheme {
     Page(PageFtl),
     /// Layers that plan, when a write is translated.
     Planned(Box<Planned>),
+    /// The host: nothing is translated.
+    Raw(Box<Raw>),
 }
 
 /// A unit that has been copied.
@@ -91,8 +96,10 @@ pub(crate) struct Ftl {
     scheme: Scheme,
     /// Free blocks of each plane when the first phase began; [`u32::MAX`] before.
     free_at_start: Vec<u32>,
-    /// The plane of each stripe of a round of striping.
+    /// The plane of each stripe of a round of striping, and the units of a stripe: those of a plane
+    /// where nothing is translated.
     stripes: Vec<PlaneId>,
+    stripe_units: u32,
     /// Garbage collection in idle times.
     idle: page::idle::Idle,
 }
@@ -102,7 +109,11 @@ impl Ftl {
     pub(crate) fn new(settings: &Settings, planned: Option<Box<Planned>>) -> Self {
         let geometry = settings.geometry;
         let planes = geometry.all_planes();
-        let scheme = planned.map_or_else(|| Scheme::Page(PageFtl::new(settings)), Scheme::Planned);
+        let raw = Raw::new(settings).map(|raw| Scheme::Raw(Box::new(raw)));
+        let is_raw = raw.is_some();
+        let scheme = raw.or(planned.map(Scheme::Planned));
+        let scheme = scheme.unwrap_or_else(|| Scheme::Page(PageFtl::new(settings)));
+        let of_plane = geometry.blocks_per_plane * geometry.units_per_block();
         Self {
             geometry,
             gc: settings.keys.gc,
@@ -115,7 +126,10 @@ impl Ftl {
             cache: MapCache::new(settings),
             scheme,
             free_at_start: vec![u32::MAX; planes as usize],
-            stripes: (0..planes).map(|at| geometry.plane_of_stripe(at)).collect(),
+            stripes: (0..planes)
+                .map(|at| if is_raw { PlaneId::new(at) } else { geometry.plane_of_stripe(at) })
+                .collect(),
+            stripe_units: if is_raw { of_plane } else { geometry.units_per_page },
             idle: page::idle::Idle::new(settings),
         }
     }
@@ -124,7 +138,7 @@ impl Ftl {
     /// state.
     pub(crate) fn map_and_layers(&mut self) -> (&mut PageMap, Option<&mut Planned>) {
         match &mut self.scheme {
-            Scheme::Page(_) => (&mut self.map, None),
+            Scheme::Page(_) | Scheme::Raw(_) => (&mut self.map, None),
             Scheme::Planned(planned) => (&mut self.map, Some(planned)),
         }
     }
@@ -134,10 +148,10 @@ impl Ftl {
         matches!(self.scheme, Scheme::Planned(_))
     }
 
-    /// The layers that choose pages; none on a device with a page map.
+    /// The layers that choose pages, where there are any.
     pub(crate) fn planned(&self) -> Option<&Planned> {
         match &self.scheme {
-            Scheme::Page(_) => None,
+            Scheme::Page(_) | Scheme::Raw(_) => None,
             Scheme::Planned(planned) => Some(planned),
         }
     }
@@ -146,7 +160,7 @@ impl Ftl {
     fn layers(&mut self) -> (&mut Planned, &mut PageMap) {
         match &mut self.scheme {
             Scheme::Planned(planned) => (planned, &mut self.map),
-            Scheme::Page(_) => unreachable!("only layers plan"),
+            Scheme::Page(_) | Scheme::Raw(_) => unreachable!("only layers plan"),
         }
     }
 
@@ -155,7 +169,7 @@ impl Ftl {
     fn page(&self) -> &PageFtl {
         match &self.scheme {
             Scheme::Page(page) => page,
-            Scheme::Planned(_) => unreachable!("layers have no jobs"),
+            _ => unreachable!("only a page map has jobs"),
         }
     }
 
@@ -163,7 +177,7 @@ impl Ftl {
     fn page_mut(&mut self) -> &mut PageFtl {
         match &mut self.scheme {
             Scheme::Page(page) => page,
-            Scheme::Planned(_) => unreachable!("layers have no jobs"),
+            _ => unreachable!("only a page map has jobs"),
         }
     }
 
@@ -211,7 +225,7 @@ impl Ftl {
     /// The plane that static striping gives to a logical unit.
     #[inline]
     pub(crate) fn plane_of_lpn(&self, lpn: Lpn) -> PlaneId {
-        let stripe = lpn.get() / self.geometry.units_per_page;
+        let stripe = lpn.get() / self.stripe_units;
         self.stripes[stripe as usize % self.stripes.len()]
     }
 
@@ -249,6 +263,7 @@ impl Ftl {
         match &self.scheme {
             Scheme::Page(page) => page.planes[plane.index()].job.is_some(),
             Scheme::Planned(planned) => planned.is_busy(plane),
+            Scheme::Raw(_) => false,
         }
     }
 
@@ -264,23 +279,46 @@ impl Ftl {
     /// The page of a program that is about to start.
     #[inline]
     pub(crate) fn bind_program(&mut self, set: SetId, sets: &Sets) -> Binding {
+        if matches!(self.scheme, Scheme::Page(_)) {
+            return self.bind_unit(set, sets);
+        }
+        self.bind_chosen(set, sets)
+    }
+
+    /// The same where the page has been chosen already.
+    #[inline(never)]
+    fn bind_chosen(&self, set: SetId, sets: &Sets) -> Binding {
         match &self.scheme {
-            Scheme::Page(_) => self.bind_unit(set, sets),
+            Scheme::Page(_) => unreachable!("its pages are chosen last"),
             Scheme::Planned(planned) => Binding::Page(planned.page_of(set, sets)),
+            Scheme::Raw(raw) => raw.bind(Ppn::new(sets[set].lpn.get()), &self.map),
         }
     }
 
     /// The page inside its block that a program would get; `None` where it would open a block.
     pub(crate) fn next_page(&self, set: SetId, sets: &Sets) -> Option<u32> {
+        if let Some(ppn) = self.unit_named(sets[set].lpn) {
+            return Some(self.geometry.page_in_block(ppn));
+        }
         self.map.blocks.next_page(sets.plane(set), self.frontier(set, sets))
     }
 
     /// The program of a page is over, whatever becomes of its contents.
     #[inline]
     pub(crate) fn programmed(&mut self, ppn: Ppn) {
+        if matches!(self.scheme, Scheme::Page(_)) {
+            return self.map.blocks.programmed(ppn);
+        }
+        self.chosen_programmed(ppn);
+    }
+
+    /// The same where the page had been chosen before its program.
+    #[inline(never)]
+    fn chosen_programmed(&mut self, ppn: Ppn) {
         match &mut self.scheme {
-            Scheme::Page(_) => self.map.blocks.programmed(ppn),
+            Scheme::Page(_) => unreachable!("its pages are chosen last"),
             Scheme::Planned(planned) => planned.note_page(ppn, &mut self.map),
+            Scheme::Raw(raw) => raw.programmed(ppn, &mut self.map),
         }
     }
 
@@ -289,7 +327,7 @@ impl Ftl {
     pub(crate) fn write_over(&mut self, plane: PlaneId, ppn: Ppn) {
         match &mut self.scheme {
             Scheme::Page(page) if self.dynamic => page.planes[plane.index()].writes -= 1,
-            Scheme::Page(_) => {}
+            Scheme::Page(_) | Scheme::Raw(_) => {}
             Scheme::Planned(planned) => planned.write_over(self.geometry.block_of(ppn)),
         }
     }
@@ -299,6 +337,7 @@ impl Ftl {
         match self.scheme {
             Scheme::Page(_) => self.job_copied(set, sets),
             Scheme::Planned(_) => self.task_copied(sets.plane(set)),
+            Scheme::Raw(_) => unreachable!("nothing is copied"),
         }
     }
 
@@ -307,6 +346,7 @@ impl Ftl {
         match self.scheme {
             Scheme::Page(_) => self.job_erased(sets.plane(set), set),
             Scheme::Planned(_) => self.task_erased(sets.plane(set)),
+            Scheme::Raw(_) => unreachable!("the host erases"),
         }
     }
 

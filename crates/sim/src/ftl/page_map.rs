@@ -126,6 +126,11 @@ impl PageMap {
         self.valid[ppn.index() / 64] & (1 << (ppn.index() % 64)) != 0
     }
 
+    /// A bit a physical unit: whether it holds the newest contents of its owner.
+    pub fn valid_pages(&self) -> &[u64] {
+        &self.valid
+    }
+
     /// A program has completed whose unit is now the newest contents of `owner`.
     pub fn commit(&mut self, owner: Owner, ppn: Ppn) {
         let (place, name) = match owner {

@@ -1,6 +1,6 @@
 //! What of the translation layer is in a saved device. Layers that plan are not saved.
 
-use super::Ftl;
+use super::{Ftl, Scheme};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 
 impl Ftl {
@@ -26,6 +26,9 @@ impl Ftl {
 
     /// Saves the state of the planes, and where dynamic allocation goes on.
     pub(crate) fn save_planes(&self, to: &mut Writer<'_>) {
+        if let Scheme::Raw(raw) = &self.scheme {
+            return raw.next.save(to);
+        }
         let page = self.page();
         page.planes.save(to);
         u64::from(page.next_stripe).save(to);
@@ -33,6 +36,9 @@ impl Ftl {
 
     /// Restores what [`Self::save_planes`] saved.
     pub(crate) fn load_planes(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        if let Scheme::Raw(raw) = &mut self.scheme {
+            return raw.next.load(from);
+        }
         let page = self.page_mut();
         page.planes.load(from)?;
         let mut stripe = 0u64;

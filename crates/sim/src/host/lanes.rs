@@ -1,12 +1,13 @@
 //! Submission queues, arbitration and the link.
 
+use super::gaps::Gaps;
 use super::{Host, Timer};
 use crate::config::{Arbitration, Duplex};
 use crate::handle::RequestId;
 use crate::metrics::parts::Part;
 use crate::stream::{Feed, Pacing, StreamKeys};
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
-use flashyard_core::units::{Span, Time};
+use flashyard_core::units::{Lpn, Span, Time};
 use std::collections::VecDeque;
 
 /// Requests that a stream of pacing `fast` keeps outstanding where the submission queue has no
@@ -29,6 +30,9 @@ pub(super) struct Lane {
     /// When the last `depth` requests were answered, by number modulo depth; [`Time::MAX`] for not
     /// yet. Pacing `think` only.
     answered_at: Vec<Time>,
+    /// Pacing `spaced` only: the times between requests, and when the next one is due.
+    gaps: Option<Gaps>,
+    next_issue: Time,
 }
 
 /// What the host's side knows of a request, beside its entry in `pending`.
@@ -54,7 +58,10 @@ impl Host {
     ) {
         self.watched = watched;
         self.lanes.clear();
-        self.lanes.extend(streams.map(|keys| {
+        self.lanes.extend((0..).zip(streams).map(|(number, keys)| {
+            let spaced = keys.pacing == Pacing::Spaced;
+            let mut gaps = spaced.then(|| Gaps::new(&keys, number, start));
+            let next_issue = gaps.as_mut().map_or(Time::MAX, |gaps| gaps.after(start));
             let remembered = if keys.pacing == Pacing::Think { keys.depth } else { 0 };
             let remembered = usize::try_from(remembered).expect("a depth is small");
             Lane {
@@ -65,8 +72,13 @@ impl Host {
                 waiting: VecDeque::new(),
                 last_issue: start,
                 answered_at: vec![start; remembered],
+                gaps,
+                next_issue,
             }
         }));
+        if let Some(limit) = &mut self.die_limit {
+            limit.begin(self.lanes.len());
+        }
         self.answered.clear();
         self.fetchable = vec![0; self.lanes.len().div_ceil(64)];
         self.turn = self.lanes.len().saturating_sub(1);
@@ -85,6 +97,7 @@ impl Host {
         match lane.keys.pacing {
             Pacing::Open => start.saturating_add(request.arrival.since(Time::ZERO)),
             Pacing::Closed => below(lane.keys.depth),
+            Pacing::Spaced => lane.next_issue,
             Pacing::Fast => match self.keys.queue_depth {
                 0 => below(LARGEST_QUEUE),
                 depth => below(depth),
@@ -125,7 +138,11 @@ impl Host {
     /// Whether a request may be fetched from a stream may have changed.
     fn note_fetchable(&mut self, lane: usize) {
         let (state, depth) = (&self.lanes[lane], self.keys.queue_depth);
-        let may = !state.waiting.is_empty() && (depth == 0 || state.fetched < depth);
+        let head = state.waiting.front();
+        let mut may = head.is_some() && (depth == 0 || state.fetched < depth);
+        if let (true, Some(limit), Some(head)) = (may, &mut self.die_limit, head) {
+            may = limit.fits(lane, &self.pending[head.index()]);
+        }
         let word = &mut self.fetchable[lane / 64];
         *word = *word & !(1 << (lane % 64)) | u64::from(may) << (lane % 64);
     }
@@ -206,13 +223,16 @@ impl Host {
         state.last_issue = now;
         if self.limited {
             state.waiting.push_back(handle);
+            state.next_issue = Time::MAX;
             self.note_fetchable(lane);
+        } else if let Some(gaps) = &mut state.gaps {
+            state.next_issue = gaps.after(now);
         }
         !self.limited
     }
 
     /// Fetches a request, if there is one and a place for it.
-    pub(crate) fn fetch(&mut self) -> Option<RequestId> {
+    pub(crate) fn fetch(&mut self, now: Time) -> Option<RequestId> {
         if !self.limited {
             return None;
         }
@@ -221,8 +241,33 @@ impl Host {
         let handle = state.waiting.pop_front().expect("a request waits");
         state.fetched += 1;
         self.fetched += 1;
+        if let Some(gaps) = &mut state.gaps {
+            // The fetch lets the stream issue its next request, as an answer does in a closed loop.
+            state.next_issue = gaps.after(now);
+            self.answered.push(u32::try_from(lane).expect("streams are few"));
+            self.stirred = true;
+        }
+        if let Some(limit) = &mut self.die_limit {
+            limit.fetched(lane, &self.pending[handle.index()]);
+        }
         self.note_fetchable(lane);
         Some(handle)
+    }
+
+    /// Whether the page accesses that wait for a die are limited.
+    #[inline]
+    pub(crate) const fn limits_dies(&self) -> bool {
+        self.die_limit.is_some()
+    }
+
+    /// A page access of a request does not wait for its die any more.
+    pub(crate) fn left_die(&mut self, handle: RequestId, lpn: Lpn) {
+        let Some(limit) = &mut self.die_limit else { return };
+        let lane = self.tickets[handle.index()].lane as usize;
+        if limit.left(lane, &self.pending[handle.index()], lpn) {
+            self.note_fetchable(lane);
+            self.stirred |= self.fetchable[lane / 64] & (1 << (lane % 64)) != 0;
+        }
     }
 
     /// A request sets out for the device. Returns whether it is there at once; otherwise
@@ -286,7 +331,7 @@ impl Host {
             let place = lane.remembers(ticket.number);
             lane.answered_at[place] = now;
         }
-        let issues = lane.keys.pacing != Pacing::Open;
+        let issues = !matches!(lane.keys.pacing, Pacing::Open | Pacing::Spaced);
         if issues {
             self.answered.push(ticket.lane);
         }

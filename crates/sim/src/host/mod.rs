@@ -7,6 +7,8 @@
 //! in the order of need.
 
 mod buffered_reads;
+mod die_limit;
+mod gaps;
 mod lanes;
 mod overlaps;
 mod queue;
@@ -14,11 +16,12 @@ mod request;
 mod started;
 mod timers;
 
-use crate::config::{HostChoice, InterfaceKeys, Transfer};
+use crate::config::{HostChoice, InterfaceKeys, Settings, Transfer};
 use crate::handle::RequestId;
 use crate::metrics::parts::{Part, Parts};
 use crate::policy::HostRule;
 use buffered_reads::BufferedReads;
+use die_limit::DieLimit;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
 use lanes::{Lane, Ticket};
@@ -49,12 +52,15 @@ pub(crate) struct Host {
     tickets: Vec<Ticket>,
     /// Whether a depth is limited; without, requests are fetched as they are issued.
     limited: bool,
+    /// What waits for dies, where that is limited.
+    die_limit: Option<Box<DieLimit>>,
     has_link: bool,
     /// Whether the data of each page access crosses the link by itself.
     carries_pages: bool,
-    /// Whether a request was answered that may let another one be issued or fetched.
+    /// Whether something happened that may let a request be issued or fetched.
     stirred: bool,
-    /// Streams that have had an answer since the last look, where that may let them issue.
+    /// Streams that have had an answer or a fetch since the last look, where that may let them
+    /// issue.
     answered: Vec<u32>,
     /// Streams that a request may be fetched from, a bit each.
     fetchable: Vec<u64>,
@@ -105,7 +111,9 @@ impl IndexMut<RequestId> for Host {
 }
 
 impl Host {
-    pub(crate) fn new(keys: InterfaceKeys, dispatcher: HostChoice, policy: HostRule) -> Self {
+    pub(crate) fn new(settings: &Settings, policy: HostRule) -> Self {
+        let (keys, dispatcher) = (settings.keys.interface, settings.keys.host);
+        let die_limit = DieLimit::new(settings);
         Self {
             keys,
             dispatcher,
@@ -118,7 +126,8 @@ impl Host {
             exhausted: false,
             lanes: Vec::new(),
             tickets: Vec::new(),
-            limited: keys.queue_depth > 0 || keys.fetch_depth > 0,
+            limited: keys.queue_depth > 0 || keys.fetch_depth > 0 || die_limit.is_some(),
+            die_limit,
             has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
             carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,

@@ -23,6 +23,8 @@ pub(crate) enum Stage {
     CopyProgram,
     /// Erase the victim.
     Erase,
+    /// Erase a block that the host names (DE).
+    HostErase,
     /// Read a page that a merge copies.
     MergeRead,
     /// Program it elsewhere on the plane.
@@ -47,7 +49,7 @@ pub(crate) const STAGE_KINDS: usize = Stage::Barrier as usize + 1;
 
 impl Stage {
     /// The commands that a die serves.
-    pub(crate) const COMMANDS: [Self; 14] = [
+    pub(crate) const COMMANDS: [Self; 15] = [
         Self::EvictRead,
         Self::Writeback,
         Self::Fetch,
@@ -57,6 +59,7 @@ impl Stage {
         Self::CopyRead,
         Self::CopyProgram,
         Self::Erase,
+        Self::HostErase,
         Self::MergeRead,
         Self::MergeProgram,
         Self::MergeErase,
@@ -79,7 +82,7 @@ impl Stage {
             | Self::CopyProgram
             | Self::MergeProgram
             | Self::RewriteProgram => Op::Program,
-            Self::Erase | Self::MergeErase => Op::Erase,
+            Self::Erase | Self::HostErase | Self::MergeErase => Op::Erase,
             Self::Buffer | Self::Link | Self::Barrier => unreachable!(),
         }
     }
@@ -94,6 +97,7 @@ impl Stage {
             Self::OldRead
             | Self::Read
             | Self::Program
+            | Self::HostErase
             | Self::Buffer
             | Self::Link
             | Self::Barrier => Purpose::Host,
@@ -116,6 +120,7 @@ impl Stage {
             Self::CopyRead => "GR",
             Self::CopyProgram => "GP",
             Self::Erase => "GE",
+            Self::HostErase => "DE",
             Self::MergeRead => "LR",
             Self::MergeProgram => "LP",
             Self::MergeErase => "LE",
@@ -130,6 +135,11 @@ impl Stage {
     /// Whether it copies a unit for garbage collection or a merge.
     pub(crate) const fn is_copy(self) -> bool {
         matches!(self, Self::CopyRead | Self::CopyProgram | Self::MergeRead | Self::MergeProgram)
+    }
+
+    /// Whether a page access of the host waits for its die until this command begins.
+    pub(crate) const fn ends_access(self) -> bool {
+        matches!(self, Self::Read | Self::Program | Self::HostErase)
     }
 
     /// Whether it moves the data of the host request itself.

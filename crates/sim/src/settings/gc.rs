@@ -11,7 +11,7 @@ use crate::ftl::victim::Rule;
 pub(super) fn resolve(keys: &DeviceKeys, spare: u64, fail: &mut impl FnMut(String)) -> DeviceKeys {
     let mut keys = *keys;
     keys.gc = keys.gc.resolved(spare, &keys);
-    if !keys.plans() {
+    if !keys.plans() && !keys.is_raw() {
         check_gc(&keys, keys.geometry.blocks_per_plane - factory_bad(&keys), fail);
     }
     keys

@@ -4,6 +4,8 @@
 mod bus;
 mod gc;
 mod planned;
+mod raw;
+mod times;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
@@ -63,8 +65,7 @@ impl Settings {
         bus::check(keys, &mut fail);
         check_buffer(keys, &mut fail);
         check_energy(keys, &mut fail);
-        let ppm = u128::from(keys.ftl.over_provisioning_percent);
-        let exported = u64::try_from(units * 1_000_000 / (1_000_000 + ppm)).expect("fits");
+        let exported = exported_units(keys, units);
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
             Some((entries, _)) if !resident => exported.div_ceil(entries),
@@ -79,6 +80,8 @@ impl Settings {
         let frontiers = frontiers(&keys);
         let most = if plans {
             planned::check_scheme(&keys, &geometry, exported, &mut fail);
+            u64::MAX
+        } else if keys.is_raw() {
             u64::MAX
         } else {
             check_spare(&keys, &geometry, frontiers, exported, map_pages, &mut fail)
@@ -102,6 +105,12 @@ impl Settings {
         }
         Some(settings)
     }
+}
+
+/// Units that the host sees of all that there are: without translation all of them.
+fn exported_units(keys: &DeviceKeys, units: u128) -> u64 {
+    let ppm = if keys.is_raw() { 0 } else { keys.ftl.over_provisioning_percent };
+    u64::try_from(units * 1_000_000 / (1_000_000 + u128::from(ppm))).expect("fits")
 }
 
 /// The shape of the flash array, whose units have been counted.
@@ -131,6 +140,11 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
             geometry.program_units()
         ));
     }
+    if keys.is_raw() {
+        raw::check(keys, geometry, fail);
+    }
+    check_die_depth(keys, fail);
+    times::check(keys, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;
@@ -160,6 +174,27 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
         fail(
             "queue.slots_scope: slots are counted over dies, but with ftl.allocation = \"dynamic\" \
              the die of a write is not known before it has a slot"
+                .to_string(),
+        );
+    }
+}
+
+/// A limit of what waits for a die needs the die of every page access beforehand.
+fn check_die_depth(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    if keys.queue.die_depth == 0 {
+        return;
+    }
+    if keys.ftl.allocation == Allocation::Dynamic {
+        fail(
+            "queue.die_depth: with ftl.allocation = \"dynamic\" the die of a write is not known when \
+             its request is fetched; set ftl.allocation = \"static\" or queue.die_depth = 0"
+                .to_string(),
+        );
+    }
+    if keys.buffer.bytes > 0 {
+        fail(
+            "queue.die_depth: what a write buffer keeps waits for no die; set buffer.bytes = 0 or \
+             queue.die_depth = 0"
                 .to_string(),
         );
     }

@@ -40,6 +40,7 @@ mod pacing;
 mod page_map;
 mod random_devices;
 mod random_hosts;
+mod raw;
 mod ros_oracle;
 mod saved;
 mod statistics;

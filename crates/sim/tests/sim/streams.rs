@@ -355,8 +355,10 @@ fn every_key_of_streams_and_phases_does_something() {
     let flip = |key: &Key| parse_value(&key.kind, key.flip).unwrap();
     for key in StreamKeys::KEYS {
         let mut base = StreamKeys::default();
-        if key.with.contains(&"stream.pacing=closed") {
-            base.pacing = Pacing::Closed;
+        for setting in key.with.iter().filter_map(|with| with.strip_prefix("stream.")) {
+            let (name, value) = setting.split_once('=').unwrap();
+            let other = StreamKeys::KEYS.iter().find(|other| other.name == name).unwrap();
+            assert!(base.set(name, parse_value(&other.kind, value).unwrap()));
         }
         let mut flipped = base;
         assert!(flipped.set(key.name, flip(key)));

@@ -8,6 +8,7 @@ mod buffer;
 mod map;
 
 use crate::config::{MapHazards, ProgramOrder, Settings};
+use crate::ftl::log::none::RawOrder;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
@@ -65,6 +66,9 @@ pub struct Checker {
     /// is not one after the other.
     order: ProgramOrder,
     programmed: Vec<u64>,
+    /// Whether the host names physical pages, and whether they are programmed whatever their state.
+    raw: bool,
+    any_state: bool,
     /// Whether each die's array is at work, suspended or not, and how many may be.
     drawing: Vec<bool>,
     most_drawing: usize,
@@ -86,6 +90,9 @@ impl Checker {
     pub fn new(settings: &Settings) -> Self {
         let geometry = settings.geometry;
         let units = settings.exported_units as usize;
+        let raw = settings.keys.is_raw();
+        let any_state = raw && settings.keys.schemes.none.order == RawOrder::Ignored;
+        let order = if any_state { ProgramOrder::Any } else { settings.keys.nand.program_order };
         Self {
             geometry,
             contents: vec![0; usize::try_from(geometry.units()).expect("checked to fit 32 bits")],
@@ -98,8 +105,10 @@ impl Checker {
             register: vec![false; geometry.dies() as usize],
             suspended: vec![None; geometry.dies() as usize],
             cache_read: settings.keys.nand.cache_read,
-            order: settings.keys.nand.program_order,
-            programmed: match settings.keys.nand.program_order {
+            raw,
+            any_state,
+            order,
+            programmed: match order {
                 ProgramOrder::Sequential => Vec::new(),
                 _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
             },
@@ -261,7 +270,8 @@ impl Checker {
         let unit = self.geometry.unit_in_block(ppn);
         if self.order != ProgramOrder::Sequential {
             let index = ppn.index();
-            assert!(!self.is_programmed(index), "{ppn:?} is programmed twice");
+            let once = self.any_state || !self.is_programmed(index);
+            assert!(once, "{ppn:?} is programmed twice");
             self.programmed[index / 64] |= 1 << (index % 64);
             let next = &mut self.next_unit[self.geometry.block_of(ppn).index()];
             assert_ne!(*next, WORN_OUT, "{ppn:?} is of a bad block");
@@ -281,9 +291,11 @@ impl Checker {
 
     fn read(&mut self, lpn: Lpn, ppn: Option<Ppn>, access: (u64, u32)) {
         let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
-        assert_eq!(ppn, place, "a read of {lpn:?} goes to the wrong unit");
-        let block = ppn.map(|ppn| self.geometry.block_of(ppn));
-        let version = match ppn.zip(block) {
+        let named = Ppn::new(lpn.get());
+        let wanted = if self.raw { Some(named) } else { place };
+        assert_eq!(ppn, wanted, "a read of {lpn:?} goes to the wrong unit");
+        let block = place.map(|ppn| self.geometry.block_of(ppn));
+        let version = match place.zip(block) {
             Some((ppn, block)) => {
                 let written = self.next_unit[block.index()];
                 let holds = written != WORN_OUT
@@ -398,7 +410,7 @@ impl Checker {
     pub fn erased(&mut self, block: BlockId) {
         let units = self.geometry.units_per_block();
         let written = self.next_unit[block.index()].next_multiple_of(self.geometry.program_units());
-        if self.order == ProgramOrder::Sequential {
+        if self.order == ProgramOrder::Sequential && !self.raw {
             assert_eq!(written, units, "{block:?} was erased before it was full");
         }
         for unit in 0..units {

@@ -167,6 +167,7 @@ pub trait SchemeVisitor {
 /// The registry: one line a scheme. Whatever lists schemes or their keys is derived from it.
 macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $variant:ident($module:ident::$keys:ident) = $name:literal,)+) => {
+        pub mod none;
         pub mod page;
         $(pub mod $module;)+
 
@@ -174,6 +175,8 @@ macro_rules! registry {
             SchemeName AnyScheme SchemeKeys {
                 /// One map of pages; full blocks are cleaned by garbage collection.
                 Page(page::PageKeys) = "page",
+                /// No map: host addresses are physical, and a trim erases blocks.
+                None(none::NoneKeys) = "none",
                 $($(#[doc = $doc])+ $variant($module::$keys) = $name,)+
             }
         }
@@ -183,22 +186,22 @@ macro_rules! registry {
             $(visitor.visit::<$module::$keys>($name);)+
         }
 
-        /// The names of the schemes that plan: all but the page map.
+        /// The names of the schemes that plan: all but the page map and none.
         pub const PLANNING: &[&str] = &[$($name),+];
 
         impl AnyScheme {
-            /// The scheme, where it plans; the page map does not.
+            /// The scheme, where it plans.
             pub(crate) fn boxed(self) -> Option<Box<dyn BoxedScheme>> {
                 match self {
-                    Self::Page(_) => None,
+                    Self::Page(_) | Self::None(_) => None,
                     $(Self::$variant(keys) => Some(Box::new(keys)),)+
                 }
             }
 
-            /// What manages a plane of this shape; none of a page map.
+            /// What manages a plane of this shape, where the scheme plans.
             pub fn layer(&self, shape: &Shape) -> Option<AnyLayer> {
                 match self {
-                    Self::Page(_) => None,
+                    Self::Page(_) | Self::None(_) => None,
                     $(Self::$variant(keys) => {
                         Some(AnyLayer::$variant(Scheme::layer(keys, shape)))
                     })+

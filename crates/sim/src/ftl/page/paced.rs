@@ -21,7 +21,7 @@ impl Ftl {
     fn pacing(&self) -> Option<&Pacing> {
         match &self.scheme {
             Scheme::Page(page) => page.pacing.as_deref(),
-            Scheme::Planned(_) => None,
+            _ => None,
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) enum Binding {
     NewBlock(Ppn),
     /// Nothing: the plane has no room for it.
     Full,
+    /// Nothing: it breaks a rule of NAND.
+    Broken,
 }
 
 impl Ftl {

@@ -30,6 +30,9 @@ const LOG: &[&str] = &[
     "ftl.scheme=fast",
 ];
 
+/// What `@raw` stands for: host addresses are physical. The requests are reads then.
+const RAW: &[&str] = &["ftl.scheme=none", "map.store=resident"];
+
 /// Pages that the requests to a full device touch: fewer than any flip leaves.
 const FULL_PAGES: u64 = 200;
 
@@ -50,6 +53,7 @@ fn has_streams(with: &[&str]) -> bool {
 pub fn settings(with: &[&str], flip: Option<&str>) -> Result<Settings, String> {
     let full = match () {
         () if with.contains(&"@log") => LOG,
+        () if with.contains(&"@raw") => RAW,
         () if is_full(with) => FULL,
         () => &[],
     };
@@ -103,6 +107,12 @@ pub fn requests(full: bool) -> Vec<Request> {
 
 /// The requests as the streams that a key's `with` asks for: one that keeps their times, or two.
 pub fn streams<'a>(with: &[&str], requests: &'a [Request]) -> Vec<Stream<'a, Infallible>> {
+    if with.contains(&"@raw") {
+        let reads = |request: &&Request| request.op == RequestOp::Read;
+        let mut reads = requests.iter().filter(reads).copied();
+        let source = Box::new(move || Ok::<_, Infallible>(reads.next()));
+        return vec![Stream { name: "host".to_string(), keys: StreamKeys::default(), source }];
+    }
     if !has_streams(with) {
         return vec![named("host", StreamKeys::default(), requests)];
     }
