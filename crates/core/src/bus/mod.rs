@@ -10,17 +10,18 @@
 //!   programs. How long a request holds the bus is what its program takes.
 //! * [`channel`]: a channel that is scheduled whenever its bus is free.
 //! * [`policy`]: bus policies (which request a channel carries next), one file each.
-//! * [`scheduler`]: the loop of the framework, which hardware or a firmware runs.
+//! * [`scheduler`]: the loop of the framework, which hardware or a firmware runs; with [`fair`], it
+//!   shares chips fairly between streams.
 //! * [`queues`]: the operations that wait for chips.
-//! * [`fair`]: virtual time, which shares chips fairly between streams.
 //!
 //! Source of the fields and the grammar of requests: Kim, Lee and Min, the flash request scheduling
 //! framework.
 
 pub mod channel;
-pub mod fair;
 pub mod microcode;
 pub mod policy;
 pub mod queues;
 pub mod request;
 pub mod scheduler;
+
+pub use crate::fair;

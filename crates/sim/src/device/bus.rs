@@ -70,11 +70,13 @@ impl Device {
     /// The oldest command that comes next at any die of a scope starts, if its die accepts it.
     /// Returns whether another one comes next then.
     fn dispatch_oldest(&mut self, scope: u32, scopes: u32) -> bool {
-        let dies = (scope..self.settings.geometry.dies()).step_by(scopes as usize);
-        let oldest = dies
-            .map(DieId::new)
-            .filter_map(|die| Some((self.queues.arrival(self.next_command(die)?), die)))
-            .min();
+        let mut oldest = None;
+        for die in (scope..self.settings.geometry.dies()).step_by(scopes as usize).map(DieId::new) {
+            if let Some(set) = self.next_command(die) {
+                let next = (self.queues.arrival(set), die);
+                oldest = Some(oldest.map_or(next, |first| next.min(first)));
+            }
+        }
         let Some((_, die)) = oldest else { return false };
         let accepts = matches!(self.flash.accepts(die), Accepts::Anything);
         if accepts {

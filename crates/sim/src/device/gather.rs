@@ -152,6 +152,9 @@ impl Device {
         if self.host.limits_dies() {
             self.access_begins(set);
         }
+        if self.queues.has_state() {
+            self.policy_sees_start(set, false);
+        }
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);
         *last = set;

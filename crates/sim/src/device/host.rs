@@ -39,6 +39,7 @@ impl Device {
                 Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.merge_search_over(set),
+                Timer::Credit(lane) => self.host.credit_comes(lane as usize),
                 Timer::Suspendable(die) => self.suspendable(die),
             }
             self.wake_due();

@@ -12,9 +12,9 @@ use crate::ftl::Binding;
 use crate::handle::SetId;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
-use flashyard_core::command::Op;
+use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
@@ -29,6 +29,17 @@ pub(super) enum Bound {
     Refused,
     /// The data has moved to this plane of another die.
     Elsewhere(PlaneId),
+}
+
+/// The stream of a command of a set that works for `stream`.
+#[inline(always)]
+const fn stream_for(stream: StreamId, purpose: Purpose) -> StreamId {
+    match (stream, purpose) {
+        (StreamId::Host(_) | StreamId::Flush, Purpose::MapFetch | Purpose::MapWriteback) => {
+            StreamId::Map
+        }
+        _ => stream,
+    }
 }
 
 impl Device {
@@ -63,6 +74,9 @@ impl Device {
         in_gc_queue: bool,
         moved: bool,
     ) {
+        if self.queues.has_state() && !moved {
+            self.policy_sees_arrival(set, die);
+        }
         let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
@@ -101,27 +115,55 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
-        let request = if let Some(request) = state.request {
-            Some(self.host[request].view())
+        let (request, stream) = if let Some(request) = state.request {
+            let request = &self.host[request];
+            (Some(request.view()), StreamId::Host(request.request.stream))
         } else if state.buffered.is_some() {
             // As a write of one unit that came when it was flushed.
-            Some(RequestView {
+            let view = RequestView {
                 is_read: false,
                 pages: 1,
                 arrival: state.enqueued,
                 fot: self.sets.span(set),
                 order: self.sets.number(set),
-            })
+            };
+            (Some(view), StreamId::Flush)
         } else if !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
         } else {
-            None
+            (None, StreamId::Gc)
         };
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.queues.reads_placed(die);
-        let view = CommandView { op, purpose, request, inherited, reads_before };
+        let (stream, state) = (stream_for(stream, purpose), self.queues.state());
+        let view = CommandView { op, purpose, request, inherited, reads_before, stream, state };
         (self.queues.policy().place(&view, inserted), false)
+    }
+
+    /// Tells a policy with a state that the current command of a set waits for a die.
+    #[cold]
+    fn policy_sees_arrival(&mut self, set: SetId, die: DieId) {
+        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let stream = match state.request {
+            Some(request) => StreamId::Host(self.host[request].request.stream),
+            None if state.buffered.is_some() => StreamId::Flush,
+            None => StreamId::Gc,
+        };
+        let stream = stream_for(stream, stage.purpose(state.copies_map, state.levels));
+        self.queues.command_arrives((die, set), stream, stage.op(), self.now);
+    }
+
+    /// Tells a policy with a state that a die has taken the command of a set: as the one that it
+    /// begins an operation for, or along with that.
+    #[cold]
+    pub(super) fn policy_sees_start(&mut self, set: SetId, leads: bool) {
+        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
+        let bypasses = state.in_gc_queue && urgent;
+        let cost = if leads { self.flash.nominal(stage) } else { Span::ZERO };
+        let place = (self.current_die(set), set);
+        self.queues.command_leaves(place, (cost, bypasses), stage.op(), self.now);
     }
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
@@ -220,6 +262,9 @@ impl Device {
                 if self.host.limits_dies() {
                     self.access_begins(set);
                 }
+                if self.queues.has_state() {
+                    self.policy_sees_start(set, true);
+                }
                 if self.ftl.is_paced() {
                     let waits = self.queues.has_gc(die);
                     self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
@@ -258,7 +303,7 @@ impl Device {
 
     /// The command that a die takes next.
     #[inline(always)]
-    pub(super) fn next_command(&self, die: DieId) -> Option<SetId> {
+    pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
             return self.ftl.paced_command(die, host, gc, &self.sets);
@@ -266,7 +311,9 @@ impl Device {
         let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
         let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
-        if !first && self.ftl.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
+        let urgent = self.ftl.is_urgent(self.sets.plane(gc));
+        let gc_first = urgent || (self.queues.ranks_streams() && self.queues.gc_is_before(command));
+        if !first && gc_first { Some(gc) } else { host }
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its

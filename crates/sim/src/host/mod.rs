@@ -12,6 +12,7 @@ mod gaps;
 mod lanes;
 mod overlaps;
 mod queue;
+mod rate;
 mod request;
 mod started;
 mod timers;
@@ -50,7 +51,7 @@ pub(crate) struct Host {
     exhausted: bool,
     lanes: Vec<Lane>,
     tickets: Vec<Ticket>,
-    /// Whether a depth is limited; without, requests are fetched as they are issued.
+    /// Whether a depth or a rate is limited; without, requests are fetched as they are issued.
     limited: bool,
     /// What waits for dies, where that is limited.
     die_limit: Option<Box<DieLimit>>,

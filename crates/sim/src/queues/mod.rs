@@ -1,5 +1,10 @@
 //! Commands that wait for dies: a queue of requests and one of garbage collection for each die, in
-//! the order of the command policy, and which dies are to be looked at.
+//! the order of the command policy, and which dies are to be looked at. Where the policy ranks
+//! streams, requests have a queue for each stream.
+
+#![expect(clippy::inline_always, reason = "steps of each command; a call costs as much as they do")]
+
+mod streams;
 
 use crate::config::Settings;
 use crate::handle::SetId;
@@ -9,13 +14,19 @@ use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::units::{DieId, PlaneId, Time};
+use streams::Lent;
+
+/// Commands that wait.
+type Commands = CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>;
 
 /// The commands that wait for a die.
 #[derive(Debug)]
 struct DieQueues {
-    host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    /// Commands of reads that were put into `host` until now; stale where that is empty.
+    /// Empty where requests have a queue for each stream.
+    host: Commands,
+    gc: Commands,
+    /// Commands of reads that were put into `host` until now; stale where that is empty. With a
+    /// queue for each stream, those since all were empty.
     reads_placed: u64,
 }
 
@@ -26,11 +37,6 @@ impl DieQueues {
             gc: CommandQueue::new(Vec::new(), Vec::new()),
             reads_placed: 0,
         }
-    }
-
-    /// Commands of reads that were put into `host` since it was empty.
-    const fn reads_placed(&self) -> u64 {
-        if self.host.is_empty() { 0 } else { self.reads_placed }
     }
 }
 
@@ -49,6 +55,9 @@ pub(crate) struct Queues {
     counts_fot: bool,
     inherits: bool,
     rekeys: bool,
+    /// What the policy has where it keeps a state, and whether it ranks streams.
+    lent: Option<Box<Lent>>,
+    ranks_streams: bool,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
     /// By set, the place of its command in the order of arrival, where dies take commands in that
@@ -65,6 +74,8 @@ impl Queues {
             counts_fot: policy.reads_fot(),
             inherits: policy.inherits(),
             rekeys: policy.rekeys(),
+            lent: Lent::new(&policy, dies),
+            ranks_streams: policy.has_state() && policy.ranks_streams(),
             policy,
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
@@ -82,6 +93,9 @@ impl Queues {
         self.positions.ready.resize(sets, ABSENT);
         self.positions.deadline.resize(sets, ABSENT);
         self.neighbours.resize(sets, [None; 2]);
+        if let Some(lent) = &mut self.lent {
+            lent.grow(sets);
+        }
     }
 
     /// The command policy.
@@ -118,8 +132,16 @@ impl Queues {
     }
 
     /// The commands that a die may take next: the first one of requests, and of garbage collection.
-    #[inline]
-    pub(crate) fn first(&self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
+    #[inline(always)]
+    pub(crate) fn first(&mut self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
+        if self.has_state() {
+            return self.first_with_state(die, now);
+        }
+        self.first_plain(die, now)
+    }
+
+    #[inline(always)]
+    fn first_plain(&self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
         let queues = &self.of_dies[die.index()];
         let first = |set: Option<u32>| set.map(SetId::new);
         (first(queues.host.peek(now)), first(queues.gc.peek(now)))
@@ -129,7 +151,8 @@ impl Queues {
     #[inline]
     pub(crate) fn is_empty(&self, die: DieId) -> bool {
         let queues = &self.of_dies[die.index()];
-        queues.host.is_empty() && queues.gc.is_empty()
+        let empty = queues.host.is_empty() && queues.gc.is_empty();
+        empty && (!self.ranks_streams || self.streams_are_empty(die))
     }
 
     /// Whether a command of garbage collection waits for a die.
@@ -139,13 +162,16 @@ impl Queues {
 
     /// Commands of requests that wait for dies.
     pub(crate) fn of_requests(&self) -> impl Iterator<Item = SetId> {
-        self.of_dies.iter().flat_map(|die| die.host.members()).map(SetId::new)
+        let of_streams = self.lent.iter().flat_map(|lent| lent.members());
+        let of_dies = self.of_dies.iter().flat_map(|die| die.host.members());
+        of_dies.chain(of_streams).map(SetId::new)
     }
 
-    /// Commands of reads that were put into the queue of requests of a die since it was empty.
+    /// Commands of reads that were put into the queues of requests of a die since they were empty.
     #[inline]
     pub(crate) fn reads_placed(&self, die: DieId) -> u64 {
-        self.of_dies[die.index()].reads_placed()
+        let queues = &self.of_dies[die.index()];
+        if queues.host.is_empty() && !self.ranks_streams { 0 } else { queues.reads_placed }
     }
 
     /// The command of a set has arrived at its die.
@@ -171,7 +197,7 @@ impl Queues {
     }
 
     /// A command waits for a die from now on; `of_read` is whether a read of the host asks for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(
         &mut self,
         die: DieId,
@@ -180,24 +206,44 @@ impl Queues {
         in_gc_queue: bool,
         of_read: bool,
     ) {
+        if self.has_state() {
+            return self.insert_with_state((die, set), placement, in_gc_queue, of_read);
+        }
+        self.insert_plain((die, set), placement, in_gc_queue, of_read);
+    }
+
+    #[inline(always)]
+    fn insert_plain(
+        &mut self,
+        (die, set): (DieId, SetId),
+        placement: &Placement,
+        in_gc_queue: bool,
+        of_read: bool,
+    ) {
         let queues = &mut self.of_dies[die.index()];
         if !in_gc_queue {
-            queues.reads_placed = queues.reads_placed() + u64::from(of_read);
+            let before = if queues.host.is_empty() { 0 } else { queues.reads_placed };
+            queues.reads_placed = before + u64::from(of_read);
         }
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
         if queue.is_full() {
-            let count = (2 * queue.len()).max(64);
-            let (ready, deadlines) = queue.storage_mut();
-            ready.resize(count, Entry::vacant(0));
-            deadlines.resize(count, Entry::vacant(0));
+            grow(queue, 64);
         }
         queue.insert(&mut self.positions, set.get(), placement, self.next_insertion);
         self.next_insertion += 1;
     }
 
     /// A command waits no more; returns its deadline.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
+        if self.has_state() {
+            return self.remove_with_state(die, set, in_gc_queue);
+        }
+        self.remove_plain(die, set, in_gc_queue)
+    }
+
+    #[inline(always)]
+    fn remove_plain(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
         let queues = &mut self.of_dies[die.index()];
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
         queue.remove(&mut self.positions, set.get())
@@ -222,6 +268,15 @@ impl Queues {
     pub(crate) fn has_stirred(&self) -> bool {
         self.stirred.iter().any(|&dies| dies != 0)
     }
+}
+
+/// Lends a queue that is full more memory, for so many commands at least.
+#[cold]
+fn grow(queue: &mut Commands, least: usize) {
+    let count = (2 * queue.len()).max(least);
+    let (ready, deadlines) = queue.storage_mut();
+    ready.resize(count, Entry::vacant(0));
+    deadlines.resize(count, Entry::vacant(0));
 }
 
 /// Waiting commands by kind and plane.

@@ -360,6 +360,9 @@ fn every_key_of_streams_and_phases_does_something() {
             let other = StreamKeys::KEYS.iter().find(|other| other.name == name).unwrap();
             assert!(base.set(name, parse_value(&other.kind, value).unwrap()));
         }
+        if key.with.contains(&"stream.rate_limit_iops=100") {
+            base.rate_limit_iops = 100;
+        }
         let mut flipped = base;
         assert!(flipped.set(key.name, flip(key)));
         let phase = PhaseKeys::default();

@@ -266,7 +266,8 @@ impl Flash {
         request: &Request,
         now: Time,
     ) -> u64 {
-        let real = self.timing.spread(typical);
+        let op = self.dies[die.index()].array.op;
+        let real = self.timing.random(op, typical);
         let Some(mut bus) = self.bus.take() else { return 0 };
         let operation = &mut self.dies[die.index()].array;
         let op = operation.op;
