@@ -60,6 +60,20 @@ pub(crate) struct InputArgs {
     /// Checks every rule during the run: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,
+    /// Programs of the flash controller (docs/BUS.md): bus requests take as long as these run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) microcode: Option<PathBuf>,
+}
+
+impl Command {
+    /// The file with programs of the flash controller.
+    pub(crate) fn microcode(&self) -> Option<&std::path::Path> {
+        match self {
+            Self::Run(args) => args.input.microcode.as_deref(),
+            Self::Compare(args) => args.input.microcode.as_deref(),
+            Self::Reproduce(_) | Self::Trace(_) | Self::List(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +94,10 @@ pub(crate) struct RunArgs {
     /// re-keys.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
+    /// Writes a CSV row for each bus request, of a device with bus.precision = requests: command,
+    /// kind, channel, chip, block, page, bytes, times, answer.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bus: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -86,7 +86,9 @@ impl Inputs {
         };
         let set = args.set.iter().map(|setting| ("--set", setting.clone()));
         let vary = vary.iter().map(|setting| ("--vary", setting.clone()));
-        let set: Vec<_> = set.chain(vary).collect();
+        let timing = format!("bus.timing={}", crate::microcode::NAME);
+        let timing = args.microcode.iter().map(|_| ("--microcode", timing.clone()));
+        let set: Vec<_> = timing.chain(set).chain(vary).collect();
         let mut inputs = Self::load(own, &device, &workload, &set)?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {

@@ -42,6 +42,7 @@ mod interrupt;
 mod lanes;
 mod list;
 mod memory;
+mod microcode;
 mod output;
 mod presets;
 mod profile;
@@ -59,7 +60,7 @@ pub use flashyard_sim as sim;
 use args::{Cli, Command, TraceCommand};
 use clap::Parser;
 use error::InputError;
-use flashyard_sim::own::{OwnParts, Parts};
+use flashyard_sim::own::Parts;
 use std::process::ExitCode;
 
 /// The exit status of wrong input: a bad key, a bad trace, a request past the end of the device.
@@ -67,33 +68,36 @@ const WRONG_INPUT: u8 = 2;
 
 /// The command.
 pub fn main() -> ExitCode {
-    run_with(OwnParts::default())
+    main_with(Parts::new())
 }
 
 /// The command with parts of your own: device files, options and listings know their names and
 /// keys.
 pub fn main_with(parts: Parts) -> ExitCode {
-    run_with(parts.keep())
-}
-
-fn run_with(own: OwnParts) -> ExitCode {
     let command = Cli::parse().command;
     interrupt::watch();
-    let result = match command {
-        Command::Run(args) => run::run(&args, own),
-        Command::Compare(args) => compare::run(&args, own),
-        Command::Reproduce(args) => reproduce::run(&args, own),
-        Command::Trace(TraceCommand::Info(args)) => trace::info(&args),
-        Command::Trace(TraceCommand::Convert(args)) => trace::convert(&args, own),
-        Command::Trace(TraceCommand::Fit(args)) => trace::fit(&args),
-        Command::List(args) => list::run(&args, own),
-    };
-    match result {
+    match run(&command, parts) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::remark(&format!("error: {error:#}"));
             let wrong_input = error.chain().any(<dyn std::error::Error>::is::<InputError>);
             if wrong_input { ExitCode::from(WRONG_INPUT) } else { ExitCode::FAILURE }
         }
+    }
+}
+
+fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
+    if let Some(file) = command.microcode() {
+        parts = microcode::add(parts, file)?;
+    }
+    let own = parts.keep();
+    match command {
+        Command::Run(args) => run::run(args, own),
+        Command::Compare(args) => compare::run(args, own),
+        Command::Reproduce(args) => reproduce::run(args, own),
+        Command::Trace(TraceCommand::Info(args)) => trace::info(args),
+        Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),
+        Command::Trace(TraceCommand::Fit(args)) => trace::fit(args),
+        Command::List(args) => list::run(args, own),
     }
 }

@@ -8,6 +8,7 @@ use crate::inputs::AllSections;
 use crate::output::{print, table};
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
+use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::policy::PolicyKeys;
@@ -98,6 +99,8 @@ fn policies(own: OwnParts) -> String {
     lines("command policies (policy.command)", commands.into_iter())
         + "\n"
         + &lines("host policies (host.policy)", hosts.into_iter())
+        + "\n"
+        + &lines("bus policies (channel.arbitration)", buses.into_iter())
         + "\n"
         + &lines("garbage collection policies (gc.policy)", victims.into_iter())
 }

@@ -1,14 +1,17 @@
 //! `flashyard run`: one simulation.
 
 use crate::args::RunArgs;
+use crate::error::wrong;
 use crate::inputs::Inputs;
-use crate::output::commands::{CommandLog, CommandLogger};
+use crate::output::bus::BusLogger;
+use crate::output::commands::CommandLogger;
 use crate::output::json;
 use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
+use flashyard_sim::config::Precision;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
@@ -25,12 +28,24 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     let folder = args.out.as_deref().map(folder).transpose()?;
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
-    let mut command_log = None;
+    let mut logs = Vec::new();
     let mut request_log = None;
     if let Some(path) = &args.commands {
-        let log = Rc::new(RefCell::new(CommandLog::new(WholeFile::create(path)?)));
-        observers.push(Box::new(CommandLogger(Rc::clone(&log))));
-        command_log = Some(log);
+        let (logger, log) = CommandLogger::new(WholeFile::create(path)?);
+        observers.push(Box::new(logger));
+        logs.push(log);
+    }
+    let has_requests = settings.keys.bus.precision == Precision::Requests;
+    for (option, given) in [("--bus", &args.bus), ("--microcode", &args.input.microcode)] {
+        if given.is_some() && !has_requests {
+            let what = "the channels of the device carry no bus requests";
+            return Err(wrong(&format!("{option}: {what}; --set bus.precision=requests")));
+        }
+    }
+    if let Some(path) = &args.bus {
+        let (logger, log) = BusLogger::new(WholeFile::create(path)?);
+        observers.push(Box::new(logger));
+        logs.push(log);
     }
     if let Some(dir) = &args.out {
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
@@ -57,7 +72,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
     }
-    if let Some(log) = command_log {
+    for log in logs {
         log.borrow_mut().finish()?;
     }
     files.into_iter().try_for_each(WholeFile::finish)?;

@@ -1,7 +1,9 @@
 //! Printing and writing results.
 
+pub(crate) mod bus;
 pub(crate) mod commands;
 pub(crate) mod json;
+pub(crate) mod log;
 pub(crate) mod parquet;
 pub(crate) mod series;
 pub(crate) mod state;

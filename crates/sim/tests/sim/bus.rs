@@ -7,8 +7,11 @@ use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::bus::request::{BusClass, BusKind};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{DieId, Time};
-use flashyard_sim::config::{BusTiming, DeviceKeys, Precision, Readiness, Settings};
+use flashyard_sim::config::{
+    BusTiming, DeviceKeys, Precision, Readiness, SchedulerScope, Settings,
+};
 use flashyard_sim::device::{Device, SimError};
+use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{BusTransfer, Observer};
 use flashyard_sim::report::Report;
 use std::cell::RefCell;
@@ -78,7 +81,7 @@ fn without_bus_times(mut keys: DeviceKeys, precision: Precision) -> DeviceKeys {
 /// to the nanosecond and the picojoule, whatever the device does.
 #[test]
 fn precisions_agree_where_the_bus_takes_no_time() {
-    for seed in seeds(0..90) {
+    for seed in seeds(0..45) {
         let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
         let (settings, requests) = case(family, seed + 70_000);
         let of = |precision, policy| {
@@ -171,20 +174,20 @@ impl Observer for Rules {
 fn random_devices_with_bus_requests_keep_every_rule() {
     let (mut polls, mut refused, mut ran) = (0, 0, 0);
     let operations = Rc::new(RefCell::new(BTreeMap::new()));
-    for seed in seeds(0..300) {
+    for seed in seeds(0..75) {
         let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
         let (settings, requests) = case(family, seed + 90_000);
         let mut random = Random(seed);
         let mut keys = settings.keys;
         keys.bus.precision = Precision::Requests;
-        keys.channel.arbitration = random.pick(&BusPolicyName::ALL);
+        keys.channel.arbitration = random.pick(BusPolicyName::ALL);
         keys.bus.timing = random.pick(&[BusTiming::Keys, BusTiming::Framework, BusTiming::Sdr50]);
         keys.bus.chunk_bytes = random.pick(&[1_024, 4_096, 65_536]);
-        keys.bus.readiness = random.pick(&Readiness::ALL);
+        keys.bus.readiness = random.pick(Readiness::ALL);
         keys.bus.poll_before_data = keys.bus.readiness == Readiness::Polled || random.below(2) == 0;
         keys.bus.status_ns = random.pick(&[0, 130]);
         keys.bus.poll_gap_ns = random.pick(&[200, 1_000, 50_000]);
-        keys.bus.scheduler_scope = random.pick(&flashyard_sim::config::SchedulerScope::ALL);
+        keys.bus.scheduler_scope = random.pick(SchedulerScope::ALL);
         keys.bus_policies.framework.loop_ns = random.pick(&[0, 10, 400]);
         keys.bus_policies.framework.send_ns = random.pick(&[0, 10, 400]);
         let ordered = Settings::new(keys);
@@ -197,13 +200,6 @@ fn random_devices_with_bus_requests_keep_every_rule() {
             keys.energy.max_active_dies = 0;
         }
         let settings = Settings::new(keys).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        if std::env::var("SEEDS").is_ok() {
-            eprintln!(
-                "{:?} {:?} {:?} {:?}",
-                keys.bus, keys.channel, keys.nand, keys.bus_policies.framework
-            );
-            eprintln!("{:?} {:?} {:?}", keys.geometry, keys.energy.budget_mw, keys.host);
-        }
         let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
         let Ok(result) = result else { panic!("seed {seed}: {:#?}", settings.keys) };
         let (report, run) = match result {
@@ -236,7 +232,7 @@ fn random_devices_with_bus_requests_keep_every_rule() {
         operations.len() == 5 && operations.values().all(|count| *count > 100),
         "{operations:?}"
     );
-    assert!(polls > 100 && refused > 20 && ran > 250, "{polls} {refused} {ran}");
+    assert!(polls > 100 && refused > 5 && ran > 60, "{polls} {refused} {ran}");
 }
 
 /// The report of a device under a load of reads and writes.
@@ -257,7 +253,6 @@ fn loaded(keys: &[&str]) -> Report {
 #[test]
 fn the_time_until_the_end_is_known_is_a_part() {
     let part = |report: &Report, part| report.latency_parts_ns["read"].get(part);
-    use flashyard_sim::metrics::parts::Part;
     let tail = "nand.spread_percent=40";
     let ideal = loaded(&["bus.poll_before_data=false"]);
     assert_eq!(part(&ideal, Part::Status), 0, "known at once");

@@ -1,6 +1,11 @@
 //! What each policy picks among the same candidates.
 
+use super::commands_first::CommandsFirstKeys;
+use super::decoupled::DecoupledKeys;
 use super::framework::{DataOrder, FrameworkKeys};
+use super::in_order::InOrderKeys;
+use super::out_of_order::OutOfOrderKeys;
+use super::sequential::SequentialKeys;
 use super::*;
 
 const fn candidate(number: u64, kind: BusKind, started: bool, wanted: u64) -> Candidate {
@@ -25,12 +30,24 @@ const CANDIDATES: [Option<Candidate>; 5] = [
 fn policies_order_the_same_candidates_differently() {
     let view = view(&CANDIDATES);
     let pick = |policy: AnyBusPolicy| policy.pick(&view);
-    assert_eq!(pick(AnyBusPolicy::CommandsFirst(Default::default())), Some(3), "wanted earlier");
-    assert_eq!(pick(AnyBusPolicy::InOrder(Default::default())), Some(1), "wanted first of all");
-    assert_eq!(pick(AnyBusPolicy::Sequential(Default::default())), Some(3), "2 are complete");
-    assert_eq!(pick(AnyBusPolicy::Decoupled(Default::default())), Some(2), "5 have started");
-    assert_eq!(pick(AnyBusPolicy::OutOfOrder(Default::default())), Some(2), "the lowest lane");
-    assert_eq!(pick(AnyBusPolicy::Framework(Default::default())), Some(3), "wanted earlier");
+    assert_eq!(
+        pick(AnyBusPolicy::CommandsFirst(CommandsFirstKeys::default())),
+        Some(3),
+        "wanted earlier"
+    );
+    assert_eq!(pick(AnyBusPolicy::InOrder(InOrderKeys::default())), Some(1), "wanted first of all");
+    assert_eq!(
+        pick(AnyBusPolicy::Sequential(SequentialKeys::default())),
+        Some(3),
+        "2 are complete"
+    );
+    assert_eq!(pick(AnyBusPolicy::Decoupled(DecoupledKeys::default())), Some(2), "5 have started");
+    assert_eq!(
+        pick(AnyBusPolicy::OutOfOrder(OutOfOrderKeys::default())),
+        Some(2),
+        "the lowest lane"
+    );
+    assert_eq!(pick(AnyBusPolicy::Framework(FrameworkKeys::default())), Some(3), "wanted earlier");
 }
 
 /// An operation that is not the next one waits, although the bus is free.
@@ -38,9 +55,9 @@ fn policies_order_the_same_candidates_differently() {
 fn gates_leave_the_bus_idle() {
     let candidates = [None, None, None, None, Some(candidate(7, BusKind::ReadActivate, false, 1))];
     let view = view(&candidates);
-    assert_eq!(AnyBusPolicy::Sequential(Default::default()).pick(&view), None);
-    assert_eq!(AnyBusPolicy::Decoupled(Default::default()).pick(&view), None);
-    assert_eq!(AnyBusPolicy::OutOfOrder(Default::default()).pick(&view), Some(4));
+    assert_eq!(AnyBusPolicy::Sequential(SequentialKeys::default()).pick(&view), None);
+    assert_eq!(AnyBusPolicy::Decoupled(DecoupledKeys::default()).pick(&view), None);
+    assert_eq!(AnyBusPolicy::OutOfOrder(OutOfOrderKeys::default()).pick(&view), Some(4));
 }
 
 #[test]

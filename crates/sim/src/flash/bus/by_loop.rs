@@ -43,7 +43,7 @@ pub(super) struct Loops {
     /// Channels of the device, and chips of each.
     channels: usize,
     width: usize,
-    loops: Vec<Loop>,
+    all: Vec<Loop>,
 }
 
 impl Loops {
@@ -74,13 +74,13 @@ impl Loops {
                 responses: VecDeque::with_capacity(2 * chips),
             },
         };
-        let loops = (0..count).map(one).collect();
-        Self { costs: *costs, channels: channels as usize, width: width as usize, loops }
+        let all = (0..count).map(one).collect();
+        Self { costs: *costs, channels: channels as usize, width: width as usize, all }
     }
 
     /// Of each loop its time, and the chip of each of its channels that moved data last.
     pub(super) fn marks(&self) -> impl Iterator<Item = u64> {
-        self.loops.iter().flat_map(|one| {
+        self.all.iter().flat_map(|one| {
             let turns = one.scheduler.turns().map(|turn| turn as u64);
             std::iter::once(one.state.now.as_ns()).chain(turns)
         })
@@ -88,11 +88,11 @@ impl Loops {
 
     /// The same of a restored device.
     pub(super) fn set_marks(&mut self, marks: &[u64]) {
-        let each = self.channels / self.loops.len() + 1;
-        if marks.len() != each * self.loops.len() {
+        let each = self.channels / self.all.len() + 1;
+        if marks.len() != each * self.all.len() {
             return;
         }
-        for (one, marks) in self.loops.iter_mut().zip(marks.chunks(each)) {
+        for (one, marks) in self.all.iter_mut().zip(marks.chunks(each)) {
             one.state.now = Time::from_ns(marks[0]);
             let turns = marks[1..].iter().map(|turn| usize::try_from(*turn).unwrap_or(0));
             one.scheduler.set_turns(turns);
@@ -102,13 +102,13 @@ impl Loops {
     /// The loop of a die, and the die's chip there.
     fn of_die(&self, die: u32) -> (usize, usize) {
         let (channel, chip) = (die as usize % self.channels, die as usize / self.channels);
-        if self.loops.len() > 1 { (channel, chip) } else { (0, channel * self.width + chip) }
+        if self.all.len() > 1 { (channel, chip) } else { (0, channel * self.width + chip) }
     }
 
     /// A loop has something to do from an instant on.
     fn wake(&mut self, events: &mut EventTree<Vec<Node>>, index: usize, now: Time) {
         let at = self.tick(now);
-        let state = &mut self.loops[index].state;
+        let state = &mut self.all[index].state;
         let at = at.max(state.now);
         if at < state.at {
             state.at = at;
@@ -133,7 +133,7 @@ impl Loops {
         now: Time,
     ) {
         let (index, _) = self.of_die(die.get());
-        self.loops[index].state.received += requests;
+        self.all[index].state.received += requests;
         self.wake(events, index, now);
     }
 
@@ -146,7 +146,7 @@ impl Loops {
     ) {
         let (index, chip) = self.of_die(operation.id);
         let number = u32::try_from(chip).expect("few chips");
-        self.loops[index].state.handed[chip] = Some(Operation { chip: number, ..*operation });
+        self.all[index].state.handed[chip] = Some(Operation { chip: number, ..*operation });
         self.wake(events, index, now);
     }
 
@@ -160,7 +160,7 @@ impl Loops {
     ) {
         let index = channel.index();
         let costs = self.costs;
-        let Loop { scheduler, state } = &mut self.loops[index];
+        let Loop { scheduler, state } = &mut self.all[index];
         if state.at > now {
             return;
         }
@@ -171,7 +171,7 @@ impl Loops {
         let answer = state.responses.front().map_or(Time::MAX, |response| response.0);
         let next = if busy { state.now } else { question.min(answer) };
         let at = if busy || next == Time::MAX { next } else { self.tick(next) };
-        let state = &mut self.loops[index].state;
+        let state = &mut self.all[index].state;
         state.at = if at == Time::MAX { at } else { at.max(state.now) };
         flash.channel_events.set(channel.get(), state.at);
     }

@@ -81,6 +81,17 @@ enum Engine {
     Loops(Loops),
 }
 
+impl Engine {
+    /// Whether data are moved even where that takes no time: the loop of the framework moves them
+    /// all, and where operations are ordered they are over with their last request.
+    fn moves_all_data(&self) -> bool {
+        match self {
+            Self::Pick(pick) => pick.gate().is_some(),
+            Self::Loops(_) => true,
+        }
+    }
+}
+
 /// The bus requests of a device.
 #[derive(Debug)]
 pub(super) struct Bus {
@@ -263,8 +274,7 @@ impl Flash {
         let planned = bus.wires.operation(die, op, request, [typical, real]);
         (operation.lead_ns, operation.out_ns) = bus.wires.times.of_operation(&planned);
         let channel_ns = operation.lead_ns + operation.out_ns;
-        if op == Op::Read && planned.page_bytes > 0 && matches!(bus.engine, Engine::Loops(_)) {
-            // The loop moves the data, even if that takes no time.
+        if op == Op::Read && planned.page_bytes > 0 && bus.engine.moves_all_data() {
             operation.out_ns = operation.out_ns.max(1);
         }
         *bus.wires.at(die, Place::Array) = Wire::new(&planned, request.planes, now);
@@ -311,7 +321,6 @@ impl Flash {
             && let Engine::Pick(pick) = &mut bus.engine
         {
             pick.end(die);
-            pick.wake(&mut self.channel_events, now);
         }
         (ends, self.leave_array(die, now))
     }

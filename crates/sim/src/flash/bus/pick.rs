@@ -115,7 +115,7 @@ impl Pick {
         self.ready_lane(self.lane(die));
     }
 
-    /// The operation in the array of a die is over, whether its last request has been sent or would
+    /// The operation in the array of a die is over: its last request has been sent, or its data would
     /// take no time.
     pub(super) fn end(&mut self, die: DieId) {
         let (channel, lane) = self.lane(die);
@@ -194,13 +194,6 @@ impl Pick {
     /// The dies of a channel, by number.
     fn dies_of(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
         (channel..self.ask_at.len()).step_by(self.channels.len())
-    }
-
-    /// The order of operations has moved on: channels choose anew where that gates them.
-    pub(super) fn wake(&self, events: &mut EventTree<Vec<Node>>, now: Time) {
-        if self.policy.gates_dispatch() {
-            self.wake_others(events, usize::MAX, now);
-        }
     }
 
     /// What one channel has sent may let others send, once it has left the bus.
