@@ -50,8 +50,9 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
         files.push(file);
+        let streams = &outcome.report.streams;
         if let Some(series) = &outcome.report.series {
-            files.push(series::write(&dir.join("series.csv"), series)?);
+            files.push(series::write(&dir.join("series.csv"), series, streams)?);
         }
     }
     if let Some(log) = request_log {

@@ -78,6 +78,44 @@ impl Purpose {
     }
 }
 
+/// Whom a command works for, as those policies see it that share dies between streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamId {
+    /// The map: its commands for translations, whether a request waits for them or not.
+    Map,
+    /// The write buffer, whose units are flushed.
+    Flush,
+    /// Garbage collection, with the map pages that it moves or rewrites, wear levelling, merges.
+    Gc,
+    /// Requests of the stream of this number.
+    Host(u16),
+}
+
+impl StreamId {
+    /// How many streams are not the host's.
+    pub const INTERNAL: usize = 3;
+
+    /// Its number among all streams: first the internal ones, then the host's.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Map => 0,
+            Self::Flush => 1,
+            Self::Gc => 2,
+            Self::Host(number) => Self::INTERNAL + number as usize,
+        }
+    }
+
+    /// The stream of this number among all streams.
+    pub fn of_index(index: usize) -> Self {
+        match index {
+            0 => Self::Map,
+            1 => Self::Flush,
+            2 => Self::Gc,
+            _ => Self::Host(u16::try_from(index - Self::INTERNAL).expect("numbers have 16 bits")),
+        }
+    }
+}
+
 /// How pressing a request is: reads before writes, then the smaller flash operation time (FOT).
 ///
 /// The smaller rank is served first. Source: Lee et al., IEEE Access 2021, Algorithms 1 and 2.

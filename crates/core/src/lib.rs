@@ -11,7 +11,9 @@
 //! * [`policy`]: command policies (which command a die takes next), one file each.
 //! * [`host`]: host policies (which request the device starts next), one file each.
 //! * [`bus`]: what crosses the wires between a flash controller and its chips: bus requests,
-//!   the microcoded controller, the fair sharing of chips.
+//!   the microcoded controller, the scheduler of chips.
+//! * [`fair`]: virtual time, which shares dies fairly between streams; command policies and the
+//!   scheduler of the bus use it.
 //! * [`key`]: how a part states its configuration keys as data.
 
 #![no_std]
@@ -22,6 +24,7 @@ extern crate std;
 pub mod bus;
 pub mod command;
 pub mod events;
+pub mod fair;
 pub mod geometry;
 pub mod graph;
 pub mod heap;

@@ -3,6 +3,9 @@
 //! Commands are served by (queue, key, insertion number): queue 0 before queue 1 and so on, equal
 //! keys first in first out. A command whose deadline has passed comes before all others, the
 //! earliest deadline first. Source: Lee et al., IEEE Access 2021, Algorithm 1.
+//!
+//! Where a policy ranks streams, each stream has such a queue at each die, and a [`StreamOrder`]
+//! knows which streams have commands for the die.
 
 use crate::heap::{ABSENT, Entry, IndexedHeap};
 use crate::policy::Placement;
@@ -110,6 +113,66 @@ where
     }
 }
 
+/// The rank of a stream, then its number.
+pub type StreamKey = (u128, u32);
+
+/// The streams that have commands for a die, the least rank first, the lower number among equals.
+///
+/// The rank of a stream may grow while it is a member, and the order is not told: it asks for the
+/// present rank of a stream when that stands first, and puts it back where it belongs. A rank that
+/// has grown many times costs one such move, so a choice is O(log n) over many choices.
+#[derive(Debug)]
+pub struct StreamOrder<E, P> {
+    heap: IndexedHeap<StreamKey, E>,
+    positions: P,
+}
+
+impl<E, P> StreamOrder<E, P>
+where
+    E: AsRef<[Entry<StreamKey>]> + AsMut<[Entry<StreamKey>]>,
+    P: AsMut<[u32]>,
+{
+    /// No streams, over lent memory: as many entries and positions as there are streams, each
+    /// position [`ABSENT`].
+    pub const fn new(entries: E, positions: P) -> Self {
+        Self { heap: IndexedHeap::new(entries), positions }
+    }
+
+    /// The memory, to lend more.
+    pub const fn storage_mut(&mut self) -> (&mut E, &mut P) {
+        (self.heap.storage_mut(), &mut self.positions)
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// A stream has its first command for the die.
+    pub fn insert(&mut self, stream: u32, rank: u128) {
+        self.heap.push(self.positions.as_mut(), (rank, stream), stream);
+    }
+
+    /// A stream has no command for the die any more.
+    pub fn remove(&mut self, stream: u32) {
+        self.heap.remove(self.positions.as_mut(), stream);
+    }
+
+    /// The stream to serve next; `rank` is the present rank of a stream.
+    pub fn first(&mut self, rank: impl Fn(u32) -> u128) -> Option<u32> {
+        loop {
+            let ((known, _), stream) = self.heap.peek()?;
+            let present = rank(stream);
+            if present == known {
+                return Some(stream);
+            }
+            debug_assert!(present > known, "the rank of stream {stream} has fallen");
+            self.remove(stream);
+            self.insert(stream, present);
+        }
+    }
+}
+
 /// The deadline in a key.
 fn deadline_of(key: DeadlineKey) -> Time {
     Time::from_ns(u64::try_from(key >> 64).expect("the upper half has 64 bits"))
@@ -138,5 +201,32 @@ mod tests {
         assert_eq!(queue.remove(&mut positions, 2), Some(Time::from_us(60)));
         assert_eq!(queue.remove(&mut positions, 1), None);
         assert!(queue.is_empty());
+    }
+    /// Ranks that grow while their streams wait, against a scan over all streams.
+    #[test]
+    fn streams_come_by_their_present_ranks() {
+        let mut order = StreamOrder::new([Entry::vacant((0, 0)); 32], [ABSENT; 32]);
+        let mut ranks = [0_u128; 32];
+        let mut waits = [false; 32];
+        let mut random = 1_u64;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+            let stream = u32::try_from(random >> 59).expect("5 bits");
+            let at = stream as usize;
+            if (random >> 40).is_multiple_of(4) {
+                waits[at] = !waits[at];
+                if waits[at] {
+                    order.insert(stream, ranks[at]);
+                } else {
+                    order.remove(stream);
+                }
+            } else {
+                ranks[at] += u128::from(random >> 30 & 7);
+            }
+            let least = (0..32).filter(|&at| waits[at as usize]);
+            let least = least.min_by_key(|&at| (ranks[at as usize], at));
+            assert_eq!(order.first(|stream| ranks[stream as usize]), least);
+            assert_eq!(order.is_empty(), least.is_none());
+        }
     }
 }

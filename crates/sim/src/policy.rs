@@ -1,7 +1,8 @@
 //! The policies of a run: built-in ones, dispatched statically, or a user's own.
 
+use flashyard_core::command::StreamId;
 use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostView};
-use flashyard_core::policy::{AnyPolicy, CommandPolicy, CommandView, Placement};
+use flashyard_core::policy::{AnyPolicy, CommandEvent, CommandPolicy, CommandView, Placement};
 use flashyard_core::units::Time;
 use std::fmt;
 
@@ -106,7 +107,7 @@ impl CommandPolicy for Policy {
         }
     }
 
-    fn place(&self, command: &CommandView, now: Time) -> Placement {
+    fn place(&self, command: &CommandView<'_>, now: Time) -> Placement {
         match self {
             Self::BuiltIn(policy) => policy.place(command, now),
             Self::Own(policy) => policy.place(command, now),
@@ -138,6 +139,41 @@ impl CommandPolicy for Policy {
         match self {
             Self::BuiltIn(policy) => policy.rekeys(),
             Self::Own(policy) => policy.rekeys(),
+        }
+    }
+
+    fn has_state(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.has_state(),
+            Self::Own(policy) => policy.has_state(),
+        }
+    }
+
+    fn state_words(&self, dies: usize, streams: usize) -> usize {
+        match self {
+            Self::BuiltIn(policy) => policy.state_words(dies, streams),
+            Self::Own(policy) => policy.state_words(dies, streams),
+        }
+    }
+
+    fn command_event(&self, state: &mut [u64], event: &CommandEvent) {
+        match self {
+            Self::BuiltIn(policy) => policy.command_event(state, event),
+            Self::Own(policy) => policy.command_event(state, event),
+        }
+    }
+
+    fn ranks_streams(&self) -> bool {
+        match self {
+            Self::BuiltIn(policy) => policy.ranks_streams(),
+            Self::Own(policy) => policy.ranks_streams(),
+        }
+    }
+
+    fn stream_rank(&self, state: &[u64], stream: StreamId) -> u128 {
+        match self {
+            Self::BuiltIn(policy) => policy.stream_rank(state, stream),
+            Self::Own(policy) => policy.stream_rank(state, stream),
         }
     }
 }

@@ -41,12 +41,28 @@ keys! {
             source: "assumed; SATA NCQ has 32 tags",
             flip: "1", with: &["stream.pacing=closed"],
         },
-        /// With weighted `interface.arbitration`: requests of the stream that are fetched in a row
-        /// before it is the next stream's turn.
+        /// Weight of the stream. With weighted `interface.arbitration`: requests that are fetched
+        /// in a row before it is the next stream's turn. With `policy.command = "fair"`: its share
+        /// of the time of dies, against those of other streams.
         weight: u64 = 1 => {
             kind: Kind::count("requests", 1, 255),
             source: "NVM Express base specification: arbitration weights are 8 bits wide",
             flip: "4", with: &["interface.arbitration=weighted", "interface.fetch_depth=1"],
+        },
+        /// Bytes a second at which requests are fetched: those of reads and writes. 0: no limit.
+        rate_limit_mb_per_s: u64 = 0 => {
+            kind: Kind::count("MB/s", 0, 1_000_000),
+            source: "no limit", flip: "1", with: &[],
+        },
+        /// Requests a second at which requests are fetched. 0: no limit.
+        rate_limit_iops: u64 = 0 => {
+            kind: Kind::count("requests/s", 0, 1_000_000_000),
+            source: "no limit", flip: "100", with: &[],
+        },
+        /// With a limit: how long a stream may save up what it does not use, to fetch it at once.
+        rate_limit_burst_ms: u64 = 0 => {
+            kind: Kind::millis(0, 1_000_000_000_000),
+            source: "assumed: even spacing", flip: "10", with: &["stream.rate_limit_iops=100"],
         },
     }
 }

@@ -124,9 +124,10 @@ fn phases(report: &Report) -> String {
     render(&table)
 }
 
-/// The measured requests of each stream.
+/// The measured requests of each stream. How long rate limits held some is shown where they did.
 fn streams(report: &Report) -> String {
-    let mut table = table(&[
+    let held = report.streams.values().any(|stream| stream.rate_limited_ns > 0);
+    let mut columns = vec![
         "stream (us)",
         "requests",
         "IOPS",
@@ -136,7 +137,10 @@ fn streams(report: &Report) -> String {
         "write",
         "p99",
         "p99.9",
-    ]);
+        "slowdown",
+    ];
+    columns.extend(held.then_some("rate limited (s)"));
+    let mut table = table(&columns);
     for (name, stream) in &report.streams {
         let iops = stream.iops.map_or_else(|| "-".to_string(), |iops| format!("{iops:.1}"));
         let mut row = vec![name.clone(), stream.requests.to_string(), iops];
@@ -145,6 +149,8 @@ fn streams(report: &Report) -> String {
             row.push(latency.mean.map_or_else(|| "-".to_string(), us));
             row.extend([whole_us(latency.p99), whole_us(latency.p999)]);
         }
+        row.push(stream.slowdown.map_or_else(|| "-".to_string(), |times| format!("{times:.2}")));
+        row.extend(held.then(|| format!("{:.3}", stream.rate_limited_ns as f64 / 1e9)));
         table.add_row(row);
     }
     render(&table)

@@ -10,14 +10,15 @@
 //!   programs. How long a request holds the bus is what its program takes.
 //! * [`channel`]: a channel that is scheduled whenever its bus is free, and the three models that
 //!   the framework is compared with.
-//! * [`scheduler`]: the loop of the framework, which hardware or a firmware runs.
-//! * [`fair`]: virtual time, which shares chips fairly between streams.
+//! * [`scheduler`]: the loop of the framework, which hardware or a firmware runs; with [`fair`], it
+//!   shares chips fairly between streams.
 //!
 //! Source of the fields and the grammar of requests: Kim, Lee and Min, the flash request scheduling
 //! framework.
 
 pub mod channel;
-pub mod fair;
 pub mod microcode;
 pub mod request;
 pub mod scheduler;
+
+pub use crate::fair;

@@ -2,13 +2,14 @@
 //!
 //! A policy places a command in one of its queues under a key, with a deadline or without; the
 //! [queue](crate::queue) then serves queue 0 before queue 1 and so on, equal keys in the order of
-//! insertion.
-//! To add one, write a file beside these and name it in the `registry!` below.
+//! insertion. A policy may keep a state in lent memory, and be told what becomes of commands; it
+//! may also leave the choice to *ranks of streams*: then each stream has a queue of its own at each
+//! die. To add one, write a file beside these and name it in the `registry!` below.
 
-use crate::command::{Op, Purpose, Rank};
+use crate::command::{Op, Purpose, Rank, StreamId};
 use crate::graph::Reach;
 use crate::key::Keys;
-use crate::units::{Span, Time};
+use crate::units::{DieId, Span, Time};
 
 /// The request that a command belongs to, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl RequestView {
 
 /// A command that is about to wait, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CommandView {
+pub struct CommandView<'a> {
     /// What the array will do.
     pub op: Op,
     /// What it is done for.
@@ -46,6 +47,53 @@ pub struct CommandView {
     /// How many commands of reads have been placed on its die since no command of a policy waited
     /// there.
     pub reads_before: u64,
+    /// The stream that it works for.
+    pub stream: StreamId,
+    /// The state of the policy; empty where it keeps none.
+    pub state: &'a [u64],
+}
+
+/// What has become of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// It waits for its die from now on. Not told again where it moves to another queue.
+    Arrived,
+    /// The die has taken it.
+    Dispatched {
+        /// How long it is expected to occupy the die. Nothing for a command that an operation
+        /// serves along with the one that it was begun for.
+        cost: Span,
+        /// Whether it went first whatever the ranks of streams are: garbage collection of a plane
+        /// at its hard threshold of free blocks, or garbage collection that keeps a pace.
+        bypasses: bool,
+    },
+    /// It was the last one that waited for its die. Told after it has been dispatched.
+    Emptied,
+    /// It was dispatched and is over.
+    Completed,
+    /// It no longer waits for the die, because there is no room for what it programs; it comes
+    /// again.
+    Withdrawn,
+}
+
+/// What a policy with a state is told of a command.
+///
+/// At one instant, what is over comes before what arrives, and that before what is dispatched; what
+/// the end of a command leads to at once comes before the ends of commands on later dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandEvent {
+    /// What has happened.
+    pub what: Happened,
+    /// When.
+    pub at: Time,
+    /// The die of the command.
+    pub die: DieId,
+    /// The stream that it works for.
+    pub stream: StreamId,
+    /// The weight of that stream; 1 of internal ones.
+    pub weight: u32,
+    /// What the array does.
+    pub op: Op,
 }
 
 /// Where a command waits.
@@ -67,7 +115,8 @@ impl Placement {
 
 /// Places commands.
 ///
-/// Every answer MUST depend on the arguments and the settings alone.
+/// Every answer MUST depend on the arguments and the settings alone. What a policy remembers is in
+/// the words that it is lent, which hold zeros when a phase begins.
 pub trait CommandPolicy {
     /// The names of its queues in logs, queue 0 first. There is at least one, and at most 256.
     fn queue_names(&self) -> &'static [&'static str];
@@ -96,6 +145,38 @@ pub trait CommandPolicy {
     /// comes to wait for them, or when the FOT of their request grows.
     fn rekeys(&self) -> bool {
         false
+    }
+
+    /// Whether it keeps a state: only then is it lent memory and told of commands.
+    fn has_state(&self) -> bool {
+        false
+    }
+
+    /// How many words it wants for so many dies and streams, counted by [`StreamId::index`]. When a
+    /// stream comes that is beyond them, the words that it has stay, and zeros follow them: what is
+    /// kept of streams MUST come last.
+    fn state_words(&self, dies: usize, streams: usize) -> usize {
+        let _ = (dies, streams);
+        0
+    }
+
+    /// Something has become of a command, garbage collection's included.
+    fn command_event(&self, state: &mut [u64], event: &CommandEvent) {
+        let _ = (state, event);
+    }
+
+    /// Whether each stream has a queue of its own at each die, and a die takes the command of the
+    /// stream with the least [`stream_rank`](Self::stream_rank). Its placements then order the
+    /// commands of each stream. Such a policy MUST have a state.
+    fn ranks_streams(&self) -> bool {
+        false
+    }
+
+    /// The rank of a stream, the least first; of equal ones the lower [`StreamId::index`]. It MUST
+    /// NOT fall while commands of the stream wait.
+    fn stream_rank(&self, state: &[u64], stream: StreamId) -> u128 {
+        let _ = (state, stream);
+        0
     }
 }
 
@@ -207,16 +288,23 @@ fn by_rank(
 #[cfg(test)]
 mod views {
     use super::{CommandView, RequestView};
-    use crate::command::{Op, Purpose, Rank};
+    use crate::command::{Op, Purpose, Rank, StreamId};
     use crate::units::{Span, Time};
 
     /// A command of a request that arrived at 10 us.
-    pub(super) fn command(op: Op, is_read: bool, pages: u32, fot_us: u64) -> CommandView {
+    pub(super) fn command(op: Op, is_read: bool, pages: u32, fot_us: u64) -> CommandView<'static> {
         let arrival = Time::from_us(10);
         let fot = Span::from_us(fot_us);
         let request = Some(RequestView { is_read, pages, arrival, fot, order: 3 });
-        let purpose = Purpose::Host;
-        CommandView { op, purpose, request, inherited: Rank::NONE, reads_before: 0 }
+        CommandView {
+            op,
+            purpose: Purpose::Host,
+            request,
+            inherited: Rank::NONE,
+            reads_before: 0,
+            stream: StreamId::Host(0),
+            state: &[],
+        }
     }
 }
 
@@ -261,6 +349,21 @@ macro_rules! registry {
             fn rekeys(&self) -> bool {
                 match self { $(Self::$variant(policy) => policy.rekeys(),)+ }
             }
+            fn has_state(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.has_state(),)+ }
+            }
+            fn state_words(&self, dies: usize, streams: usize) -> usize {
+                match self { $(Self::$variant(policy) => policy.state_words(dies, streams),)+ }
+            }
+            fn command_event(&self, state: &mut [u64], event: &CommandEvent) {
+                match self { $(Self::$variant(policy) => policy.command_event(state, event),)+ }
+            }
+            fn ranks_streams(&self) -> bool {
+                match self { $(Self::$variant(policy) => policy.ranks_streams(),)+ }
+            }
+            fn stream_rank(&self, state: &[u64], stream: StreamId) -> u128 {
+                match self { $(Self::$variant(policy) => policy.stream_rank(state, stream),)+ }
+            }
         }
     };
 }
@@ -283,4 +386,6 @@ registry! {
     /// Reads before writes, up to a number of reads; commands that have waited too long go before
     /// both.
     Deadline(deadline::DeadlineKeys) = "deadline",
+    /// Fair queueing: dies are shared between streams by weight, the host's and the device's own.
+    Fair(fair::FairKeys) = "fair",
 }

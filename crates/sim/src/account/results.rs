@@ -1,13 +1,14 @@
 //! The report: what was counted, with what other rooms hold at the end.
 
 use super::Account;
-use super::streams::StreamReport;
+use super::streams::{StreamReport, StreamTotals};
 use super::timeline::FtlFigures;
 use super::totals::Waits;
 use crate::ftl::layer::MergeCounts;
 use crate::ftl::memory::Footprint;
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
+use crate::metrics::series::Series;
 use crate::report::{
     BufferReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report, Tails,
     Throughput, Verdict, WaitReport, Wear, WorkloadReport,
@@ -43,6 +44,7 @@ impl Account {
         self.totals.work.iter().for_each(|work| phases.merge(work));
         assert_eq!(all, phases, "work is attributed or unattributed, once");
         let series = self.take_series();
+        let streams = self.streams(series.as_ref());
         let unit_bytes = u64::from(self.config.geometry.page_bytes);
         let series = series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes));
         let energy_pj = self.energy(&all, &end.ftl.merges)?;
@@ -72,7 +74,7 @@ impl Account {
             energy_pj,
             verdict: self.verdict(end),
             wear: Wear { levelling_jobs: self.totals.wear_jobs, ..end.wear.clone() },
-            streams: self.streams(),
+            streams,
             utilisation: self.measured.report(self.totals.spans.makespan),
             phases: self.phases,
             series,
@@ -141,10 +143,13 @@ impl Account {
         BTreeMap::from([("read", report(&[0])), ("write", report(&[1])), ("all", report(&[0, 1]))])
     }
 
-    fn streams(&self) -> BTreeMap<String, StreamReport> {
+    fn streams(&self, series: Option<&Series>) -> BTreeMap<String, StreamReport> {
         let makespan = self.totals.spans.makespan;
-        let streams = self.totals.streams.0.iter();
-        streams.map(|stream| (stream.name.clone(), stream.report(makespan))).collect()
+        let report = |(place, stream): (usize, &StreamTotals)| {
+            let bin_bytes = series.map(|series| series.stream_bytes(place));
+            (stream.name.clone(), stream.report(makespan, bin_bytes))
+        };
+        self.totals.streams.0.iter().enumerate().map(report).collect()
     }
 
     /// Bytes programmed for all purposes.

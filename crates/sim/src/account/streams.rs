@@ -17,6 +17,12 @@ pub struct StreamReport {
     pub latency_ns: BTreeMap<&'static str, LatencyReport>,
     /// Requests a second of the whole makespan.
     pub iops: Option<f64>,
+    /// Sum of the latencies / sum of the parts of them that are work of the requests themselves.
+    pub slowdown: Option<f64>,
+    /// Time in which a request waited for the rate limit.
+    pub rate_limited_ns: u64,
+    /// Bytes of the reads and writes that were answered in each bin of the series.
+    pub bin_bytes: Option<Vec<u64>>,
 }
 
 /// Sums over the requests of a stream.
@@ -26,32 +32,52 @@ pub(super) struct StreamTotals {
     latency: [Histogram; 3],
     /// Requests whose latencies do not count.
     skipped: u64,
+    /// Latencies, and the work of the requests themselves in them.
+    latency_ns: u128,
+    own_ns: u128,
+    rate_limited_ns: u64,
 }
 
 impl Saved for StreamTotals {
     fn save(&self, to: &mut Writer<'_>) {
         to.text(&self.name);
         self.latency.save(to);
-        self.skipped.save(to);
+        [self.latency_ns, self.own_ns].save(to);
+        [self.skipped, self.rate_limited_ns].save(to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         self.name = from.text()?;
         self.latency.load(from)?;
-        self.skipped.load(from)
+        let (mut sums, mut counts) = ([0u128; 2], [0u64; 2]);
+        sums.load(from)?;
+        counts.load(from)?;
+        [self.latency_ns, self.own_ns] = sums;
+        [self.skipped, self.rate_limited_ns] = counts;
+        Ok(())
     }
 }
 
 impl StreamTotals {
     pub(super) fn new(name: &str) -> Self {
-        Self { name: name.to_string(), latency: [false; 3].map(Histogram::new), skipped: 0 }
+        Self {
+            name: name.to_string(),
+            latency: [false; 3].map(Histogram::new),
+            skipped: 0,
+            latency_ns: 0,
+            own_ns: 0,
+            rate_limited_ns: 0,
+        }
     }
 
-    /// A request has been answered; its latency counts or not.
-    pub(super) fn answered(&mut self, op: RequestOp, ns: u64, counts: bool) {
+    /// A request has been answered, after a latency of these parts that counts or not.
+    pub(super) fn answered(&mut self, op: RequestOp, parts: &Parts, counts: bool) {
         if !counts {
             self.skipped += 1;
             return;
         }
+        let ns = parts.total();
+        self.latency_ns += u128::from(ns);
+        self.own_ns += u128::from(parts.own());
         let parts = Parts::default();
         match op {
             RequestOp::Read => self.latency[0].record(ns, &parts),
@@ -61,12 +87,20 @@ impl StreamTotals {
         self.latency[2].record(ns, &parts);
     }
 
-    pub(super) fn report(&self, makespan_ns: u64) -> StreamReport {
+    /// A request has waited so long for the rate limit.
+    pub(super) const fn rate_limited(&mut self, ns: u64) {
+        self.rate_limited_ns += ns;
+    }
+
+    pub(super) fn report(&self, makespan_ns: u64, bin_bytes: Option<Vec<u64>>) -> StreamReport {
         let requests = self.latency[2].count() + self.skipped;
         let names = ["read", "write", "all"].into_iter();
         StreamReport {
             requests,
             latency_ns: names.zip(self.latency.iter().map(LatencyReport::of)).collect(),
+            slowdown: (self.own_ns > 0).then(|| self.latency_ns as f64 / self.own_ns as f64),
+            rate_limited_ns: self.rate_limited_ns,
+            bin_bytes,
             iops: (makespan_ns > 0).then(|| requests as f64 * 1e9 / makespan_ns as f64),
         }
     }

@@ -238,7 +238,7 @@ impl Totals {
         let latency = now.since(arrival).as_ns();
         let counts = answer.order >= self.counts_from;
         if let Some(&place) = self.stream_places.get(answer.stream) {
-            self.streams.0[place].answered(answer.request.op, latency, counts);
+            self.streams.0[place].answered(answer.request.op, answer.parts, counts);
         }
         self.last_completion = now;
         if !counts {
@@ -290,13 +290,24 @@ impl Account {
     pub(crate) fn answered(&mut self, answer: &Answer<'_>, now: Time) {
         self.totals.answered(answer, now);
         if self.watch.is_some() {
+            let place = self.totals.stream_places.get(answer.stream).copied();
             if let Some(checker) = self.checker() {
                 checker.answered(answer.order);
             }
             if let Some(series) = self.series() {
                 let Request { arrival, op, sectors, .. } = *answer.request;
                 series.answered(op, sectors, now.since(arrival).as_ns());
+                if let Some(place) = place {
+                    series.stream_answered(place, op, sectors);
+                }
             }
+        }
+    }
+
+    /// How long a request of each stream of the phase waited for its rate limit, in nanoseconds.
+    pub(crate) fn rate_limited(&mut self, streams: impl Iterator<Item = u64>) {
+        for (&place, ns) in self.totals.stream_places.iter().zip(streams) {
+            self.totals.streams.0[place].rate_limited(ns);
         }
     }
 

@@ -29,6 +29,7 @@ impl Device {
         let keys = &self.settings.keys;
         self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && !self.account.is_watched()
+            && !self.queues.has_state()
             && !self.flash.suspends()
             && keys.channel.command_ns == 0
             && keys.channel.ps_per_byte == 0

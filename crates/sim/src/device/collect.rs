@@ -11,6 +11,7 @@ use crate::host::Timer;
 use crate::metrics::counters::Phase;
 use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
+use flashyard_core::policy::Happened;
 use flashyard_core::units::{PlaneId, Span};
 
 impl Device {
@@ -195,6 +196,8 @@ impl Device {
             return self.follow(set, other);
         }
         self.take_from_queue(set);
+        let (place, op) = ((self.current_die(set), set), self.sets.stage(set).op());
+        self.queues.tell(Happened::Withdrawn, place, op, self.now);
         let collecting = self.ftl.collecting_for_room(plane, self.now, self.has_ended());
         self.collect_as(plane, self.sets[set].charge, collecting);
         if !self.ftl.is_busy(plane) {

@@ -8,6 +8,7 @@ use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
+use flashyard_core::policy::Happened;
 use flashyard_core::units::DieId;
 
 impl Device {
@@ -25,6 +26,12 @@ impl Device {
             device.account_for(set, die, &operation);
             device.settle(set, &operation);
         });
+        if self.queues.has_state() {
+            let (op, now) = (operation.op, self.now);
+            self.for_riders(leader, |device, set| {
+                device.queues.tell(Happened::Completed, (die, set), op, now);
+            });
+        }
         self.queues.stir(die);
         self.account.over(self.now, die, operation.op, operation.out_ns > 0);
         self.for_riders(leader, Self::take_effect);

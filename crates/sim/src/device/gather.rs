@@ -149,6 +149,9 @@ impl Device {
     }
 
     fn ride(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool, last: &mut SetId) {
+        if self.queues.has_state() {
+            self.policy_sees_start(set, false);
+        }
         self.board(set, ppn, heads_page);
         self.sets[*last].rider = Some(set);
         *last = set;

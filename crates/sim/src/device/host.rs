@@ -7,7 +7,7 @@ use crate::host::Timer;
 impl Device {
     /// Fetches requests as long as there are any and places for them.
     pub(super) fn fetch(&mut self) {
-        while let Some(handle) = self.host.fetch() {
+        while let Some(handle) = self.host.fetch(self.now) {
             self.send(handle);
         }
     }
@@ -39,6 +39,7 @@ impl Device {
                 Timer::Port => {}
                 Timer::Search(plane) => self.search_over(plane),
                 Timer::Sought(set) => self.merge_search_over(set),
+                Timer::Credit(lane) => self.host.credit_comes(lane as usize),
                 Timer::Suspendable(die) => self.suspendable(die),
             }
             self.wake_due();

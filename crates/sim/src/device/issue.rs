@@ -12,9 +12,9 @@ use crate::ftl::Binding;
 use crate::handle::SetId;
 use crate::observe::{CommandName, Queued};
 use crate::sets::{Mode, Stage};
-use flashyard_core::command::Op;
+use flashyard_core::command::{Op, Purpose, StreamId};
 use flashyard_core::policy::{CommandPolicy, CommandView, Placement, RequestView};
-use flashyard_core::units::{DieId, PlaneId, Ppn, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 /// The queue names of garbage collection, reads and erases before programs.
 const GC_QUEUES: &[&str] = &["GC-RCQ", "GC-PCQ"];
@@ -58,6 +58,10 @@ impl Device {
         in_gc_queue: bool,
         moved: bool,
     ) {
+        if self.queues.has_state() && !moved {
+            let op = self.sets.stage(set).op();
+            self.queues.command_arrives((die, set), self.stream_of(set), op, self.now);
+        }
         let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
         if self.gathers {
@@ -115,8 +119,33 @@ impl Device {
         };
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.queues.reads_placed(die);
-        let view = CommandView { op, purpose, request, inherited, reads_before };
+        let (stream, state) = (self.stream_of(set), self.queues.state());
+        let view = CommandView { op, purpose, request, inherited, reads_before, stream, state };
         (self.queues.policy().place(&view, inserted), false)
+    }
+
+    /// The stream that the current command of a set works for.
+    #[inline(always)]
+    fn stream_of(&self, set: SetId) -> StreamId {
+        let state = &self.sets[set];
+        let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
+        match state.request {
+            None if state.buffered.is_none() => StreamId::Gc,
+            _ if matches!(purpose, Purpose::MapFetch | Purpose::MapWriteback) => StreamId::Map,
+            Some(request) => StreamId::Host(self.host[request].request.stream),
+            None => StreamId::Flush,
+        }
+    }
+
+    /// Tells a policy with a state that a die has taken the command of a set: as the one that it
+    /// begins an operation for, or along with that.
+    pub(super) fn policy_sees_start(&mut self, set: SetId, leads: bool) {
+        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
+        let bypasses = state.in_gc_queue && urgent;
+        let cost = if leads { self.flash.nominal(stage) } else { Span::ZERO };
+        let place = (self.current_die(set), set);
+        self.queues.command_leaves(place, (cost, bypasses), stage.op(), self.now);
     }
 
     /// Moves a waiting command whose placement has changed. It keeps the earlier one of its
@@ -209,6 +238,9 @@ impl Device {
         match self.bind(set, die) {
             Bound::Page(ppn) => {
                 self.leave_queue(set, die);
+                if self.queues.has_state() {
+                    self.policy_sees_start(set, true);
+                }
                 if self.ftl.is_paced() {
                     let waits = self.queues.has_gc(die);
                     self.ftl.note_turn(die, self.sets[set].in_gc_queue || !waits);
@@ -238,7 +270,7 @@ impl Device {
 
     /// The command that a die takes next.
     #[inline(always)]
-    pub(super) fn next_command(&self, die: DieId) -> Option<SetId> {
+    pub(super) fn next_command(&mut self, die: DieId) -> Option<SetId> {
         let (host, gc) = self.queues.first(die, self.now);
         if self.ftl.is_paced() {
             return self.ftl.paced_command(die, host, gc, &self.sets);
@@ -246,7 +278,8 @@ impl Device {
         let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
         let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
-        if !first && self.ftl.is_urgent(self.sets.plane(gc)) { Some(gc) } else { host }
+        let gc_first = self.ftl.is_urgent(self.sets.plane(gc)) || self.queues.gc_is_before(command);
+        if !first && gc_first { Some(gc) } else { host }
     }
 
     /// A command waits for another plane: the data of a read has moved there, or a write found its

@@ -155,6 +155,7 @@ impl Device {
         self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
         let stable = keys.stable_percent > 0;
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys), stable);
+        self.queues.begin_phase(streams.iter().map(|stream| stream.keys.weight));
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
         let count = streams.len();
         let mut run = Running {
@@ -319,6 +320,7 @@ impl Device {
         if !run.keys.measure {
             self.ftl.leave_out(&run.merges);
         }
+        self.account.rate_limited(self.host.held_ns());
         let (cleaned, work) = (self.ftl.batch_cleaned(), run.usage_until.as_ref());
         let work = work.map(|until| (&run.usage, until));
         Ok(self.account.end_phase(self.now, run.ended_by, cleaned, work))

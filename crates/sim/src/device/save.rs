@@ -17,7 +17,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =

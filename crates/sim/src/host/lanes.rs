@@ -1,5 +1,6 @@
 //! Submission queues, arbitration and the link.
 
+use super::rate::RateLimit;
 use super::{Host, Timer};
 use crate::config::{Arbitration, Duplex};
 use crate::handle::RequestId;
@@ -26,6 +27,7 @@ pub(super) struct Lane {
     /// Issued and not fetched.
     waiting: VecDeque<RequestId>,
     last_issue: Time,
+    rate: Option<Box<RateLimit>>,
     /// When the last `depth` requests were answered, by number modulo depth; [`Time::MAX`] for not
     /// yet. Pacing `think` only.
     answered_at: Vec<Time>,
@@ -64,9 +66,13 @@ impl Host {
                 fetched: 0,
                 waiting: VecDeque::new(),
                 last_issue: start,
+                rate: RateLimit::of(&keys, start),
                 answered_at: vec![start; remembered],
             }
         }));
+        self.limited = self.keys.queue_depth > 0
+            || self.keys.fetch_depth > 0
+            || self.lanes.iter().any(|lane| lane.rate.is_some());
         self.answered.clear();
         self.fetchable = vec![0; self.lanes.len().div_ceil(64)];
         self.turn = self.lanes.len().saturating_sub(1);
@@ -125,9 +131,34 @@ impl Host {
     /// Whether a request may be fetched from a stream may have changed.
     fn note_fetchable(&mut self, lane: usize) {
         let (state, depth) = (&self.lanes[lane], self.keys.queue_depth);
-        let may = !state.waiting.is_empty() && (depth == 0 || state.fetched < depth);
+        let held = state.rate.as_ref().is_some_and(|rate| rate.holds());
+        let may = !state.waiting.is_empty() && (depth == 0 || state.fetched < depth) && !held;
         let word = &mut self.fetchable[lane / 64];
         *word = *word & !(1 << (lane % 64)) | u64::from(may) << (lane % 64);
+    }
+
+    /// A request that waits in the submission queue of a stream may have to wait for credit.
+    fn wait_for_credit(&mut self, lane: usize, now: Time) {
+        let state = &mut self.lanes[lane];
+        let rate = state.rate.as_mut().filter(|_| !state.waiting.is_empty());
+        if let Some(ready) = rate.and_then(|rate| rate.hold(now)) {
+            let lane = u32::try_from(lane).expect("streams are few");
+            self.timers.set(ready, Timer::Credit(lane));
+        }
+    }
+
+    /// The rate limit of a stream lets a request be fetched.
+    pub(crate) fn credit_comes(&mut self, lane: usize) {
+        if let Some(rate) = &mut self.lanes[lane].rate {
+            rate.release();
+        }
+        self.note_fetchable(lane);
+        self.stirred = true;
+    }
+
+    /// For each stream, how long a request of it waited for its rate limit, in nanoseconds.
+    pub(crate) fn held_ns(&self) -> impl Iterator<Item = u64> {
+        self.lanes.iter().map(|lane| lane.rate.as_ref().map_or(0, |rate| rate.held_ns()))
     }
 
     /// Takes the link for the data of a request, from `now` on; returns when all of it and the
@@ -206,13 +237,14 @@ impl Host {
         state.last_issue = now;
         if self.limited {
             state.waiting.push_back(handle);
+            self.wait_for_credit(lane, now);
             self.note_fetchable(lane);
         }
         !self.limited
     }
 
     /// Fetches a request, if there is one and a place for it.
-    pub(crate) fn fetch(&mut self) -> Option<RequestId> {
+    pub(crate) fn fetch(&mut self, now: Time) -> Option<RequestId> {
         if !self.limited {
             return None;
         }
@@ -221,6 +253,10 @@ impl Host {
         let handle = state.waiting.pop_front().expect("a request waits");
         state.fetched += 1;
         self.fetched += 1;
+        if let Some(rate) = &mut state.rate {
+            rate.pay(&self.pending[handle.index()].request, now);
+            self.wait_for_credit(lane, now);
+        }
         self.note_fetchable(lane);
         Some(handle)
     }

@@ -10,6 +10,7 @@ mod buffered_reads;
 mod lanes;
 mod overlaps;
 mod queue;
+mod rate;
 mod request;
 mod started;
 mod timers;
@@ -47,7 +48,7 @@ pub(crate) struct Host {
     exhausted: bool,
     lanes: Vec<Lane>,
     tickets: Vec<Ticket>,
-    /// Whether a depth is limited; without, requests are fetched as they are issued.
+    /// Whether a depth or a rate is limited; without, requests are fetched as they are issued.
     limited: bool,
     has_link: bool,
     /// Whether the data of each page access crosses the link by itself.

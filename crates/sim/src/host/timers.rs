@@ -27,6 +27,8 @@ pub(crate) enum Timer {
     Search(PlaneId),
     /// The search of a translation layer is over.
     Sought(SetId),
+    /// The rate limit of this stream lets a request be fetched.
+    Credit(u32),
     /// A program or erase of this die may be suspended from now on.
     Suspendable(DieId),
 }

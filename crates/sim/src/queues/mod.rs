@@ -1,5 +1,8 @@
 //! Commands that wait for dies: a queue of requests and one of garbage collection for each die, in
-//! the order of the command policy, and which dies are to be looked at.
+//! the order of the command policy, and which dies are to be looked at. Where the policy ranks
+//! streams, requests have a queue for each stream.
+
+mod streams;
 
 use crate::config::Settings;
 use crate::handle::SetId;
@@ -9,13 +12,18 @@ use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandPolicy, Placement};
 use flashyard_core::queue::{CommandQueue, DeadlineKey, Positions, ReadyKey};
 use flashyard_core::units::{DieId, PlaneId, Time};
+use streams::Lent;
+
+/// Commands that wait.
+type Commands = CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>;
 
 /// The commands that wait for a die.
 #[derive(Debug)]
 struct DieQueues {
-    host: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    gc: CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>,
-    /// Commands of reads that were put into `host` until now; stale where that is empty.
+    /// Empty where requests have a queue for each stream.
+    host: Commands,
+    gc: Commands,
+    /// Commands of reads that requests have had here until now; stale where none waits.
     reads_placed: u64,
 }
 
@@ -26,11 +34,6 @@ impl DieQueues {
             gc: CommandQueue::new(Vec::new(), Vec::new()),
             reads_placed: 0,
         }
-    }
-
-    /// Commands of reads that were put into `host` since it was empty.
-    const fn reads_placed(&self) -> u64 {
-        if self.host.is_empty() { 0 } else { self.reads_placed }
     }
 }
 
@@ -49,6 +52,9 @@ pub(crate) struct Queues {
     counts_fot: bool,
     inherits: bool,
     rekeys: bool,
+    /// What the policy has where it keeps a state, and whether it ranks streams.
+    lent: Option<Box<Lent>>,
+    ranks_streams: bool,
     /// Dies that may be able to take a command, a bit each.
     stirred: Vec<u64>,
 }
@@ -61,6 +67,8 @@ impl Queues {
             counts_fot: policy.reads_fot(),
             inherits: policy.inherits(),
             rekeys: policy.rekeys(),
+            lent: Lent::new(&policy, dies),
+            ranks_streams: policy.has_state() && policy.ranks_streams(),
             policy,
             of_dies: (0..dies).map(|_| DieQueues::new()).collect(),
             positions: Positions { ready: Vec::new(), deadline: Vec::new() },
@@ -76,6 +84,9 @@ impl Queues {
         self.positions.ready.resize(sets, ABSENT);
         self.positions.deadline.resize(sets, ABSENT);
         self.neighbours.resize(sets, [None; 2]);
+        if let Some(lent) = &mut self.lent {
+            lent.grow(sets);
+        }
     }
 
     /// The command policy.
@@ -113,17 +124,21 @@ impl Queues {
 
     /// The commands that a die may take next: the first one of requests, and of garbage collection.
     #[inline]
-    pub(crate) fn first(&self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
+    pub(crate) fn first(&mut self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
         let queues = &self.of_dies[die.index()];
         let first = |set: Option<u32>| set.map(SetId::new);
-        (first(queues.host.peek(now)), first(queues.gc.peek(now)))
+        let host = match &mut self.lent {
+            Some(lent) if self.ranks_streams => lent.first(&self.policy, die, now),
+            _ => queues.host.peek(now),
+        };
+        (first(host), first(queues.gc.peek(now)))
     }
 
     /// Whether no command waits for a die.
     #[inline]
     pub(crate) fn is_empty(&self, die: DieId) -> bool {
         let queues = &self.of_dies[die.index()];
-        queues.host.is_empty() && queues.gc.is_empty()
+        queues.host.is_empty() && queues.gc.is_empty() && self.streams_are_empty(die)
     }
 
     /// Whether a command of garbage collection waits for a die.
@@ -133,13 +148,23 @@ impl Queues {
 
     /// Commands of requests that wait for dies.
     pub(crate) fn of_requests(&self) -> impl Iterator<Item = SetId> {
-        self.of_dies.iter().flat_map(|die| die.host.members()).map(SetId::new)
+        let of_streams = self.lent.iter().flat_map(|lent| lent.members());
+        let of_dies = self.of_dies.iter().flat_map(|die| die.host.members());
+        of_dies.chain(of_streams).map(SetId::new)
     }
 
-    /// Commands of reads that were put into the queue of requests of a die since it was empty.
+    /// Whether no command waits for a die in the queue of a stream.
+    #[inline]
+    fn streams_are_empty(&self, die: DieId) -> bool {
+        self.lent.as_ref().is_none_or(|lent| lent.is_empty(die))
+    }
+
+    /// Commands of reads that were put into the queues of requests of a die since they were empty.
     #[inline]
     pub(crate) fn reads_placed(&self, die: DieId) -> u64 {
-        self.of_dies[die.index()].reads_placed()
+        let queues = &self.of_dies[die.index()];
+        let empty = queues.host.is_empty() && (!self.ranks_streams || self.streams_are_empty(die));
+        if empty { 0 } else { queues.reads_placed }
     }
 
     /// How many commands have waited so far.
@@ -162,24 +187,28 @@ impl Queues {
         in_gc_queue: bool,
         of_read: bool,
     ) {
-        let queues = &mut self.of_dies[die.index()];
-        if !in_gc_queue {
-            queues.reads_placed = queues.reads_placed() + u64::from(of_read);
-        }
-        let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
-        if queue.is_full() {
-            let count = (2 * queue.len()).max(64);
-            let (ready, deadlines) = queue.storage_mut();
-            ready.resize(count, Entry::vacant(0));
-            deadlines.resize(count, Entry::vacant(0));
-        }
-        queue.insert(&mut self.positions, set.get(), placement, self.next_insertion);
+        let number = self.next_insertion;
         self.next_insertion += 1;
+        if !in_gc_queue {
+            let reads_placed = self.reads_placed(die) + u64::from(of_read);
+            self.of_dies[die.index()].reads_placed = reads_placed;
+            if let Some(lent) = self.lent.as_mut().filter(|_| self.ranks_streams) {
+                let positions = &mut self.positions;
+                lent.insert(&self.policy, positions, (die, set), placement, number);
+                return;
+            }
+        }
+        let queues = &mut self.of_dies[die.index()];
+        let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
+        insert(queue, &mut self.positions, set, placement, number);
     }
 
     /// A command waits no more; returns its deadline.
     #[inline]
     pub(crate) fn remove(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
+        if let Some(lent) = self.lent.as_mut().filter(|_| self.ranks_streams && !in_gc_queue) {
+            return lent.remove(&mut self.positions, die, set);
+        }
         let queues = &mut self.of_dies[die.index()];
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
         queue.remove(&mut self.positions, set.get())
@@ -204,6 +233,24 @@ impl Queues {
     pub(crate) fn has_stirred(&self) -> bool {
         self.stirred.iter().any(|&dies| dies != 0)
     }
+}
+
+/// Adds a command to a queue, which gets more memory where it is full.
+#[inline]
+fn insert(
+    queue: &mut Commands,
+    positions: &mut Positions<Vec<u32>>,
+    set: SetId,
+    placement: &Placement,
+    number: u64,
+) {
+    if queue.is_full() {
+        let count = (2 * queue.len()).max(64);
+        let (ready, deadlines) = queue.storage_mut();
+        ready.resize(count, Entry::vacant(0));
+        deadlines.resize(count, Entry::vacant(0));
+    }
+    queue.insert(positions, set.get(), placement, number);
 }
 
 /// Waiting commands by kind and plane.

@@ -2,11 +2,11 @@
 //! broken rule: data integrity, NAND order, exact latency parts, energy that adds up.
 
 use crate::common::{
-    Random, dirty_at_start, record, request, seeds, settings, try_record, try_settings,
+    DRAWN_POLICIES, Random, dirty_at_start, record, request, seeds, settings, try_record,
+    try_settings,
 };
 use crate::generators::devices::{Family, case, with_parts};
 use flashyard_core::host::HostPolicyName;
-use flashyard_core::policy::PolicyName;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::MapReserve;
 use flashyard_sim::device::SimError;
@@ -128,7 +128,7 @@ fn random_devices_with_every_part_keep_every_rule() {
         }
     }
     let families = [
-        ("policy.command", PolicyName::WORDS),
+        ("policy.command", DRAWN_POLICIES),
         ("gc.policy", VictimName::WORDS),
         ("host.policy", HostPolicyName::WORDS),
         ("ftl.scheme", PLANNING),

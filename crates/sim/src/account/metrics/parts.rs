@@ -64,6 +64,20 @@ impl Part {
         Self::Flush,
     ];
 
+    /// Whether it is work of the request itself, as against waiting; waits for a port of the write
+    /// buffer or for the link are in the parts of these.
+    pub const fn is_own(self) -> bool {
+        matches!(
+            self,
+            Self::Link
+                | Self::Firmware
+                | Self::OwnMap
+                | Self::Array
+                | Self::Transfer
+                | Self::Buffer
+        )
+    }
+
     /// The word reports use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,6 +123,11 @@ impl Parts {
     /// The time charged to a part.
     pub const fn get(&self, part: Part) -> u64 {
         self.0[part as usize]
+    }
+
+    /// The work of the request itself.
+    pub fn own(&self) -> u64 {
+        Part::ALL.iter().filter(|part| part.is_own()).map(|part| self.get(*part)).sum()
     }
 
     /// All parts together.

@@ -67,6 +67,19 @@ impl Bin {
     }
 }
 
+/// Sectors of reads and writes of a stream by bin; none were answered in bins behind the last one.
+#[derive(Clone, Debug, Default)]
+struct StreamBins(Vec<u64>);
+
+impl Saved for StreamBins {
+    fn save(&self, to: &mut Writer<'_>) {
+        save_list(&self.0, to);
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        load_list(&mut self.0, || 0, from)
+    }
+}
+
 saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks, accesses_pj });
 saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy_fj, counts });
 
@@ -76,6 +89,8 @@ pub struct Series {
     width: u64,
     /// The last one is open.
     bins: Vec<Bin>,
+    /// The same for each of several streams.
+    streams: Vec<StreamBins>,
     /// Measured time that is accounted for.
     elapsed: u64,
     /// When the current phase began, and what had elapsed by then.
@@ -93,13 +108,15 @@ impl Saved for Series {
         [self.width, self.elapsed].save(to);
         self.base.save(to);
         save_list(&self.bins, to);
+        save_list(&self.streams, to);
     }
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
         let mut times = [0u64; 2];
         times.load(from)?;
         [self.width, self.elapsed] = times;
         self.base.load(from)?;
-        load_list(&mut self.bins, Bin::default, from)
+        load_list(&mut self.bins, Bin::default, from)?;
+        load_list(&mut self.streams, StreamBins::default, from)
     }
 }
 
@@ -111,6 +128,7 @@ impl Series {
         Self {
             width: width_ns.max(1),
             bins,
+            streams: Vec::new(),
             elapsed: 0,
             start: Time::ZERO,
             before: 0,
@@ -195,6 +213,26 @@ impl Series {
         bin.latency_max = bin.latency_max.max(latency_ns);
     }
 
+    /// The request that was answered is one of the stream of this number, where there are several.
+    pub fn stream_answered(&mut self, stream: usize, op: RequestOp, sectors: u32) {
+        if !matches!(op, RequestOp::Read | RequestOp::Write) {
+            return;
+        }
+        if self.streams.len() <= stream {
+            self.streams.resize_with(stream + 1, || StreamBins(Vec::with_capacity(BINS)));
+        }
+        let bins = &mut self.streams[stream].0;
+        bins.resize(self.bins.len(), 0);
+        *bins.last_mut().expect("a bin is open") += u64::from(sectors);
+    }
+
+    /// Bytes of the reads and writes of a stream that were answered, by bin.
+    pub fn stream_bytes(&self, stream: usize) -> Vec<u64> {
+        let bins = self.streams.get(stream).map_or(&[][..], |stream| &stream.0);
+        let bytes = bins.iter().map(|sectors| sectors * u64::from(SECTOR_BYTES));
+        bytes.chain(std::iter::repeat(0)).take(self.bins.len()).collect()
+    }
+
     /// Integral of the outstanding requests over all measured time, in request-nanoseconds.
     pub fn outstanding_ns(&self) -> u128 {
         self.bins.iter().map(|bin| bin.outstanding_ns).sum()
@@ -252,6 +290,13 @@ impl Series {
             self.bins[place] = bin;
         }
         self.bins.truncate(count.div_ceil(2));
+        for StreamBins(bins) in &mut self.streams {
+            let count = bins.len();
+            for place in 0..count.div_ceil(2) {
+                bins[place] = bins[2 * place] + bins.get(2 * place + 1).copied().unwrap_or(0);
+            }
+            bins.truncate(count.div_ceil(2));
+        }
     }
 }
 
@@ -354,15 +399,24 @@ mod tests {
                 series.advance(Time::from_ns(arrival), 0, 1_500 << MIB_BITS, || counts(number));
                 series.advance(Time::from_ns(arrival + 4), 1, 1_500 << MIB_BITS, || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
+                if number % 4 == 0 {
+                    series.stream_answered(1, RequestOp::Write, 8);
+                }
             }
             // Operations of 1,000,003 and 7 pJ over parts of it, and of 5 pJ that takes no time.
             series.took(Time::from_ns(513), Time::from_ns(90_001), 1_000_003);
             series.took(Time::from_ns(100_000), Time::from_ns(100_001), 7);
             series.took(Time::from_ns(600), Time::from_ns(600), 5);
             assert_eq!(series.outstanding_ns(), 40_000);
+            let streams = [0, 1, 2].map(|stream| series.stream_bytes(stream));
+            let sums = streams.each_ref().map(|bins| bins.iter().sum::<u64>());
+            assert_eq!(sums, [0, 2_500 * 4_096, 0]);
             let report = series.report(&counts(10_000), 4_096);
             let doublings = (report.bin_ns / width).ilog2();
             assert_eq!(report.bin_ns, width << doublings);
+            assert!(streams.iter().all(|bins| bins.len() == report.bins.len()));
+            let mut bins = report.bins.iter().zip(&streams[1]);
+            assert!(bins.all(|(bin, bytes)| *bytes <= bin.write_bytes));
             let needed = 99_994 / report.bin_ns + 1;
             assert_eq!(report.bins.len() as u64, needed);
             assert!(needed <= BINS as u64 && (doublings == 0 || needed > BINS as u64 / 2));

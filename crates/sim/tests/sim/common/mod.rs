@@ -10,6 +10,7 @@ pub mod phases;
 pub mod statistics;
 
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
+use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{
@@ -103,6 +104,10 @@ pub fn starts_pages(policy: &str) -> bool {
     })
 }
 
+/// The command policies that random devices have: those before `fair`, which has random devices of
+/// its own, because in this list it would move the draws of all others.
+pub const DRAWN_POLICIES: &[&str] = PolicyName::WORDS.split_at(8).0;
+
 /// Some keys of policies, victim rules and schemes, whichever there are, at the other value that
 /// their declaration names.
 pub fn keys_of_parts(random: &mut Random) -> Vec<String> {
@@ -110,7 +115,8 @@ pub fn keys_of_parts(random: &mut Random) -> Vec<String> {
     let sections = DeviceKeys::default().sections();
     let parts = sections
         .iter()
-        .filter(|(section, ..)| families.iter().any(|family| section.starts_with(family)));
+        .filter(|(section, ..)| families.iter().any(|family| section.starts_with(family)))
+        .filter(|(section, ..)| section != "policy.fair");
     let keys = parts.flat_map(|(section, keys, _)| {
         keys.iter().map(move |key| format!("{section}.{}={}", key.name, key.flip))
     });

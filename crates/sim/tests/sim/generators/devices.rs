@@ -1,10 +1,9 @@
 //! Small devices with every command policy, mapping scheme, map, rule of collection and power
 //! budget, and requests for them.
 
-use crate::common::{Random, keys, keys_of_parts, request, starts_pages};
+use crate::common::{DRAWN_POLICIES, Random, keys, keys_of_parts, request, starts_pages};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
-use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings, apply_setting};
 use flashyard_sim::ftl::log::PLANNING;
@@ -94,7 +93,7 @@ const DRAWS: &[(&str, &[&str])] = &[
     ("fot.shared_delays", &["per_request", "per_set"]),
     ("fot.transitive", &["true", "false"]),
     ("fot.span", &["sum", "longest_die"]),
-    ("policy.command", PolicyName::WORDS),
+    ("policy.command", DRAWN_POLICIES),
     ("host.policy", &["fifo", "idle"]),
     ("state.initial", &["fresh", "fresh", "fresh", "full", "random", "aged", "steady"]),
     ("energy.standby_mw", &["0", "3"]),
@@ -271,7 +270,7 @@ pub fn with_parts(random: &mut Random, settings: &Settings) -> (Settings, Vec<St
     loop {
         let policy = random.pick(HostPolicyName::WORDS);
         let mut drawn = vec![
-            format!("policy.command={}", random.pick(PolicyName::WORDS)),
+            format!("policy.command={}", random.pick(DRAWN_POLICIES)),
             format!("gc.policy={}", random.pick(VictimName::WORDS)),
             format!("host.policy={policy}"),
         ];
