@@ -73,6 +73,8 @@ where
     }
 
     /// Adds a command. `number` is the insertion number: it MUST grow from call to call.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub fn insert<P: AsMut<[u32]>>(
         &mut self,
         positions: &mut Positions<P>,
@@ -93,6 +95,8 @@ where
     }
 
     /// Takes a command out; returns its deadline.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each command; a call costs as much")]
     pub fn remove<P: AsMut<[u32]>>(
         &mut self,
         positions: &mut Positions<P>,

@@ -29,6 +29,17 @@ pub(super) enum Bound {
     Elsewhere(PlaneId),
 }
 
+/// The stream of a command of a set that works for `stream`.
+#[inline(always)]
+const fn stream_for(stream: StreamId, purpose: Purpose) -> StreamId {
+    match (stream, purpose) {
+        (StreamId::Host(_) | StreamId::Flush, Purpose::MapFetch | Purpose::MapWriteback) => {
+            StreamId::Map
+        }
+        _ => stream,
+    }
+}
+
 impl Device {
     /// Puts the current command of a set into the queue of its die.
     pub(super) fn enqueue(&mut self, set: SetId) {
@@ -59,8 +70,7 @@ impl Device {
         moved: bool,
     ) {
         if self.queues.has_state() && !moved {
-            let op = self.sets.stage(set).op();
-            self.queues.command_arrives((die, set), self.stream_of(set), op, self.now);
+            self.policy_sees_arrival(set, die);
         }
         let of_read = self.sets[set].request.is_some_and(|request| self.host[request].is_read());
         self.queues.insert(die, set, placement, in_gc_queue, of_read);
@@ -100,45 +110,48 @@ impl Device {
             flashyard_core::command::Rank::NONE
         };
         let pressed = inherited.is_some() && !self.ftl.is_urgent(self.sets.plane(set));
-        let request = if let Some(request) = state.request {
-            Some(self.host[request].view())
+        let (request, stream) = if let Some(request) = state.request {
+            let request = &self.host[request];
+            (Some(request.view()), StreamId::Host(request.request.stream))
         } else if state.buffered.is_some() {
             // As a write of one unit that came when it was flushed.
-            Some(RequestView {
+            let view = RequestView {
                 is_read: false,
                 pages: 1,
                 arrival: state.enqueued,
                 fot: self.sets.span(set),
                 order: self.sets.number(set),
-            })
+            };
+            (Some(view), StreamId::Flush)
         } else if !pressed {
             let queue = u8::from(op == Op::Program);
             return (Placement { queue, key: 0, deadline: None }, true);
         } else {
-            None
+            (None, StreamId::Gc)
         };
         let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
         let reads_before = self.queues.reads_placed(die);
-        let (stream, state) = (self.stream_of(set), self.queues.state());
+        let (stream, state) = (stream_for(stream, purpose), self.queues.state());
         let view = CommandView { op, purpose, request, inherited, reads_before, stream, state };
         (self.queues.policy().place(&view, inserted), false)
     }
 
-    /// The stream that the current command of a set works for.
-    #[inline(always)]
-    fn stream_of(&self, set: SetId) -> StreamId {
-        let state = &self.sets[set];
-        let purpose = self.sets.stage(set).purpose(state.copies_map, state.levels);
-        match state.request {
-            None if state.buffered.is_none() => StreamId::Gc,
-            _ if matches!(purpose, Purpose::MapFetch | Purpose::MapWriteback) => StreamId::Map,
+    /// Tells a policy with a state that the current command of a set waits for a die.
+    #[cold]
+    fn policy_sees_arrival(&mut self, set: SetId, die: DieId) {
+        let (stage, state) = (self.sets.stage(set), &self.sets[set]);
+        let stream = match state.request {
             Some(request) => StreamId::Host(self.host[request].request.stream),
-            None => StreamId::Flush,
-        }
+            None if state.buffered.is_some() => StreamId::Flush,
+            None => StreamId::Gc,
+        };
+        let stream = stream_for(stream, stage.purpose(state.copies_map, state.levels));
+        self.queues.command_arrives((die, set), stream, stage.op(), self.now);
     }
 
     /// Tells a policy with a state that a die has taken the command of a set: as the one that it
     /// begins an operation for, or along with that.
+    #[cold]
     pub(super) fn policy_sees_start(&mut self, set: SetId, leads: bool) {
         let (stage, state) = (self.sets.stage(set), &self.sets[set]);
         let urgent = self.ftl.is_paced() || self.ftl.is_urgent(self.sets.plane(set));
@@ -278,7 +291,8 @@ impl Device {
         let Some(gc) = gc else { return host };
         let Some(command) = host else { return Some(gc) };
         let first = self.sets[command].queue < self.queues.policy().queues_before_urgent_gc();
-        let gc_first = self.ftl.is_urgent(self.sets.plane(gc)) || self.queues.gc_is_before(command);
+        let urgent = self.ftl.is_urgent(self.sets.plane(gc));
+        let gc_first = urgent || (self.queues.ranks_streams() && self.queues.gc_is_before(command));
         if !first && gc_first { Some(gc) } else { host }
     }
 

@@ -2,6 +2,8 @@
 //! the order of the command policy, and which dies are to be looked at. Where the policy ranks
 //! streams, requests have a queue for each stream.
 
+#![expect(clippy::inline_always, reason = "steps of each command; a call costs as much as they do")]
+
 mod streams;
 
 use crate::config::Settings;
@@ -23,7 +25,8 @@ struct DieQueues {
     /// Empty where requests have a queue for each stream.
     host: Commands,
     gc: Commands,
-    /// Commands of reads that requests have had here until now; stale where none waits.
+    /// Commands of reads that were put into `host` until now; stale where that is empty. With a
+    /// queue for each stream, those since all were empty.
     reads_placed: u64,
 }
 
@@ -123,22 +126,27 @@ impl Queues {
     }
 
     /// The commands that a die may take next: the first one of requests, and of garbage collection.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first(&mut self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
+        if self.has_state() {
+            return self.first_with_state(die, now);
+        }
+        self.first_plain(die, now)
+    }
+
+    #[inline(always)]
+    fn first_plain(&self, die: DieId, now: Time) -> (Option<SetId>, Option<SetId>) {
         let queues = &self.of_dies[die.index()];
         let first = |set: Option<u32>| set.map(SetId::new);
-        let host = match &mut self.lent {
-            Some(lent) if self.ranks_streams => lent.first(&self.policy, die, now),
-            _ => queues.host.peek(now),
-        };
-        (first(host), first(queues.gc.peek(now)))
+        (first(queues.host.peek(now)), first(queues.gc.peek(now)))
     }
 
     /// Whether no command waits for a die.
     #[inline]
     pub(crate) fn is_empty(&self, die: DieId) -> bool {
         let queues = &self.of_dies[die.index()];
-        queues.host.is_empty() && queues.gc.is_empty() && self.streams_are_empty(die)
+        let empty = queues.host.is_empty() && queues.gc.is_empty();
+        empty && (!self.ranks_streams || self.streams_are_empty(die))
     }
 
     /// Whether a command of garbage collection waits for a die.
@@ -153,18 +161,11 @@ impl Queues {
         of_dies.chain(of_streams).map(SetId::new)
     }
 
-    /// Whether no command waits for a die in the queue of a stream.
-    #[inline]
-    fn streams_are_empty(&self, die: DieId) -> bool {
-        self.lent.as_ref().is_none_or(|lent| lent.is_empty(die))
-    }
-
     /// Commands of reads that were put into the queues of requests of a die since they were empty.
     #[inline]
     pub(crate) fn reads_placed(&self, die: DieId) -> u64 {
         let queues = &self.of_dies[die.index()];
-        let empty = queues.host.is_empty() && (!self.ranks_streams || self.streams_are_empty(die));
-        if empty { 0 } else { queues.reads_placed }
+        if queues.host.is_empty() && !self.ranks_streams { 0 } else { queues.reads_placed }
     }
 
     /// How many commands have waited so far.
@@ -178,7 +179,7 @@ impl Queues {
     }
 
     /// A command waits for a die from now on; `of_read` is whether a read of the host asks for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(
         &mut self,
         die: DieId,
@@ -187,28 +188,41 @@ impl Queues {
         in_gc_queue: bool,
         of_read: bool,
     ) {
-        let number = self.next_insertion;
-        self.next_insertion += 1;
-        if !in_gc_queue {
-            let reads_placed = self.reads_placed(die) + u64::from(of_read);
-            self.of_dies[die.index()].reads_placed = reads_placed;
-            if let Some(lent) = self.lent.as_mut().filter(|_| self.ranks_streams) {
-                let positions = &mut self.positions;
-                lent.insert(&self.policy, positions, (die, set), placement, number);
-                return;
-            }
+        if self.has_state() {
+            return self.insert_with_state((die, set), placement, in_gc_queue, of_read);
         }
+        self.insert_plain((die, set), placement, in_gc_queue, of_read);
+    }
+
+    #[inline(always)]
+    fn insert_plain(
+        &mut self,
+        (die, set): (DieId, SetId),
+        placement: &Placement,
+        in_gc_queue: bool,
+        of_read: bool,
+    ) {
         let queues = &mut self.of_dies[die.index()];
+        if !in_gc_queue {
+            let before = if queues.host.is_empty() { 0 } else { queues.reads_placed };
+            queues.reads_placed = before + u64::from(of_read);
+        }
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
-        insert(queue, &mut self.positions, set, placement, number);
+        insert(queue, &mut self.positions, set, placement, self.next_insertion);
+        self.next_insertion += 1;
     }
 
     /// A command waits no more; returns its deadline.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
-        if let Some(lent) = self.lent.as_mut().filter(|_| self.ranks_streams && !in_gc_queue) {
-            return lent.remove(&mut self.positions, die, set);
+        if self.has_state() {
+            return self.remove_with_state(die, set, in_gc_queue);
         }
+        self.remove_plain(die, set, in_gc_queue)
+    }
+
+    #[inline(always)]
+    fn remove_plain(&mut self, die: DieId, set: SetId, in_gc_queue: bool) -> Option<Time> {
         let queues = &mut self.of_dies[die.index()];
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
         queue.remove(&mut self.positions, set.get())
@@ -236,7 +250,7 @@ impl Queues {
 }
 
 /// Adds a command to a queue, which gets more memory where it is full.
-#[inline]
+#[inline(always)]
 fn insert(
     queue: &mut Commands,
     positions: &mut Positions<Vec<u32>>,

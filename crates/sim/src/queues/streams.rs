@@ -7,7 +7,7 @@ use crate::policy::Policy;
 use flashyard_core::command::{Op, StreamId};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::{CommandEvent, CommandPolicy, Happened, Placement};
-use flashyard_core::queue::{CommandQueue, Positions, StreamKey, StreamOrder};
+use flashyard_core::queue::{CommandQueue, StreamKey, StreamOrder};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// The queues of the streams at a die, by [`StreamId::index`].
@@ -78,59 +78,17 @@ impl Lent {
         self.of_dies.iter().flat_map(|die| &die.queues).flat_map(CommandQueue::members)
     }
 
-    /// Whether no command waits for a die in the queue of a stream.
-    pub(super) fn is_empty(&self, die: DieId) -> bool {
-        self.of_dies.get(die.index()).is_none_or(|die| die.order.is_empty())
-    }
-
-    /// The first command of the stream of the least rank that has one for a die.
-    pub(super) fn first(&mut self, policy: &Policy, die: DieId, now: Time) -> Option<u32> {
-        let DieStreams { queues, order } = &mut self.of_dies[die.index()];
-        let stream = order
-            .first(|stream| policy.stream_rank(&self.words, StreamId::of_index(stream as usize)))?;
-        queues[stream as usize].peek(now)
-    }
-
-    /// A command waits for a die from now on in the queue of its stream.
-    pub(super) fn insert(
-        &mut self,
-        policy: &Policy,
-        positions: &mut Positions<Vec<u32>>,
-        (die, set): (DieId, SetId),
-        placement: &Placement,
-        number: u64,
-    ) {
-        let stream = self.of_sets[set.index()];
-        let DieStreams { queues, order } = &mut self.of_dies[die.index()];
-        let queue = &mut queues[stream.index()];
-        if queue.is_empty() {
-            let index = u32::try_from(stream.index()).expect("streams have 16 bits");
-            order.insert(index, policy.stream_rank(&self.words, stream));
-        }
-        super::insert(queue, positions, set, placement, number);
-    }
-
-    /// A command no longer waits in the queue of its stream; returns its deadline.
-    pub(super) fn remove(
-        &mut self,
-        positions: &mut Positions<Vec<u32>>,
-        die: DieId,
-        set: SetId,
-    ) -> Option<Time> {
-        let index = self.of_sets[set.index()].index();
-        let DieStreams { queues, order } = &mut self.of_dies[die.index()];
-        let deadline = queues[index].remove(positions, set.get());
-        if queues[index].is_empty() {
-            order.remove(u32::try_from(index).expect("streams have 16 bits"));
-        }
-        deadline
-    }
-
     fn weight(&self, stream: StreamId) -> u32 {
         let StreamId::Host(number) = stream else { return 1 };
         let own = self.weights.get(usize::from(number)).or(self.weights.first());
         own.copied().unwrap_or(1)
     }
+}
+
+/// The words that a policy is lent, and the queues of streams at a die.
+fn lent_to(lent: &mut Option<Box<Lent>>, die: DieId) -> (&[u64], &mut DieStreams) {
+    let lent = lent.as_mut().expect("who ranks streams has a state");
+    (&lent.words, &mut lent.of_dies[die.index()])
 }
 
 /// Policies with a state.
@@ -155,7 +113,84 @@ impl Queues {
         lent.weights.extend(weights.map(|weight| u32::try_from(weight).expect("it is small")));
     }
 
+    /// Whether no command waits for a die in the queue of a stream.
+    #[cold]
+    pub(super) fn streams_are_empty(&self, die: DieId) -> bool {
+        self.lent.as_ref().is_none_or(|lent| lent.of_dies[die.index()].order.is_empty())
+    }
+
+    /// See [`Self::first`].
+    #[cold]
+    pub(super) fn first_with_state(
+        &mut self,
+        die: DieId,
+        now: Time,
+    ) -> (Option<SetId>, Option<SetId>) {
+        let first = self.first_plain(die, now);
+        if !self.ranks_streams {
+            return first;
+        }
+        let (words, DieStreams { queues, order }) = lent_to(&mut self.lent, die);
+        let rank = |stream| self.policy.stream_rank(words, StreamId::of_index(stream as usize));
+        let stream = order.first(rank);
+        let host = stream.and_then(|stream| queues[stream as usize].peek(now));
+        (host.map(SetId::new), first.1)
+    }
+
+    /// See [`Self::insert`].
+    #[cold]
+    pub(super) fn insert_with_state(
+        &mut self,
+        (die, set): (DieId, SetId),
+        placement: &Placement,
+        in_gc_queue: bool,
+        of_read: bool,
+    ) {
+        if in_gc_queue || !self.ranks_streams {
+            return self.insert_plain((die, set), placement, in_gc_queue, of_read);
+        }
+        self.of_dies[die.index()].reads_placed += u64::from(of_read);
+        let stream = self.stream_of(set);
+        let (words, DieStreams { queues, order }) = lent_to(&mut self.lent, die);
+        let queue = &mut queues[stream.index()];
+        if queue.is_empty() {
+            let index = u32::try_from(stream.index()).expect("streams have 16 bits");
+            order.insert(index, self.policy.stream_rank(words, stream));
+        }
+        super::insert(queue, &mut self.positions, set, placement, self.next_insertion);
+        self.next_insertion += 1;
+    }
+
+    /// See [`Self::remove`].
+    #[cold]
+    pub(super) fn remove_with_state(
+        &mut self,
+        die: DieId,
+        set: SetId,
+        in_gc_queue: bool,
+    ) -> Option<Time> {
+        if in_gc_queue || !self.ranks_streams {
+            return self.remove_plain(die, set, in_gc_queue);
+        }
+        let index = self.stream_of(set).index();
+        let (_, DieStreams { queues, order }) = lent_to(&mut self.lent, die);
+        let deadline = queues[index].remove(&mut self.positions, set.get());
+        if queues[index].is_empty() {
+            order.remove(u32::try_from(index).expect("streams have 16 bits"));
+        }
+        if order.is_empty() {
+            self.of_dies[die.index()].reads_placed = 0;
+        }
+        deadline
+    }
+
+    /// The stream of the command of a set that waits or runs.
+    fn stream_of(&self, set: SetId) -> StreamId {
+        self.lent.as_ref().expect("the policy has a state").of_sets[set.index()]
+    }
+
     /// The command of a set waits for its die from now on, for a stream.
+    #[cold]
     pub(crate) fn command_arrives(
         &mut self,
         (die, set): (DieId, SetId),
@@ -173,6 +208,7 @@ impl Queues {
     }
 
     /// A die has taken the command of a set.
+    #[cold]
     pub(crate) fn command_leaves(
         &mut self,
         (die, set): (DieId, SetId),
@@ -187,6 +223,7 @@ impl Queues {
     }
 
     /// Tells a policy with a state what has become of the command of a set.
+    #[cold]
     pub(crate) fn tell(&mut self, what: Happened, (die, set): (DieId, SetId), op: Op, at: Time) {
         let Some(lent) = &mut self.lent else { return };
         let stream = lent.of_sets[set.index()];
@@ -194,11 +231,17 @@ impl Queues {
         self.policy.command_event(&mut lent.words, &event);
     }
 
+    /// Whether the policy ranks streams.
+    #[inline]
+    pub(crate) const fn ranks_streams(&self) -> bool {
+        self.ranks_streams
+    }
+
     /// Whether garbage collection goes before the command of a set, which waits in the queue of a
     /// stream.
+    #[cold]
     pub(crate) fn gc_is_before(&self, set: SetId) -> bool {
-        let Some(lent) = self.lent.as_ref().filter(|_| self.ranks_streams) else { return false };
-        let rank = |stream| (self.policy.stream_rank(&lent.words, stream), stream);
-        rank(StreamId::Gc) < rank(lent.of_sets[set.index()])
+        let rank = |stream| (self.policy.stream_rank(self.state(), stream), stream);
+        rank(StreamId::Gc) < rank(self.stream_of(set))
     }
 }

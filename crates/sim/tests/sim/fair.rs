@@ -5,12 +5,19 @@ use crate::common::phases::{Bench, named, pacing};
 use crate::common::{Random, Recorded, collecting, page_writes, record, request, seeds, settings};
 use crate::generators::devices::{Family, case};
 use flashyard_core::command::{Op, Purpose};
-use flashyard_core::policy::PolicyName;
+use flashyard_core::policy::{
+    CommandEvent, CommandPolicy, CommandView, Happened, Placement, PolicyName,
+};
 use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, SimError};
 use flashyard_sim::observe::{CommandDone, RequestDone};
+use flashyard_sim::policy::Policy;
 use flashyard_sim::stream::{Pacing, StreamKeys};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
@@ -279,4 +286,71 @@ fn random_devices_keep_every_rule() {
             Err(error) => panic!("seed {seed}: {error}"),
         }
     }
+}
+
+/// Counts what it is told: a policy of a user's own with a state that ranks nothing. Its words are
+/// the commands that wait for each die and those that run there.
+struct Told(Arc<[AtomicU64; 5]>);
+
+impl CommandPolicy for Told {
+    fn queue_names(&self) -> &'static [&'static str] {
+        &["ALL"]
+    }
+
+    fn place(&self, command: &CommandView<'_>, _: Time) -> Placement {
+        assert!(command.state.len() >= 2, "it sees its words");
+        Placement { queue: 0, key: 0, deadline: None }
+    }
+
+    fn has_state(&self) -> bool {
+        true
+    }
+
+    fn state_words(&self, dies: usize, _streams: usize) -> usize {
+        2 * dies
+    }
+
+    fn command_event(&self, state: &mut [u64], event: &CommandEvent) {
+        let [waiting, running] = &mut state.as_chunks_mut().0[event.die.index()];
+        let place = match event.what {
+            Happened::Arrived => 0,
+            Happened::Dispatched { .. } => 1,
+            Happened::Completed => 2,
+            Happened::Withdrawn => 3,
+            Happened::Emptied => 4,
+        };
+        self.0[place].fetch_add(1, Ordering::Relaxed);
+        match event.what {
+            Happened::Arrived => *waiting += 1,
+            Happened::Dispatched { .. } => (*waiting, *running) = (*waiting - 1, *running + 1),
+            Happened::Completed => *running -= 1,
+            Happened::Withdrawn => *waiting -= 1,
+            Happened::Emptied => assert_eq!(*waiting, 0, "no command waits for the die"),
+        }
+    }
+}
+
+/// A policy is told of each command when it comes, is taken and is over, and of every die that runs
+/// out of commands; commands that ride along and those that find no room included.
+#[test]
+fn a_policy_with_a_state_is_told_of_every_command() {
+    let settings = collecting(&[
+        "map.store=resident",
+        "geometry.ways=1",
+        "geometry.planes=2",
+        "nand.multi_plane=any",
+        "ftl.over_provisioning_percent=60",
+    ]);
+    let told = Arc::new(<[AtomicU64; 5]>::default());
+    let mut device = Device::with_policy(&settings, Policy::Own(Box::new(Told(Arc::clone(&told)))));
+    device.check();
+    let mut requests = page_writes(3, 3_000, 200).into_iter();
+    let report = device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();
+    let [arrived, dispatched, completed, withdrawn, emptied] =
+        told.each_ref().map(|count| count.load(Ordering::Relaxed));
+    assert_eq!((arrived, completed), (dispatched + withdrawn, dispatched));
+    assert_eq!(withdrawn, report.gc.programs_that_waited_for_room);
+    let operations: u64 = report.flash.array_ops.values().flat_map(|of| of.values()).sum();
+    assert!(operations < dispatched && withdrawn > 0, "{operations} {dispatched} {withdrawn}");
+    assert!(emptied > 0 && emptied <= operations);
 }
