@@ -40,7 +40,7 @@ pub(crate) fn write(
     let mut file = WholeFile::create(path)?;
     let mut text = format!("start_ns,{}", COLUMNS.join(","));
     for name in streams.keys() {
-        text += &format!(",\"bytes of {}\"", name.replace('"', "\"\""));
+        text += &format!(",bytes of {name}");
     }
     text.push('\n');
     for (number, bin) in series.bins.iter().enumerate() {

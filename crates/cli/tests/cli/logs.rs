@@ -363,6 +363,40 @@ fn both_logs_count_the_same_commands_of_a_request() {
     }
 }
 
+/// Bytes over time, slowdown and the effect of a rate limit, of each of two streams.
+#[test]
+fn streams_have_columns_of_their_own() {
+    let folder = Folder::new();
+    folder.write(
+        "two.toml",
+        "[[stream]]\nname = \"slow\"\npacing = \"fast\"\nrate_limit_mb_per_s = 2\n\
+         pattern.requests = 200\n[[stream]]\nname = \"free\"\npattern.requests = 300\n",
+    );
+    let work = ["run", "embedded-2x2", "two.toml", "--set", "policy.command=fair"];
+    let files = ["--set", "metrics.bin_ms=5", "--out", "results", "--json"];
+    let run = folder.run(&[&work[..], &files].concat()).json();
+    let bins = run["series"]["bins"].as_array().expect("there are bins");
+    let slow = &run["streams"]["slow"];
+    let bytes = |name: &str| run["streams"][name]["bin_bytes"].as_array().expect("there are bins");
+    let sum = |name| bytes(name).iter().map(|bytes| bytes.as_u64().unwrap()).sum::<u64>();
+    assert_eq!([sum("slow"), sum("free")], [200 * 4_096, 300 * 4_096]);
+    assert_eq!(bytes("slow").len(), bins.len());
+    // 199 requests of 4 KiB before the last one, at 2 MB/s.
+    assert_eq!(slow["rate_limited_ns"], 199 * 2_048_000);
+    assert_eq!(run["streams"]["free"]["rate_limited_ns"], 0);
+    assert!(slow["slowdown"].as_f64() > Some(10.0), "{}", slow["slowdown"]);
+    let text = String::from_utf8(folder.read("results/series.csv")).unwrap();
+    let header = text.lines().next().unwrap();
+    assert!(header.ends_with("mean_mw,bytes of free,bytes of slow"), "{header}");
+    for (row, number) in text.lines().skip(1).zip(0..) {
+        let cells: Vec<&str> = row.rsplit(',').collect();
+        let same = |name, cell: &str| cell.parse().ok() == bytes(name)[number].as_u64();
+        assert!(same("slow", cells[0]) && same("free", cells[1]), "{row}");
+    }
+    let table = folder.run(&work).text();
+    assert!(table.contains("slowdown") && table.contains("rate limited (s)"), "{table}");
+}
+
 #[test]
 fn the_time_series_is_that_of_the_summary() {
     let folder = Folder::new();

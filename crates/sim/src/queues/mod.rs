@@ -208,7 +208,10 @@ impl Queues {
             queues.reads_placed = before + u64::from(of_read);
         }
         let queue = if in_gc_queue { &mut queues.gc } else { &mut queues.host };
-        insert(queue, &mut self.positions, set, placement, self.next_insertion);
+        if queue.is_full() {
+            grow(queue, 64);
+        }
+        queue.insert(&mut self.positions, set.get(), placement, self.next_insertion);
         self.next_insertion += 1;
     }
 
@@ -249,22 +252,13 @@ impl Queues {
     }
 }
 
-/// Adds a command to a queue, which gets more memory where it is full.
-#[inline(always)]
-fn insert(
-    queue: &mut Commands,
-    positions: &mut Positions<Vec<u32>>,
-    set: SetId,
-    placement: &Placement,
-    number: u64,
-) {
-    if queue.is_full() {
-        let count = (2 * queue.len()).max(64);
-        let (ready, deadlines) = queue.storage_mut();
-        ready.resize(count, Entry::vacant(0));
-        deadlines.resize(count, Entry::vacant(0));
-    }
-    queue.insert(positions, set.get(), placement, number);
+/// Lends a queue that is full more memory, for so many commands at least.
+#[cold]
+fn grow(queue: &mut Commands, least: usize) {
+    let count = (2 * queue.len()).max(least);
+    let (ready, deadlines) = queue.storage_mut();
+    ready.resize(count, Entry::vacant(0));
+    deadlines.resize(count, Entry::vacant(0));
 }
 
 /// Waiting commands by kind and plane.

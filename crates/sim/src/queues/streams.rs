@@ -157,7 +157,10 @@ impl Queues {
             let index = u32::try_from(stream.index()).expect("streams have 16 bits");
             order.insert(index, self.policy.stream_rank(words, stream));
         }
-        super::insert(queue, &mut self.positions, set, placement, self.next_insertion);
+        if queue.is_full() {
+            super::grow(queue, 4);
+        }
+        queue.insert(&mut self.positions, set.get(), placement, self.next_insertion);
         self.next_insertion += 1;
     }
 
