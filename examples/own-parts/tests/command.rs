@@ -181,13 +181,13 @@ fn lists_show_own_parts_behind_built_in_ones() {
     );
     let keys = text("list keys");
     assert!(keys.contains("[policy.short-first]") && keys.contains("limit_ms = 20  (ms, 0 to"));
-    assert!(keys.contains("[gc.rested]") && keys.contains("deadline | short-first)"));
+    assert!(keys.contains("[gc.rested]") && keys.contains("fair | short-first)"));
 }
 
 #[test]
 fn wrong_names_are_refused_with_the_nearest_known_one() {
     let said = refused("run --set policy.command=shrot-first");
-    assert!(said.contains("deadline, short-first; did you mean short-first?"), "{said}");
+    assert!(said.contains("fair, short-first; did you mean short-first?"), "{said}");
     let said = refused("run --set gc.policy=restd");
     assert!(said.contains("did you mean rested?"), "{said}");
     let said = refused("run --set policy.short-first.limit=1");

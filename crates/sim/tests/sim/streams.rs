@@ -363,6 +363,9 @@ fn every_key_of_streams_and_phases_does_something() {
         if key.with.contains(&"stream.rate_limit_iops=100") {
             base.rate_limit_iops = 100;
         }
+        if key.with.contains(&"stream.rate_limit_iops=100") {
+            base.rate_limit_iops = 100;
+        }
         let mut flipped = base;
         assert!(flipped.set(key.name, flip(key)));
         let phase = PhaseKeys::default();
