@@ -311,6 +311,9 @@ fn serve(policy: &AnyBusPolicy, operations: &[Operation], mut times: FixedTimes)
             let request = channel.send(chip, (now, duration), false, &mut order);
             if request.starts_array {
                 arrays[chip] = array.map(|array| request.until + array);
+            } else if request.request.kind == BusKind::Status && !request.completes {
+                // The status is known to be "ready": the data of the read follow.
+                channel.ready(chip, &mut order);
             } else if request.completes {
                 over[chip] = request.until;
             }
