@@ -6,12 +6,13 @@ use crate::inputs::Inputs;
 use crate::output::bus::BusLogger;
 use crate::output::commands::CommandLogger;
 use crate::output::json;
+use crate::output::log::SharedLog;
 use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
-use flashyard_sim::config::Precision;
+use flashyard_sim::config::{Precision, Settings};
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use std::cell::RefCell;
@@ -27,26 +28,8 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         remark(&format!("note: {what}"));
     }
     let folder = args.out.as_deref().map(folder).transpose()?;
-    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
-    let mut logs = Vec::new();
+    let (mut observers, logs) = logs(args, &settings)?;
     let mut request_log = None;
-    if let Some(path) = &args.commands {
-        let (logger, log) = CommandLogger::new(WholeFile::create(path)?);
-        observers.push(Box::new(logger));
-        logs.push(log);
-    }
-    let has_requests = settings.keys.bus.precision == Precision::Requests;
-    for (option, given) in [("--bus", &args.bus), ("--microcode", &args.input.microcode)] {
-        if given.is_some() && !has_requests {
-            let what = "the channels of the device carry no bus requests";
-            return Err(wrong(&format!("{option}: {what}; --set bus.precision=requests")));
-        }
-    }
-    if let Some(path) = &args.bus {
-        let (logger, log) = BusLogger::new(WholeFile::create(path)?);
-        observers.push(Box::new(logger));
-        logs.push(log);
-    }
     if let Some(dir) = &args.out {
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
         let log = Rc::new(RefCell::new(RequestLog::new(file)?));
@@ -91,6 +74,30 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let requests = phases.map(|phase| phase.requests).sum();
     remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// The logs that are asked for: their ends for the device, and for whoever finishes them.
+fn logs(args: &RunArgs, settings: &Settings) -> Result<(Vec<Box<dyn Observer>>, Vec<SharedLog>)> {
+    let has_requests = settings.keys.bus.precision == Precision::Requests;
+    for (option, given) in [("--bus", &args.bus), ("--microcode", &args.input.microcode)] {
+        if given.is_some() && !has_requests {
+            let what = "the channels of the device carry no bus requests";
+            return Err(wrong(&format!("{option}: {what}; --set bus.precision=requests")));
+        }
+    }
+    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    let mut logs = Vec::new();
+    if let Some(path) = &args.commands {
+        let (logger, log) = CommandLogger::new(WholeFile::create(path)?);
+        observers.push(Box::new(logger));
+        logs.push(log);
+    }
+    if let Some(path) = &args.bus {
+        let (logger, log) = BusLogger::new(WholeFile::create(path)?);
+        observers.push(Box::new(logger));
+        logs.push(log);
+    }
+    Ok((observers, logs))
 }
 
 /// The folder for results.

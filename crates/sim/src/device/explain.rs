@@ -281,8 +281,8 @@ impl Device {
         self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 
-    /// Time of a command on its die since its segment began: all of it, waiting for the channel, and
-    /// waiting until the controller knew that the array was done.
+    /// Time of a command on its die since its segment began: all of it, waiting for the channel,
+    /// and waiting until the controller knew that the array was done.
     fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
         let since = self.sets.track(set).since;
         let all = self.now.since(since).as_ns();

@@ -62,7 +62,6 @@ impl Settings {
         let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
-        bus::check(keys, &mut fail);
         check_buffer(keys, &mut fail);
         check_energy(keys, &mut fail);
         let exported = exported_units(keys, units);
@@ -133,6 +132,7 @@ fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
 
 /// Parts that do not go together.
 fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    bus::check(keys, fail);
     if keys.gc.copyback && geometry.program_units() > 1 {
         fail(format!(
             "gc.copyback: whole pages are copied on a die, but a program gathers {} mapping units; \

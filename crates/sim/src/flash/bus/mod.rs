@@ -270,7 +270,6 @@ impl Flash {
         let real = self.timing.random(op, typical);
         let Some(mut bus) = self.bus.take() else { return 0 };
         let operation = &mut self.dies[die.index()].array;
-        let op = operation.op;
         operation.array = real;
         let planned = bus.wires.operation(die, op, request, [typical, real]);
         (operation.lead_ns, operation.out_ns) = bus.wires.times.of_operation(&planned);
@@ -391,7 +390,8 @@ impl Flash {
     }
 
     /// A request takes the bus of a die's channel; `starts_array` is whether the array works from
-    /// its end on. Returns when it leaves the bus and, of a status request, whether the die is done.
+    /// its end on. Returns when it leaves the bus and, of a status request, whether the die is
+    /// done.
     fn carry(
         &mut self,
         wires: &mut Wires,

@@ -115,8 +115,8 @@ impl Pick {
         self.ready_lane(self.lane(die));
     }
 
-    /// The operation in the array of a die is over: its last request has been sent, or its data would
-    /// take no time.
+    /// The operation in the array of a die is over: its last request has been sent, or its data
+    /// would take no time.
     pub(super) fn end(&mut self, die: DieId) {
         let (channel, lane) = self.lane(die);
         let mut order = *self.order(channel);
