@@ -76,8 +76,11 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     Ok(())
 }
 
-/// The logs that are asked for: their ends for the device, and for whoever finishes them.
-fn logs(args: &RunArgs, settings: &Settings) -> Result<(Vec<Box<dyn Observer>>, Vec<SharedLog>)> {
+/// Logs: their ends for the device, and for whoever finishes them.
+type Logs = (Vec<Box<dyn Observer>>, Vec<SharedLog>);
+
+/// The logs that are asked for.
+fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
     let has_requests = settings.keys.bus.precision == Precision::Requests;
     for (option, given) in [("--bus", &args.bus), ("--microcode", &args.input.microcode)] {
         if given.is_some() && !has_requests {

@@ -7,10 +7,8 @@ use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::bus::request::{BusClass, BusKind};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{DieId, Time};
-use flashyard_sim::config::{
-    BusTiming, DeviceKeys, Precision, Readiness, SchedulerScope, Settings,
-};
-use flashyard_sim::device::{Device, SimError};
+use flashyard_sim::config::{BusTiming, DeviceKeys, Precision, Readiness, Settings};
+use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{BusTransfer, Observer};
 use flashyard_sim::report::Report;
@@ -81,7 +79,7 @@ fn without_bus_times(mut keys: DeviceKeys, precision: Precision) -> DeviceKeys {
 /// to the nanosecond and the picojoule, whatever the device does.
 #[test]
 fn precisions_agree_where_the_bus_takes_no_time() {
-    for seed in seeds(0..45) {
+    for seed in seeds(0..30) {
         let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
         let (settings, requests) = case(family, seed + 70_000);
         let of = |precision, policy| {
@@ -172,43 +170,37 @@ impl Observer for Rules {
 /// answered, latencies and energy add up, requests keep the grammar.
 #[test]
 fn random_devices_with_bus_requests_keep_every_rule() {
-    let (mut polls, mut refused, mut ran) = (0, 0, 0);
+    let (mut polls, mut ran) = (0, 0);
     let operations = Rc::new(RefCell::new(BTreeMap::new()));
-    for seed in seeds(0..75) {
-        let family = [Family::Any, Family::LogBlocks, Family::Cached][(seed % 3) as usize];
-        let (settings, requests) = case(family, seed + 90_000);
-        let mut random = Random(seed);
-        let mut keys = settings.keys;
-        keys.bus.precision = Precision::Requests;
-        keys.channel.arbitration = random.pick(BusPolicyName::ALL);
-        keys.bus.timing = random.pick(&[BusTiming::Keys, BusTiming::Framework, BusTiming::Sdr50]);
-        keys.bus.chunk_bytes = random.pick(&[1_024, 4_096, 65_536]);
-        keys.bus.readiness = random.pick(Readiness::ALL);
-        keys.bus.poll_before_data = keys.bus.readiness == Readiness::Polled || random.below(2) == 0;
-        keys.bus.status_ns = random.pick(&[0, 130]);
-        keys.bus.poll_gap_ns = random.pick(&[200, 1_000, 50_000]);
-        keys.bus.scheduler_scope = random.pick(SchedulerScope::ALL);
-        keys.bus_policies.framework.loop_ns = random.pick(&[0, 10, 400]);
-        keys.bus_policies.framework.send_ns = random.pick(&[0, 10, 400]);
-        let ordered = Settings::new(keys);
-        if ordered.is_err() {
-            refused += 1;
-            keys.nand.program_suspends = 0;
-            keys.nand.erase_suspends = 0;
-            keys.nand.cache_read = false;
-            keys.energy.budget_mw = 0;
-            keys.energy.max_active_dies = 0;
-        }
-        let settings = Settings::new(keys).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
-        let Ok(result) = result else { panic!("seed {seed}: {:#?}", settings.keys) };
-        let (report, run) = match result {
-            Ok(done) => done,
-            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => continue,
-            Err(error) => panic!("seed {seed}: {error}"),
+    for seed in seeds(4_000..4_060) {
+        let (settings, requests) = case(Family::Bus, seed);
+        let keys = settings.keys;
+        let rules = Rules {
+            channels: BTreeMap::new(),
+            dies: BTreeMap::new(),
+            operations: operations.clone(),
+            ahead: keys.nand.cache_read,
+            suspends: keys.nand.program_suspends + keys.nand.erase_suspends > 0,
+        };
+        let mut left = requests.iter().copied();
+        let run = || {
+            let mut device = Device::new(&settings);
+            device.check();
+            device.observe(Box::new(rules));
+            device.run(|| Ok::<_, Infallible>(left.next()))
+        };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        // A request without an answer is an error.
+        let report = match result {
+            Ok(Ok(report)) => report,
+            Ok(Err(RunError::Sim(SimError::NoReserve { .. } | SimError::NoRoom { .. }))) => {
+                continue;
+            }
+            Ok(Err(error)) => panic!("seed {seed}: {error:?}"),
+            Err(_) => panic!("seed {seed}: {:#?}", settings.keys),
         };
         ran += 1;
-        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        assert_eq!(report.workload.requests, requests.len() as u64, "seed {seed}");
         if let Some(series) = &report.series {
             let bins: u64 = series.bins.iter().map(|bin| bin.energy_pj).sum();
             assert_eq!(bins, report.energy_pj.total, "seed {seed}: over time");
@@ -216,23 +208,13 @@ fn random_devices_with_bus_requests_keep_every_rule() {
         let bus = report.bus.expect("bus requests are counted");
         assert!(bus.busy_answers <= bus.status_requests);
         polls += bus.busy_answers;
-        let mut device = Device::new(&settings);
-        device.observe(Box::new(Rules {
-            channels: BTreeMap::new(),
-            dies: BTreeMap::new(),
-            operations: operations.clone(),
-            ahead: keys.nand.cache_read,
-            suspends: keys.nand.program_suspends + keys.nand.erase_suspends > 0,
-        }));
-        let mut left = requests.iter();
-        device.run(|| Ok::<_, Infallible>(left.next().copied())).unwrap();
     }
     let operations = operations.borrow();
     assert!(
         operations.len() == 5 && operations.values().all(|count| *count > 100),
         "{operations:?}"
     );
-    assert!(polls > 100 && refused > 5 && ran > 60, "{polls} {refused} {ran}");
+    assert!(polls > 100 && ran > 50, "{polls} {ran}");
 }
 
 /// The report of a device under a load of reads and writes.

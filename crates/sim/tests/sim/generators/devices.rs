@@ -2,10 +2,15 @@
 //! budget, and requests for them.
 
 use crate::common::{DRAWN_POLICIES, Random, keys, keys_of_parts, request, starts_pages};
+use flashyard_core::bus::policy::BusPolicyName;
+use flashyard_core::bus::policy::framework::{DataOrder, Questions};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_sim::config::{MovedEntries, RewriteOrder, Settings, apply_setting};
+use flashyard_sim::config::{
+    BusTiming, DeviceKeys, MovedEntries, Precision, Readiness, RewriteOrder, SchedulerScope,
+    Settings, apply_setting,
+};
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
 use std::collections::BTreeMap;
@@ -21,16 +26,24 @@ pub enum Family {
     LogBlocks,
     /// Those with a map on flash.
     Cached,
+    /// Any of the others, with bus requests.
+    Bus,
 }
 
 /// The device of a seed and its requests.
 pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
     let mut random = Random(seed);
+    if family == Family::Bus {
+        let of = [Family::Any, Family::LogBlocks, Family::Cached];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_bus(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
+        Family::Bus => unreachable!("another family with bus requests"),
     };
     let mut settings = random_settings(&mut random, kind);
     if family == Family::Worn {
@@ -41,6 +54,34 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         settings = with_power(&mut random, &settings);
     }
     (settings, requests)
+}
+
+/// A device whose channels carry bus requests, without what the bus policy refuses.
+fn with_bus(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.bus.precision = Precision::Requests;
+    keys.channel.arbitration = random.pick(BusPolicyName::ALL);
+    keys.bus.timing = random.pick(BusTiming::ALL);
+    keys.bus.chunk_bytes = random.pick(&[1_024, 4_096, 65_536]);
+    keys.bus.readiness = random.pick(Readiness::ALL);
+    keys.bus.poll_before_data = keys.bus.readiness == Readiness::Polled || random.below(2) == 0;
+    keys.bus.status_ns = random.pick(&[0, 130]);
+    keys.bus.poll_gap_ns = random.pick(&[20_000, 100_000]);
+    keys.bus.scheduler_scope = random.pick(SchedulerScope::ALL);
+    let costs = &mut keys.bus_policies.framework;
+    costs.data_order = random.pick(DataOrder::ALL);
+    costs.questions = random.pick(Questions::ALL);
+    costs.loop_ns = random.pick(&[0, 10, 400]);
+    costs.send_ns = random.pick(&[0, 10, 400]);
+    if costs.questions == Questions::Always {
+        // A loop that asks all the time must take some.
+        costs.loop_ns = 20_000;
+    }
+    Settings::new(keys).unwrap_or_else(|_| {
+        (keys.nand.program_suspends, keys.nand.erase_suspends) = (0, 0);
+        (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
+        keys.nand.cache_read = false;
+        Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
 }
 
 /// Keys and the values that are drawn for them, each as likely as another.
