@@ -1,11 +1,12 @@
 //! A hash of 64 bits that is the same in every build, and an observer that hashes what it is told.
 
+use flashyard_core::bus::request::BusRequest;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::Request;
 use flashyard_sim::metrics::counters::{Tally, Work};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
-    BufferAccess, CommandDone, CommandName, Observer, Queued, RequestDone, Suspension,
+    BufferAccess, BusTransfer, CommandDone, CommandName, Observer, Queued, RequestDone, Suspension,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -61,7 +62,9 @@ impl Hash {
     }
 
     fn parts(&mut self, parts: &Parts) {
-        for part in Part::ALL {
+        // As in reports, time until the end of an operation is known is there or not.
+        let is_shown = |part: &Part| *part != Part::Status || parts.get(*part) > 0;
+        for part in Part::ALL.into_iter().filter(is_shown) {
             self.word(parts.get(part));
         }
     }
@@ -142,6 +145,21 @@ impl Observer for Events {
             hash.command(command);
             hash.words([purpose as u64, die.index() as u64, at.as_ns(), until.as_ns()]);
             hash.word(resumed.into());
+        });
+    }
+
+    fn bus_request(&mut self, event: &BusTransfer) {
+        let BusTransfer { ref command, purpose, request, die, start, end, ready } = *event;
+        self.event(6, |hash| {
+            hash.command(command);
+            hash.text(purpose.name());
+            let BusRequest {
+                stream, kind, channel, chip, block, page, plane, offset, bytes, ..
+            } = request;
+            hash.words([stream.into(), kind as u64, die.get().into()]);
+            hash.words([channel, chip, block, page, plane, offset, bytes].map(u64::from));
+            hash.words([start.as_ns(), end.as_ns()]);
+            hash.maybe(ready.map(u64::from));
         });
     }
 
