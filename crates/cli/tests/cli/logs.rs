@@ -126,7 +126,7 @@ fn latency_is_completion_less_arrival_and_the_sum_of_its_parts() {
     for logged in logged() {
         let latency = logged.column("latency_ns");
         let parts = logged.columns("part_", "_ns");
-        assert_eq!(parts.len(), 16, "{parts:?}");
+        assert_eq!(parts.len(), 17, "{parts:?}");
         for (row, latency) in latency.iter().enumerate() {
             let of = |column: &str| logged.column(column)[row];
             assert_eq!(*latency, of("completion_ns") - of("arrival_ns"));

@@ -14,7 +14,9 @@ fn a_list_is_done_operation_by_operation() {
         "ops.csv",
         "arrival_us,op,die,block,page\n0,p,0,3,0\n0,p,3,2,0\n9000,r,0,3,0\n9000,e,3,2\n",
     );
-    let args = ["run", "framework", "w.toml", "--check", "--set", "ftl.none.order=checked"];
+    let phases = ["bus.precision=phases", "channel.arbitration=commands_first"];
+    let mut args = vec!["run", "framework", "w.toml", "--check", "--set", "ftl.none.order=checked"];
+    args.extend(phases.iter().flat_map(|setting| ["--set", setting]));
     let run = folder.run(&[&args[..], &["--json"]].concat()).json();
     let latency = |class: &str| int(&run, &format!("latency_ns.{class}.max"));
     assert_eq!(latency("read"), 360 + 75_000 + 163_840);

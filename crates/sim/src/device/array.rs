@@ -78,7 +78,7 @@ impl Device {
     /// erases ask for their suspension.
     #[inline]
     pub(super) fn phases_began(&mut self) {
-        if self.account.is_checked() || self.flash.suspends() || self.flash.has_requests() {
+        if self.flash.is_followed() {
             self.follow_phases();
         }
     }
@@ -114,10 +114,19 @@ impl Device {
     /// The array of a die is done with its operation, or on its way from a suspended one.
     #[inline]
     fn array_done(&mut self, die: DieId) {
-        let (finished, end) = self.flash.array_done(die, self.now);
-        if finished {
+        if self.flash.has_requests() {
+            return self.requests_array_done(die);
+        }
+        let end = self.flash.array_done(die, self.now);
+        if !matches!(end, ArrayEnd::Paused) {
             self.account.array_over(die);
         }
+        self.array_ended(die, end);
+    }
+
+    /// What becomes of the operation in the array of a die.
+    #[inline]
+    pub(super) fn array_ended(&mut self, die: DieId, end: ArrayEnd) {
         match end {
             ArrayEnd::Paused => self.queues.stir(die),
             ArrayEnd::Over(operation) => self.operation_over(operation, die),

@@ -12,6 +12,7 @@ use flashyard_core::units::{DieId, Span};
 
 impl Device {
     /// A command waits for a die from now on.
+    #[cold]
     pub(super) fn command_arrives(&mut self, set: SetId, die: DieId) {
         let stage = self.sets.stage(set);
         let bytes = self.flash.channel_bytes(stage, 1);
@@ -22,6 +23,7 @@ impl Device {
     }
 
     /// Plans the bus requests of the operation of `leader` that has just been put together.
+    #[cold]
     pub(super) fn plan_requests(&mut self, leader: SetId, die: DieId, stage: Stage) {
         let op = stage.op();
         let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
@@ -50,7 +52,33 @@ impl Device {
         self.phases_began();
     }
 
+    /// The array of a die is done with its operation, or the controller gets to know that.
+    #[cold]
+    pub(super) fn requests_array_done(&mut self, die: DieId) {
+        let (finished, end) = self.flash.requests_array_done(die, self.now);
+        if finished {
+            self.account.array_over(die);
+        }
+        self.array_ended(die, end);
+    }
+
+    /// Time since the operation of a set began or was resumed that it waited for the channel, and
+    /// that its array was done and the controller did not know.
+    #[cold]
+    pub(super) fn wire_time(&self, set: SetId) -> [u64; 2] {
+        let wire = self.flash.wire(self.current_die(set), self.sets[set].place);
+        wire.map_or([0; 2], |wire| wire.totals(self.now))
+    }
+
+    /// Time of a share of the planes of a set's operation on the bus.
+    #[cold]
+    pub(super) fn wire_share(&self, set: SetId, die: DieId, leads: bool) -> u64 {
+        let wire = self.flash.wire(die, self.sets[set].place);
+        wire.map_or(0, |wire| wire.share_ns(leads))
+    }
+
     /// Dies take commands in the order of their arrival, so many dies together.
+    #[cold]
     pub(super) fn dispatch_in_order(&mut self, dies: u32) {
         let scopes = self.settings.geometry.dies() / dies;
         loop {
@@ -86,6 +114,7 @@ impl Device {
     }
 
     /// Shows requests that have got a bus to those who watch.
+    #[cold]
     pub(super) fn follow_requests(&mut self) {
         let recorded = self.account.has_series();
         while let Some(carried) = self.flash.next_carried() {

@@ -8,9 +8,7 @@
 use super::Device;
 use crate::handle::SetId;
 use crate::metrics::parts::Part;
-use crate::sets::track::{
-    ACCOUNTS, BUS, DIE, DIE_ACCOUNTS, DIE_GC, DIE_POWER, FIRMWARE, OTHER, OWN, PART_OF, SLOT,
-};
+use crate::sets::track::{ACCOUNTS, BUS, DIE, DIE_GC, FIRMWARE, OTHER, OWN, PART_OF, SLOT};
 use crate::sets::{Mode, Operation};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
@@ -121,30 +119,22 @@ impl Device {
 
     /// A command waited in the queue of its die, and is charged with what the die did.
     fn charge_queued(&mut self, set: SetId) {
-        let waited = self.queued_time(set);
+        let busy = self.flash.busy(self.current_die(set), self.now);
         let track = self.sets.track_mut(set);
-        for (account, ns) in waited.into_iter().enumerate() {
+        let mut sum = 0;
+        for (account, busy) in busy.into_iter().enumerate() {
+            let ns = busy - track.base[DIE + account];
             track.spent[DIE + account] += ns;
             track.parts.0[Part::DieRead as usize + account] += ns;
+            sum += ns;
         }
-    }
-
-    /// Time of a command in the queue of its die since its segment began, by what the die did. A
-    /// die that did nothing obeyed the order of the channel.
-    #[inline]
-    fn queued_time(&self, set: SetId) -> [u64; DIE_ACCOUNTS] {
-        let mut spent = self.flash.busy(self.current_die(set), self.now);
-        let track = self.sets.track(set);
-        for (ns, base) in spent.iter_mut().zip(&track.base[DIE..]) {
-            *ns -= base;
-        }
-        let elapsed = self.now.since(track.since).as_ns();
-        let sum: u64 = spent.iter().sum();
-        if sum != elapsed {
+        let rest = self.now.since(track.since).as_ns() - sum;
+        if rest > 0 {
             assert!(self.flash.gate().is_some(), "an account lost time in {set:?}");
-            spent[DIE_POWER] += elapsed - sum;
+            // A die that did nothing obeyed the order of the channel.
+            track.spent[BUS] += rest;
+            track.parts.add(Part::Bus, rest);
         }
-        spent
     }
 
     /// A command was on its die.
@@ -164,10 +154,11 @@ impl Device {
         if is_data {
             // A running segment is closed when its command is over or suspended: what it owes the
             // channel before the array has passed, and what it owes behind it comes in the last.
-            let transfer = std::mem::take(&mut track.channel_ns).min(own - unknown);
+            let transfer = std::mem::take(&mut track.channel_ns).min(own);
             track.parts.add(Part::Transfer, transfer);
-            track.parts.add(Part::Array, own - transfer - unknown);
+            track.parts.add(Part::Array, own - transfer);
             if unknown > 0 {
+                track.parts.take(Part::Array, unknown);
                 track.parts.add(Part::Status, unknown);
             }
         } else {
@@ -259,7 +250,14 @@ impl Device {
                 spent[OWN] = self.now.since(track.since).as_ns();
             }
             Mode::Queued | Mode::Suspended => {
-                spent[DIE..=BUS].copy_from_slice(&self.queued_time(set));
+                let busy = self.flash.busy(self.current_die(set), self.now);
+                for (place, now) in busy.into_iter().enumerate() {
+                    spent[DIE + place] = now - track.base[DIE + place];
+                }
+                if self.flash.gate().is_some() {
+                    let elapsed = self.now.since(track.since).as_ns();
+                    spent[BUS] += elapsed - spent.iter().sum::<u64>();
+                }
             }
             Mode::Running => {
                 let operation = self.operation_of(set);
@@ -283,11 +281,12 @@ impl Device {
 
     /// Time of a command on its die since its segment began: all of it, waiting for the channel,
     /// and waiting until the controller knew that the array was done.
+    #[inline]
     fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
         let since = self.sets.track(set).since;
         let all = self.now.since(since).as_ns();
-        if let Some(wire) = self.flash.wire(self.current_die(set), self.sets[set].place) {
-            let [bus, unknown] = wire.totals(self.now);
+        if self.flash.has_requests() {
+            let [bus, unknown] = self.wire_time(set);
             return (all, bus, unknown);
         }
         let overlap = |from: Time, until: Time| {

@@ -108,8 +108,8 @@ impl Device {
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
         let leads = Some(set) == operation.leader;
         if state.page_units > 0 {
-            let transfer_ns = if let Some(wire) = self.flash.wire(die, state.place) {
-                wire.share_ns(leads)
+            let transfer_ns = if self.flash.has_requests() {
+                self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, state.page_units)

@@ -102,6 +102,8 @@ pub(crate) struct Flash {
     granted: VecDeque<DieId>,
     /// Transfers, where they are checked.
     notes_transfers: bool,
+    /// Whether anybody asks what channels have begun to carry.
+    is_followed: bool,
     transfers: VecDeque<Transfer>,
 }
 
@@ -112,12 +114,14 @@ impl Flash {
         let (dies, channels) = (geometry.dies() as usize, geometry.channels as usize);
         let die = |die| Die::new(geometry.channel_of(DieId::new(die)));
         let tree = |count| EventTree::new(vec![VACANT; nodes_of(count)]);
+        let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
         if let Some(bus) = &mut bus {
             // Whoever asks for a time series wants its energy request by request.
             bus.watch(settings.keys.metrics.bin_ms > 0);
             timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
         }
+        let is_followed = suspends || bus.is_some();
         Self {
             timing,
             dies: (0..geometry.dies()).map(die).collect(),
@@ -136,9 +140,10 @@ impl Flash {
             erase_suspends: nand.erase_suspends,
             suspend: Span::from_ns(nand.suspend_us),
             resume: Span::from_ns(nand.resume_us),
-            suspends: nand.program_suspends > 0 || nand.erase_suspends > 0,
+            suspends,
             granted: VecDeque::new(),
             notes_transfers: false,
+            is_followed,
             transfers: VecDeque::new(),
         }
     }
@@ -146,6 +151,7 @@ impl Flash {
     /// From now on transfers are kept for [`Self::next_transfer`].
     pub(crate) const fn note_transfers(&mut self) {
         self.notes_transfers = true;
+        self.is_followed = true;
     }
 
     /// A transfer that has begun since the last look.
@@ -157,6 +163,13 @@ impl Flash {
     /// suspended.
     pub(crate) fn next_granted(&mut self) -> Option<DieId> {
         self.granted.pop_front()
+    }
+
+    /// Whether anybody asks what channels have begun to carry: the checker, reads that may suspend
+    /// an operation, whoever watches bus requests.
+    #[inline]
+    pub(crate) const fn is_followed(&self) -> bool {
+        self.is_followed
     }
 
     /// Whether operations may be suspended.
@@ -356,24 +369,19 @@ impl Flash {
         channel_ns
     }
 
-    /// The array of a die is done with its operation, or on its way from a suspended one; or the
-    /// controller gets to know that it is done. Returns whether the array has just finished an
-    /// operation, and what becomes of that.
+    /// The array of a die is done with its operation, or on its way from a suspended one.
     #[inline]
-    pub(crate) fn array_done(&mut self, die: DieId, now: Time) -> (bool, ArrayEnd) {
+    pub(crate) fn array_done(&mut self, die: DieId, now: Time) -> ArrayEnd {
         let unit = &mut self.dies[die.index()];
         if unit.pausing {
             unit.pausing = false;
             self.relabel(die, now);
-            return (false, ArrayEnd::Paused);
-        }
-        if self.bus.is_some() {
-            return self.requests_array_done(die, now);
+            return ArrayEnd::Paused;
         }
         if self.budget.is_some() {
             self.return_power(die);
         }
-        (true, self.leave_array(die, now))
+        self.leave_array(die, now)
     }
 
     /// The operation in the array of a die is over, or goes to the page register.
@@ -495,7 +503,9 @@ impl Flash {
         unit.array = Operation::NONE;
         unit.pausing = true;
         unit.array_due = ready;
-        self.requests_suspend(die);
+        if self.bus.is_some() {
+            self.requests_suspend(die);
+        }
         self.note_due(die);
         self.relabel(die, now);
         Suspension::Begun(operation, ready)
@@ -513,7 +523,9 @@ impl Flash {
         operation.array_end = now + operation.left + self.resume;
         unit.array = operation;
         unit.array_due = operation.array_end;
-        self.requests_resume(die, operation.array_end, now);
+        if self.bus.is_some() {
+            self.requests_resume(die, operation.array_end, now);
+        }
         self.note_due(die);
         self.relabel(die, now);
         (operation.leader, now + self.resume)

@@ -118,6 +118,11 @@ impl Parts {
         self.0[part as usize] += ns;
     }
 
+    /// Takes time that was charged to a part away from it.
+    pub fn take(&mut self, part: Part, ns: u64) {
+        self.0[part as usize] -= ns;
+    }
+
     /// Adds all parts of another request.
     pub fn merge(&mut self, other: &Self) {
         for (sum, part) in self.0.iter_mut().zip(&other.0) {

@@ -237,6 +237,7 @@ impl Flash {
 
     /// Whether dies take commands in the order of their arrival, and on which dies that order
     /// holds: those of a channel, or all.
+    #[inline]
     pub(crate) fn gate(&self) -> Option<u32> {
         match &self.bus.as_ref()?.engine {
             Engine::Pick(pick) => pick.gate(),
@@ -259,6 +260,7 @@ impl Flash {
 
     /// Plans the requests of the operation that a die has taken: `array` is its typical time in the
     /// array. Returns its time on the channel without status requests.
+    #[cold]
     pub(crate) fn plan_requests(
         &mut self,
         die: DieId,
@@ -290,7 +292,11 @@ impl Flash {
 
     /// The array of a die is done with its operation, or the controller gets to know that. Returns
     /// whether it is the former, and what becomes of the operation.
-    pub(super) fn requests_array_done(&mut self, die: DieId, now: Time) -> (bool, ArrayEnd) {
+    #[cold]
+    pub(crate) fn requests_array_done(&mut self, die: DieId, now: Time) -> (bool, ArrayEnd) {
+        if self.dies[die.index()].pausing {
+            return (false, self.array_done(die, now));
+        }
         let Some(bus) = &mut self.bus else { return (false, ArrayEnd::Held) };
         let ends = bus.wires.at(die, Place::Array).ends(now);
         if ends {
@@ -326,6 +332,7 @@ impl Flash {
     }
 
     /// What the array has sensed goes to the page register, and its wire with it.
+    #[cold]
     pub(super) fn requests_release(&mut self, die: DieId) {
         let Some(bus) = &mut self.bus else { return };
         *bus.wires.at(die, Place::Output) = *bus.wires.at(die, Place::Array);
@@ -335,6 +342,7 @@ impl Flash {
     }
 
     /// The data in the page register of a die may leave.
+    #[cold]
     pub(super) fn requests_send_out(&mut self, die: DieId, now: Time) {
         let Some(bus) = &mut self.bus else { return };
         if let Engine::Pick(pick) = &mut bus.engine {
@@ -344,6 +352,7 @@ impl Flash {
     }
 
     /// The operation in the array of a die is suspended.
+    #[cold]
     pub(super) fn requests_suspend(&mut self, die: DieId) {
         let Some(bus) = &mut self.bus else { return };
         *bus.wires.at(die, Place::Suspended) = *bus.wires.at(die, Place::Array);
@@ -353,6 +362,7 @@ impl Flash {
     }
 
     /// The suspended operation of a die goes on; `end` is when its array will be done.
+    #[cold]
     pub(super) fn requests_resume(&mut self, die: DieId, end: Time, now: Time) {
         let Some(bus) = &mut self.bus else { return };
         let mut wire = *bus.wires.at(die, Place::Suspended);
@@ -379,6 +389,7 @@ impl Flash {
     }
 
     /// A channel carries what its scheduler sends now.
+    #[cold]
     pub(super) fn carry_requests(&mut self, channel: ChannelId, now: Time) {
         let Some(mut bus) = self.bus.take() else { return };
         let Bus { wires, engine } = &mut *bus;
