@@ -9,7 +9,8 @@
 //! (`golden_hosts`).
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs,
-//! precisions of the bus; the reference of keys; the picture of the README; the C header of the scheduler.
+//! precisions of the bus; the reference of keys; the picture of the README; the C header of the
+//! scheduler.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};

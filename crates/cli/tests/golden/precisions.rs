@@ -10,8 +10,8 @@
 //! How much is programmed and erased is the same where nothing but the order of arrival decides it:
 //! schemes that plan a write when it is translated, with a host queue that keeps the order, and
 //! devices without translation. A page map chooses victims when a die runs short of blocks, a map
-//! cache and a buffer write back when they are full: what they find then depends on what has come to
-//! an end, so these may differ.
+//! cache and a buffer write back when they are full: what they find then depends on what has come
+//! to an end, so these may differ.
 //!
 //! `cargo xtask golden --update` writes the table anew.
 

@@ -190,8 +190,8 @@ impl Device {
         }
     }
 
-    /// The errors of a read of flash, where there are any: as they were before it, and how many bits
-    /// of the unit are wrong.
+    /// The errors of a read of flash, where there are any: as they were before it, and how many
+    /// bits of the unit are wrong.
     #[inline]
     fn read_errors(&mut self, set: SetId) -> Option<(BitErrors, u64)> {
         let errors = self.bit_errors.as_mut()?;

@@ -1,10 +1,11 @@
 //! The checker's account of data: what a host read returns is what was promised, bit by bit.
 //!
-//! Each version of a logical unit has a pattern of its own: the words of a shift register of 64 bits
-//! with linear feedback, which begins with a number that belongs to unit and version. The array
-//! keeps that number for each physical unit: a program stores it, a copy takes it along, an erase
-//! clears it. A read is promised the pattern of what its unit holds when it begins. When it is over,
-//! the pattern of what the array holds then, with the bits that errors turn, is compared with that.
+//! Each version of a logical unit has a pattern of its own: the words of a shift register of 64
+//! bits with linear feedback, which begins with a number that belongs to unit and version. The
+//! array keeps that number for each physical unit: a program stores it, a copy takes it along, an
+//! erase clears it. A read is promised the pattern of what its unit holds when it begins. When it
+//! is over, the pattern of what the array holds then, with the bits that errors turn, is compared
+//! with that.
 
 use super::Checker;
 use crate::random::{BitErrors, STEP, mix};

@@ -364,8 +364,8 @@ impl Checker {
         assert_eq!(done, Some(op), "{die:?} finished what it never started");
     }
 
-    /// A host read has returned what its unit held when it started, but for `errors`: which bits, as
-    /// they were before it, and how many.
+    /// A host read has returned what its unit held when it started, but for `errors`: which bits,
+    /// as they were before it, and how many.
     pub(crate) fn read_over(&mut self, order: u64, page: u32, errors: Option<(BitErrors, u64)>) {
         let reading = self.reading.remove(&(order, page));
         let asked = &self.asked[&order];
