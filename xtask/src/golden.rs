@@ -8,8 +8,9 @@
 //! `fair_queueing` one of the bus level (`golden_bus`), any other one of host policies and buffers
 //! (`golden_hosts`).
 //!
-//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs; the
-//! reference of keys; the picture of the README; the C header of the scheduler.
+//! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs,
+//! precisions of the bus; the reference of keys; the picture of the README; the C header of the
+//! scheduler.
 
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -23,7 +24,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// The tables, and where they and their tests are, below the root of the repository.
-const TABLES: [&str; 2] = ["policies", "ftls"];
+const TABLES: [&str; 3] = ["policies", "ftls", "precisions"];
 const FOLDER: &str = "crates/cli/tests/golden";
 
 /// The tests that compare docs/KEYS.md and docs/read-latency.svg with what the command prints.

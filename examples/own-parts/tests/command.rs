@@ -76,6 +76,22 @@ fn a_host_policy_runs_checked_and_changes_results() {
 }
 
 #[test]
+fn a_bus_policy_runs_checked_and_changes_results() {
+    let requests = "--set bus.precision=requests --set geometry.ways=4 --set \
+                    channel.command_ns=300 --set channel.ps_per_byte=25000";
+    let run = |policy: &str| results(&format!("{BURSTS} {requests} --set {policy}"));
+    let own = run("channel.arbitration=read-data-first");
+    for other in ["commands_first", "in_order", "sequential"] {
+        let built_in = run(&format!("channel.arbitration={other}"));
+        assert_eq!(own["workload"], built_in["workload"], "the same requests");
+        assert_ne!(own["latency_ns"], built_in["latency_ns"], "{other}");
+    }
+    let flipped = "channel.arbitration=read-data-first --set \
+                   channel.read-data-first.commands_first=false";
+    assert_ne!(own, run(flipped), "its key does something");
+}
+
+#[test]
 fn a_rule_for_victims_runs_checked_and_changes_results() {
     let own = results(&format!("{FULL} --set gc.policy=rested"));
     assert!(own["gc"]["jobs"].as_u64() > Some(0), "blocks were cleaned: {}", own["gc"]);

@@ -2,6 +2,7 @@
 //! libraries are linked once.
 
 mod buffers;
+mod bus;
 mod compare;
 mod contract;
 mod convert;

@@ -2,6 +2,7 @@
 
 mod ftls;
 mod policies;
+mod precisions;
 
 /// The variable under which a table is written instead of compared.
 const UPDATE: &str = "FLASHYARD_UPDATE_GOLDEN";

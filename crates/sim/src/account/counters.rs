@@ -103,6 +103,12 @@ impl Account {
         self.totals.buffer.dirtied_units += u64::from(dirtied);
     }
 
+    /// So many bits of a read were wrong.
+    #[inline]
+    pub(crate) const fn bits_were_wrong(&mut self, count: u64) {
+        self.totals.bit_errors += count;
+    }
+
     /// The flush of a unit begins.
     #[inline]
     pub(crate) const fn unit_flushed(&mut self, phase: Phase) {

@@ -41,6 +41,8 @@ struct Config {
     store: MapStore,
     queue_depth: u64,
     over_provisioning: f64,
+    /// Whether host reads find wrong bits.
+    bit_errors: bool,
     /// What a read of a never-written page costs.
     unmapped_read: &'static str,
     /// Power of the DRAM in microwatts, and of the write buffer in microwatts times bytes of a MiB.
@@ -57,6 +59,7 @@ impl Config {
             store: settings.keys.map.store,
             queue_depth: settings.keys.queue.depth,
             over_provisioning: settings.over_provisioning(),
+            bit_errors: settings.keys.nand.bit_errors_ppb > 0,
             unmapped_read: settings.keys.nand.unmapped_read.word(),
             dram_uw: settings.dram_uw(),
             buffer_uw_mib: settings.buffer_uw_mib(),

@@ -188,6 +188,9 @@ pub struct FlashReport {
     pub partial_writes_read: u64,
     /// Suspensions of programs and erases.
     pub suspensions: u64,
+    /// Bits that host reads found wrong, where there are such errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bit_errors: Option<u64>,
 }
 
 /// The map and its cache.

@@ -205,6 +205,7 @@ impl Account {
             padded_units_by: Padding::ALL.map(|cause| (cause.name(), padded(cause))).into(),
             partial_writes_read: self.totals.partial_writes_read,
             suspensions: self.totals.suspensions,
+            bit_errors: self.config.bit_errors.then_some(self.totals.bit_errors),
         }
     }
 

@@ -91,6 +91,7 @@ pub(super) struct Totals {
     pub(super) gc_lines_updated: u64,
     pub(super) room_waits: u64,
     pub(super) suspensions: u64,
+    pub(super) bit_errors: u64,
     /// Units left empty, by [`Padding`].
     pub(super) padded: [u64; Padding::ALL.len()],
     pub(super) partial_writes_read: u64,
@@ -158,7 +159,7 @@ saved!(Totals {
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
-    unmeasured_cleaned, streams, energy, suspensions, padded, partial_writes_read,
+    unmeasured_cleaned, streams, energy, suspensions, bit_errors, padded, partial_writes_read,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {

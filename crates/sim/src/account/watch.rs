@@ -9,6 +9,7 @@ use crate::metrics::series::Series;
 use crate::observe::{
     BufferAccess, BusTransfer, CommandDone, Observer, Queued, RequestDone, Suspension,
 };
+use crate::random::BitErrors;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
@@ -60,7 +61,7 @@ checked! {
     suspended(die: DieId, goes_on: bool);
     transferred(channel: ChannelId, start: Time, end: Time);
     over(now: Time, die: DieId, op: Op, register: bool);
-    read_over(order: u64, page: u32);
+    read_over(order: u64, page: u32, errors: Option<(BitErrors, u64)>);
     programmed(order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64);
     trimmed(order: u64, lpn: Lpn, number: u64);
     copied(from: Ppn, to: Ppn, data: Option<Lpn>);

@@ -204,7 +204,7 @@ impl Device {
         self.close_and_rest(set);
         let Set { changes, request, page, lpn, .. } = self.sets[set];
         if let Some(request) = request.filter(|_| !changes && self.account.is_checked()) {
-            self.account.read_over(self.host[request].order, page);
+            self.account.read_over(self.host[request].order, page, None);
         }
         if changes && request.is_some() {
             self.account.put_over(lpn, self.sets.number(set));

@@ -6,6 +6,7 @@ use crate::config::ReadAllocate;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestDone};
+use crate::random::BitErrors;
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
@@ -169,9 +170,10 @@ impl Device {
                 if self.settings.keys.buffer.read_allocate != ReadAllocate::Never {
                     self.allocate_read(set);
                 }
+                let errors = self.read_errors(set);
                 if self.account.is_checked() {
                     let order = self.host[request].order;
-                    self.account.read_over(order, page);
+                    self.account.read_over(order, page, errors);
                 }
             }
             Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
@@ -186,6 +188,18 @@ impl Device {
             | Stage::Link
             | Stage::Barrier => {}
         }
+    }
+
+    /// The errors of a read of flash, where there are any: as they were before it, and how many
+    /// bits of the unit are wrong.
+    #[inline]
+    fn read_errors(&mut self, set: SetId) -> Option<(BitErrors, u64)> {
+        let errors = self.bit_errors.as_mut()?;
+        self.sets[set].ppn?;
+        let before = *errors;
+        let count = errors.pass(u64::from(self.settings.geometry.unit_bytes()) * 8, |_| ());
+        self.account.bits_were_wrong(count);
+        Some((before, count))
     }
 
     /// The data of a write is on flash: it counts unless a later change has been committed.

@@ -57,6 +57,7 @@ use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::{HostRule, Policy};
 use crate::queues::Queues;
+use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage, Wait};
 use delays::Split;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
@@ -84,6 +85,8 @@ pub struct Device {
     reads_are_plain: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
+    /// Which bits that host reads take from flash are wrong, if any.
+    bit_errors: Option<BitErrors>,
     split: Split,
     work: Work,
     failed: Option<SimError>,
@@ -191,6 +194,10 @@ impl Device {
             account: Account::new(settings),
             gathers,
             copies_in_bulk: false,
+            bit_errors: match settings.keys.nand.bit_errors_ppb {
+                0 => None,
+                rate => Some(BitErrors::new(rate)),
+            },
             split: Split::default(),
             work: Work {
                 fot_by_die: vec![Span::ZERO; settings.geometry.dies() as usize],
@@ -208,7 +215,7 @@ impl Device {
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
-    /// memory: 8 bytes a physical and 28 a logical page.
+    /// memory: 16 bytes a physical and 28 a logical page.
     pub fn check(&mut self) {
         self.flash.note_transfers();
         let mut checker = Checker::new(&self.settings);

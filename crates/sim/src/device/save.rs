@@ -17,7 +17,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -48,6 +48,7 @@ impl Device {
         self.ftl.save_planes(&mut to);
         self.flash.operations().save(&mut to);
         save_list(&self.flash.bus_marks(), &mut to);
+        self.bit_errors.map_or([0; 3], |errors| errors.marks()).save(&mut to);
         self.account.save(&mut to);
         to.finish();
     }
@@ -149,6 +150,11 @@ impl Device {
         let mut marks = Vec::new();
         load_list(&mut marks, || 0u64, from)?;
         self.flash.set_bus_marks(&marks);
+        let mut marks = [0u64; 3];
+        marks.load(from)?;
+        if let Some(errors) = &mut self.bit_errors {
+            errors.go_on(marks);
+        }
         self.account.load(from, &ftl_figures(&self.ftl))
     }
 }

@@ -1,14 +1,18 @@
 //! A user's own parts: every built-in part, given as an own one, must do what it does as itself;
 //! and lists that cannot be are refused.
 
-use crate::common::{Random, record, request, restored, saved};
+use crate::common::{Random, record, request, restored, saved, seeds, try_record};
+use crate::generators::devices::{self, case};
+use flashyard_core::bus::channel::{FixedTimes, Sequencer};
+use flashyard_core::bus::policy::{self as bus_policy, BusPolicy, BusPolicyVisitor, ChannelView};
+use flashyard_core::bus::request::{BusClass, BusRequest};
 use flashyard_core::host::{self, HostPolicy, HostPolicyVisitor};
 use flashyard_core::key::{Keys, NoKeys};
 use flashyard_core::policy::{
     self, AnyPolicy, CommandPolicy, CommandView, Placement, PolicyVisitor,
 };
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::{BlockId, Time};
+use flashyard_core::units::{BlockId, Span, Time};
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, apply_setting, show_value};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::ftl::blocks::FullBlocks;
@@ -30,6 +34,14 @@ const BUFFERED: [&str; 8] = [
     "buffer.read_ns=15000",
     "buffer.eviction=full",
     "interface.fetch_depth=32",
+];
+
+/// Channels that carry bus requests, and take so long that they wait for one another.
+const BUS_REQUESTS: [&str; 4] = [
+    "bus.precision=requests",
+    "geometry.ways=4",
+    "channel.command_ns=300",
+    "channel.ps_per_byte=25000",
 ];
 
 fn keys(own: OwnParts, assignments: &[String]) -> DeviceKeys {
@@ -116,6 +128,17 @@ impl HostPolicyVisitor for Each {
     }
 }
 
+impl BusPolicyVisitor for Each {
+    fn visit<P: BusPolicy + Keys + Send + 'static>(&mut self, name: &'static str) {
+        // It is a loop of its own, which asks no policy.
+        if name != "framework" {
+            self.check(Family::BusPolicy, name, |parts, own| {
+                parts.bus_policy(own, "", |keys: P| keys)
+            });
+        }
+    }
+}
+
 impl VictimVisitor for Each {
     fn visit<P: VictimRule + Keys + Send + Sync + 'static>(&mut self, name: &'static str) {
         self.check(Family::VictimRule, name, |parts, own| {
@@ -142,6 +165,9 @@ fn check_same(own: OwnParts, family: Family, name: &str) -> String {
         }
         if family == Family::HostPolicy {
             set.extend(BUFFERED.map(String::from));
+        }
+        if family == Family::BusPolicy {
+            set.extend(BUS_REQUESTS.map(String::from));
         }
         set.push(format!("{section}.{key}={name}"));
         set.extend(flip.map(|(key, value)| format!("{section}.{name}.{key}={value}")));
@@ -173,6 +199,13 @@ fn built_in_host_policies_do_the_same_as_own_ones() {
 }
 
 #[test]
+fn built_in_bus_policies_do_the_same_as_own_ones() {
+    let mut each = Each::default();
+    bus_policy::visit_all(&mut each);
+    each.differ();
+}
+
+#[test]
 fn built_in_policies_do_the_same_as_own_ones() {
     let mut each = Each::default();
     policy::visit_all(&mut each);
@@ -191,6 +224,110 @@ fn built_in_schemes_do_the_same_as_own_ones() {
     let mut each = Each::default();
     log::visit_all(&mut each);
     each.differ();
+}
+
+/// The lowest die first, whatever it wants to send.
+struct LowestDie;
+
+impl BusPolicy for LowestDie {
+    fn pick(&self, channel: &ChannelView<'_>) -> Option<usize> {
+        channel.candidates.iter().position(Option::is_some)
+    }
+}
+
+/// Times of a kind of controller: 200 ns a request, a byte in `byte_ns`.
+#[derive(Clone, Copy)]
+struct Bytes {
+    byte_ns: u64,
+}
+
+impl Sequencer for Bytes {
+    fn duration(&mut self, request: &BusRequest) -> Span {
+        Span::from_ns(200 + self.byte_ns * u64::from(request.bytes))
+    }
+}
+
+/// The lowest die first, with the times of the sequencer.
+fn lowest_die(byte_ns: u64) -> OwnParts {
+    let parts = Parts::new().bus_policy("lowest-die", "", |_: NoKeys| LowestDie);
+    parts.sequencer("bytes", "", move |_: NoKeys| Bytes { byte_ns }).keep()
+}
+
+#[test]
+fn random_devices_under_an_own_bus_policy_and_sequencer_keep_every_rule() {
+    let (own, mut ran) = (lowest_die(20), 0);
+    for seed in seeds(0..45) {
+        let family = [devices::Family::Any, devices::Family::LogBlocks, devices::Family::Cached]
+            [(seed % 3) as usize];
+        let (settings, requests) = case(family, seed + 120_000);
+        // The same keys, of a device that knows the own parts.
+        let mut with = DeviceKeys::with_own(own);
+        for (section, keys, _) in settings.keys.sections() {
+            for key in keys {
+                let value = settings.keys.get(&section, key.name).expect("a listed key");
+                assert!(with.set(&section, key.name, value), "{section}.{}", key.name);
+            }
+        }
+        let mut problems = Vec::new();
+        let set = ["bus.precision=requests", "bus.timing=bytes", "channel.arbitration=lowest-die"];
+        for assignment in set {
+            apply_setting("--set", assignment, &mut with, &mut problems);
+        }
+        assert_eq!(problems, []);
+        let settings = Settings::new(with).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        if let Ok((_, run)) = result.unwrap_or_else(|_| panic!("seed {seed}: {with:#?}")) {
+            assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+            ran += 1;
+        }
+    }
+    assert!(ran > 40, "{ran} devices had room");
+}
+
+/// The data of four dies leave in the order of the dies, behind those that were ready first; each
+/// request takes as long as the sequencer says.
+#[test]
+fn an_own_bus_policy_and_sequencer_decide_who_sends_and_for_how_long() {
+    let device = |own, policy: &str, timing: &str| {
+        let more = [format!("channel.arbitration={policy}"), format!("bus.timing={timing}")];
+        let set: Vec<_> = ["map.store=resident", "bus.poll_before_data=false"]
+            .into_iter()
+            .chain(BUS_REQUESTS)
+            .map(String::from)
+            .chain(more)
+            .collect();
+        Settings::new(keys(own, &set)).unwrap()
+    };
+    let reads = [0, 1, 2, 3].map(|us| request(us, RequestOp::Read, 3 - us, 1));
+    let ends = |settings: &Settings| {
+        let (_, run) = record(settings, &[], &reads);
+        run.requests.iter().map(|done| done.completion.as_ns()).collect::<Vec<_>>()
+    };
+    let own = lowest_die(10);
+    // The last die is the first to be activated, and alone when its data are ready. The data of
+    // the others follow one after the other.
+    let data = 200 + 40_960;
+    let first = 200 + 60_000 + data;
+    assert_eq!(ends(&device(own, "lowest-die", "bytes")), expected(first, data, [0, 3, 2, 1]));
+    assert_eq!(ends(&device(own, "in_order", "bytes")), expected(first, data, [0, 1, 2, 3]));
+    // Times by the keys of the channel, as a sequencer of one's own.
+    let by_keys = Parts::new().sequencer("mine", "", |_: NoKeys| FixedTimes {
+        kinds: flashyard_core::bus::request::BusKind::ALL.map(|kind| match kind.class() {
+            BusClass::Activation => Span::from_ns(300),
+            _ => Span::ZERO,
+        }),
+        ps_per_byte: 25_000,
+    });
+    let by_keys = by_keys.keep();
+    assert_eq!(
+        ends(&device(by_keys, "in_order", "mine")),
+        ends(&device(by_keys, "in_order", "keys"))
+    );
+}
+
+/// The ends of reads by their places in the order of their data.
+fn expected(first: u64, data: u64, places: [u64; 4]) -> Vec<u64> {
+    places.map(|place| first + place * data).to_vec()
 }
 
 /// Of two blocks drawn, one of them by number, and the one filled first the one whose age outweighs

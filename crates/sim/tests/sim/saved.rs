@@ -57,6 +57,7 @@ fn random_settings(random: &mut Random) -> Settings {
             format!("ftl.allocation={}", random.pick(&["static", "dynamic"])),
             format!("ftl.partial_write={}", random.pick(&["bitmap", "read_modify_write"])),
             format!("ftl.generations={}", random.pick(&[0, 1, 2])),
+            format!("nand.bit_errors_ppb={}", random.pick(&[0, 100_000])),
             "map.entries_per_page=64".to_string(),
             "geometry.channels=2".to_string(),
             "geometry.ways=2".to_string(),
@@ -170,7 +171,7 @@ fn damaged_files_are_refused() {
     assert_eq!(error(b"FLASH"), RestoreError::Truncated);
     let mut other = bytes.clone();
     other[8] = 99;
-    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 7 });
+    assert_eq!(error(&other), RestoreError::Version { found: 99, known: 8 });
     assert_eq!(error(&[bytes.as_slice(), &[0]].concat()), RestoreError::Corrupt);
     let mut random = Random(3);
     for _ in 0..400 {

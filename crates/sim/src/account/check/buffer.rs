@@ -3,7 +3,7 @@
 
 use super::{Asked, CHUNK, Checker, is_untouched};
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::Lpn;
+use flashyard_core::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the write buffer.
@@ -39,6 +39,7 @@ impl Checker {
                 *newest = number + 1;
                 if let Some(unit) = self.place[lpn.index()].checked_sub(1) {
                     self.contents[unit as usize] = *newest;
+                    self.data.store(Ppn::new(unit), lpn, *newest);
                 }
             }
             self.buffer.held.insert(lpn, number.map_or(*newest, |number| number + 1));

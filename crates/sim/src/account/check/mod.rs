@@ -5,10 +5,12 @@
 //! translation; version 0 is the initial contents.
 
 mod buffer;
+mod data;
 mod map;
 
 use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::log::none::RawOrder;
+use crate::random::BitErrors;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
@@ -24,6 +26,8 @@ struct Reading {
     lpn: Lpn,
     version: u64,
     block: Option<BlockId>,
+    /// The data of its unit; none of a logical unit that is nowhere.
+    promise: Option<data::Promise>,
 }
 
 /// A request that has not been answered.
@@ -48,6 +52,8 @@ pub struct Checker {
     geometry: Geometry,
     /// Version of the contents of each physical page; 0 also for pages without data.
     contents: Vec<u64>,
+    /// What the array holds.
+    data: data::DataAccount,
     /// The next unit that each block may program.
     next_unit: Vec<u32>,
     /// Where the newest committed version of each page is (PPN + 1, or 0 for nowhere), and which.
@@ -90,12 +96,14 @@ impl Checker {
     pub fn new(settings: &Settings) -> Self {
         let geometry = settings.geometry;
         let units = settings.exported_units as usize;
+        let physical = usize::try_from(geometry.units()).expect("checked to fit 32 bits");
         let raw = settings.keys.is_raw();
         let any_state = raw && settings.keys.schemes.none.order == RawOrder::Ignored;
         let order = if any_state { ProgramOrder::Any } else { settings.keys.nand.program_order };
         Self {
             geometry,
-            contents: vec![0; usize::try_from(geometry.units()).expect("checked to fit 32 bits")],
+            contents: vec![0; physical],
+            data: data::DataAccount::new(physical, geometry.unit_bytes()),
             next_unit: vec![0; geometry.blocks() as usize],
             place: vec![0; units],
             newest: vec![0; units],
@@ -110,7 +118,7 @@ impl Checker {
             order,
             programmed: match order {
                 ProgramOrder::Sequential => Vec::new(),
-                _ => vec![0; usize::try_from(geometry.units().div_ceil(64)).expect("32 bits")],
+                _ => vec![0; physical.div_ceil(64)],
             },
             drawing: vec![false; geometry.dies() as usize],
             most_drawing: match settings.keys.energy.max_active_dies {
@@ -134,7 +142,11 @@ impl Checker {
     /// each block have been programmed.
     pub fn adopt(&mut self, place: impl Fn(Lpn) -> Option<Ppn>, written: impl Fn(BlockId) -> u32) {
         for (index, known) in self.place.iter_mut().enumerate() {
-            *known = place(Lpn::from_index(index)).map_or(0, |ppn| ppn.get() + 1);
+            let lpn = Lpn::from_index(index);
+            *known = place(lpn).map_or(0, |ppn| {
+                self.data.store(ppn, lpn, 0);
+                ppn.get() + 1
+            });
         }
         for (index, next) in self.next_unit.iter_mut().enumerate() {
             let block = BlockId::from_index(index);
@@ -306,7 +318,9 @@ impl Checker {
             }
             None => self.newest[lpn.index()],
         };
-        self.reading.insert(access, Reading { lpn, version, block });
+        let held = place.map(|_| (lpn, version));
+        let promise = ppn.map(|ppn| data::DataAccount::promise(ppn, held));
+        self.reading.insert(access, Reading { lpn, version, block, promise });
     }
 
     fn clock(&mut self, now: Time) {
@@ -350,13 +364,17 @@ impl Checker {
         assert_eq!(done, Some(op), "{die:?} finished what it never started");
     }
 
-    /// A host read has returned what its unit held when it started.
-    pub fn read_over(&mut self, order: u64, page: u32) {
+    /// A host read has returned what its unit held when it started, but for `errors`: which bits,
+    /// as they were before it, and how many.
+    pub(crate) fn read_over(&mut self, order: u64, page: u32, errors: Option<(BitErrors, u64)>) {
         let reading = self.reading.remove(&(order, page));
         let asked = &self.asked[&order];
         let lpn = Lpn::new(asked.first.get() + page);
         let flash = reading.map(|reading| {
             assert_eq!(reading.lpn, lpn, "a read of another page");
+            if let Some(promise) = reading.promise {
+                self.compare(promise, errors);
+            }
             reading.version
         });
         let version = flash.max(self.buffer.reading.remove(&(order, page)));
@@ -372,6 +390,7 @@ impl Checker {
     /// request, none where the write buffer was flushed.
     pub fn programmed(&mut self, order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64) {
         self.contents[ppn.index()] = number + 1;
+        self.data.store(ppn, lpn, number + 1);
         self.change(order, lpn, number + 1, ppn.get() + 1);
     }
 
@@ -399,6 +418,7 @@ impl Checker {
     /// A copy has been programmed; `data` is its logical page, none for a map page.
     pub fn copied(&mut self, from: Ppn, to: Ppn, data: Option<Lpn>) {
         self.contents[to.index()] = self.contents[from.index()];
+        self.data.copy(from, to);
         if let Some(lpn) = data
             && self.place[lpn.index()] == from.get() + 1
         {
@@ -414,12 +434,12 @@ impl Checker {
             assert_eq!(written, units, "{block:?} was erased before it was full");
         }
         for unit in 0..units {
-            if let Some(word) =
-                self.programmed.get_mut(self.geometry.unit_of(block, unit).index() / 64)
-            {
-                *word &= !(1 << (self.geometry.unit_of(block, unit).index() % 64));
+            let ppn = self.geometry.unit_of(block, unit);
+            if let Some(word) = self.programmed.get_mut(ppn.index() / 64) {
+                *word &= !(1 << (ppn.index() % 64));
             }
-            self.contents[self.geometry.unit_of(block, unit).index()] = 0;
+            self.contents[ppn.index()] = 0;
+            self.data.erase(ppn);
         }
         self.next_unit[block.index()] = 0;
     }
@@ -457,6 +477,7 @@ impl Checker {
                 if let Some(ppn) = ppn {
                     let newest = self.newest[index];
                     assert_eq!(self.contents[ppn.index()], newest, "contents of {lpn:?}");
+                    assert!(self.data.holds(ppn, lpn, newest), "{ppn:?} lost data of {lpn:?}");
                 }
             }
         }
