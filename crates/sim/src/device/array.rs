@@ -121,15 +121,15 @@ impl Device {
         if !matches!(end, ArrayEnd::Paused) {
             self.account.array_over(die);
         }
-        self.array_ended(die, end);
+        self.array_ended(die, &end);
     }
 
     /// What becomes of the operation in the array of a die.
     #[inline]
-    pub(super) fn array_ended(&mut self, die: DieId, end: ArrayEnd) {
+    pub(super) fn array_ended(&mut self, die: DieId, end: &ArrayEnd) {
         match end {
             ArrayEnd::Paused => self.queues.stir(die),
-            ArrayEnd::Over(operation) => self.operation_over(operation, die),
+            ArrayEnd::Over(operation) => self.operation_over(*operation, die),
             ArrayEnd::Released => self.released(die),
             ArrayEnd::Unknown | ArrayEnd::Held => {}
         }

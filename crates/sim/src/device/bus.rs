@@ -59,7 +59,7 @@ impl Device {
         if finished {
             self.account.array_over(die);
         }
-        self.array_ended(die, end);
+        self.array_ended(die, &end);
     }
 
     /// Time since the operation of a set began or was resumed that it waited for the channel, and

@@ -190,14 +190,14 @@ fn random_devices_with_bus_requests_keep_every_rule() {
             device.run(|| Ok::<_, Infallible>(left.next()))
         };
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        let Ok(result) = result else { panic!("seed {seed}: {:#?}", settings.keys) };
         // A request without an answer is an error.
         let report = match result {
-            Ok(Ok(report)) => report,
-            Ok(Err(RunError::Sim(SimError::NoReserve { .. } | SimError::NoRoom { .. }))) => {
+            Ok(report) => report,
+            Err(RunError::Sim(SimError::NoReserve { .. } | SimError::NoRoom { .. }))) => {
                 continue;
             }
-            Ok(Err(error)) => panic!("seed {seed}: {error:?}"),
-            Err(_) => panic!("seed {seed}: {:#?}", settings.keys),
+            Err(error) => panic!("seed {seed}: {error:?}"),
         };
         ran += 1;
         assert_eq!(report.workload.requests, requests.len() as u64, "seed {seed}");
