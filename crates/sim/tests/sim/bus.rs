@@ -194,7 +194,7 @@ fn random_devices_with_bus_requests_keep_every_rule() {
         // A request without an answer is an error.
         let report = match result {
             Ok(report) => report,
-            Err(RunError::Sim(SimError::NoReserve { .. } | SimError::NoRoom { .. }))) => {
+            Err(RunError::Sim(SimError::NoReserve { .. } | SimError::NoRoom { .. })) => {
                 continue;
             }
             Err(error) => panic!("seed {seed}: {error:?}"),
