@@ -117,7 +117,7 @@ keys! {
             kind: Kind::Choice(SchedulerScope::WORDS),
             source: "assumed: channels are independent",
             flip: "device",
-            with: &["bus.precision=requests", "geometry.ways=4", "channel.command_ns=300", "channel.ps_per_byte=25000", "channel.arbitration=sequential"],
+            with: &["bus.precision=requests", "geometry.ways=4", "geometry.channels=2", "channel.command_ns=300", "channel.ps_per_byte=25000", "channel.arbitration=sequential"],
         },
     }
 }
