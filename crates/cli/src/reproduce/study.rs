@@ -241,6 +241,9 @@ fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
     if let Some(dir) = &args.traces
         && !all.iter().any(Source::is_real)
     {
+        if missing.is_empty() {
+            return Err(wrong("--traces: the study has no recorded workloads; leave it out"));
+        }
         return Err(wrong(&format!(
             "{}: neither it nor a directory in it has any of {} (plain, .gz or .zst)",
             dir.display(),
