@@ -336,6 +336,16 @@ impl Experiment {
         self.streams().any(|stream| !listed(&stream.origin) || spaced(stream))
     }
 
+    /// Whether the device decides when requests come: answers or room for them, several streams,
+    /// or phases that end. Then no list of arrivals stands for it. Raw operations need the
+    /// device's shape, too.
+    pub(crate) fn needs_device(&self) -> bool {
+        let alone = self.only_stream().filter(|_| !self.phases[0].has_limit());
+        alone.is_none_or(|stream| {
+            stream.keys.pacing != Pacing::Open || matches!(stream.origin, Origin::Raw(_))
+        })
+    }
+
     /// Every section with what it belongs to.
     fn owners(&self) -> Vec<(String, Owner)> {
         let mut all = Vec::new();

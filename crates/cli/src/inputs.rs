@@ -116,10 +116,21 @@ impl Inputs {
         workload: &str,
         set: &[(&str, String)],
     ) -> Result<Self> {
+        let workload = |problems: &mut _| workload_file::named(workload, false, problems);
+        Self::load_with(own, device, workload, set)
+    }
+
+    /// The same with a workload from elsewhere.
+    pub(crate) fn load_with(
+        own: OwnParts,
+        device: &str,
+        workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
+        set: &[(&str, String)],
+    ) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::new(own);
         read_device(device, &mut sections.device, &mut problems)?;
-        sections.workload = workload_file::named(workload, false, &mut problems)?;
+        sections.workload = workload(&mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
             if set_text(&mut sections.workload, setting) {

@@ -27,6 +27,7 @@ pub(crate) const STUDIES: &[(&str, &str)] = &[
     ("energy", include_str!("../../../experiments/energy.toml")),
     ("ros", include_str!("../../../experiments/ros.toml")),
     ("cache-aware", include_str!("../../../experiments/cache-aware.toml")),
+    ("framework", include_str!("../../../experiments/framework.toml")),
     ("crossings", include_str!("../../../experiments/crossings.toml")),
 ];
 

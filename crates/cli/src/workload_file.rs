@@ -60,16 +60,25 @@ pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
-    let text = read_text(file)?;
+    parse(file, &read_text(file)?, inside, problems)
+}
+
+/// The workload of a file's text.
+pub(crate) fn parse(
+    file: &str,
+    text: &str,
+    inside: bool,
+    problems: &mut Vec<Problem>,
+) -> Result<Experiment> {
     let nothing = Experiment::of(file, vec![StreamPlan::new(Origin::Generator)]);
-    let Some(document) = parse_toml(file, &text, problems) else { return Ok(nothing) };
+    let Some(document) = parse_toml(file, text, problems) else { return Ok(nothing) };
     let root = document.as_table();
     if inside && let Some(found) = ["phase", "initial"].iter().find(|name| root.contains_key(name))
     {
         let what = format!("a phase cannot use a file that has [{found}]; write it into the phase");
         return Err(wrong(&format!("{file}: {what}")));
     }
-    let mut reader = Reader { file, text: &text, problems };
+    let mut reader = Reader { file, text, problems };
     if !is_array(root, "phase") {
         let (phase, lines) = reader.level(root, Level::Root)?;
         // A trace is called by its path, whatever the file around it.

@@ -2,6 +2,7 @@
 
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_sim::report::Report;
+use std::ops::Range;
 
 /// A figure of a run.
 pub(crate) struct Metric {
@@ -42,6 +43,13 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "flash_wait", "mean rest of the latency, ns (one die)", |report| wait(report, 2);
     "rate", "requests a second", |report: &Report| report.throughput.iops;
     "grew", "1 where the queue grew, else 0", |report: &Report| whole(u64::from(report.verdict.queue_grew));
+    "bandwidth", "reads and writes answered, MB/s, without the first tenth of the time series", bandwidth;
+    "first_before", "reads and writes of the first of several streams, MB/s, in the first third of the time series", |report| third(report, 0, 0);
+    "first_during", "the same in its middle third", |report| third(report, 0, 1);
+    "first_after", "the same in its last third", |report| third(report, 0, 2);
+    "second_before", "reads and writes of the second stream, MB/s, in the first third", |report| third(report, 1, 0);
+    "second_during", "the same of the second stream in the middle third", |report| third(report, 1, 1);
+    "second_after", "the same of the second stream in the last third", |report| third(report, 1, 2);
     "makespan", "first arrival to last answer, ns", |report: &Report| whole(report.throughput.makespan_ns);
     "hidden", "share of the port time of gets that passes beside a put", |report: &Report| report.buffer.hidden_read_ratio;
     "read_hits", "share of the page accesses of reads that the buffer serves", |report: &Report| report.buffer.hit_ratio_read;
@@ -108,6 +116,29 @@ impl WorkloadMetric {
 #[expect(clippy::unnecessary_wraps, reason = "a count is a figure that every run has")]
 const fn whole(count: u64) -> Option<f64> {
     Some(count as f64)
+}
+
+/// Megabytes a second of reads and writes, without the first tenth of the series.
+fn bandwidth(report: &Report) -> Option<f64> {
+    let bins = &report.series.as_ref()?.bins;
+    let bytes: Vec<u64> = bins.iter().map(|bin| bin.read_bytes + bin.write_bytes).collect();
+    rate(&bytes, report, |count| count / 10..count)
+}
+
+/// Megabytes a second of a stream, by its place in the order of names, in a third of the series.
+fn third(report: &Report, stream: usize, third: usize) -> Option<f64> {
+    let bytes = report.streams.values().nth(stream)?.bin_bytes.as_ref()?;
+    rate(bytes, report, |count| count * third / 3..count * (third + 1) / 3)
+}
+
+/// The bytes of some bins over their time, in megabytes a second. A last bin counts if the run
+/// fills half of it.
+fn rate(bytes: &[u64], report: &Report, bins: impl Fn(usize) -> Range<usize>) -> Option<f64> {
+    let bin_ns = report.series.as_ref()?.bin_ns;
+    let full = (report.throughput.makespan_ns + bin_ns / 2) / bin_ns;
+    let bins = bins(bytes.len().min(usize::try_from(full).ok()?));
+    let ns = bin_ns * bins.len() as u64;
+    (ns > 0).then(|| bytes[bins].iter().sum::<u64>() as f64 * 1e3 / ns as f64)
 }
 
 fn latency(report: &Report, class: &str) -> Option<f64> {

@@ -5,8 +5,9 @@ use super::schema::Experiment;
 use super::study::{Study, settings_of};
 use super::workloads::{at_point, jittered, scaled};
 use crate::error::wrong;
+use crate::inputs::Inputs;
 use crate::output::remark;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, RunError};
@@ -34,6 +35,14 @@ pub(crate) struct Found {
     pub(crate) queue_grew: bool,
 }
 
+impl Found {
+    fn of(report: &Report) -> Self {
+        let of = |metric: &Metric| metric.value(report).unwrap_or(f64::NAN);
+        let figures = METRICS.iter().map(of).collect();
+        Self { figures, queue_grew: report.verdict.queue_grew }
+    }
+}
+
 /// Requests that were read or generated, for devices of one capacity.
 #[derive(Debug)]
 struct Loaded {
@@ -41,6 +50,8 @@ struct Loaded {
     capacity: u64,
     /// Settings of workloads, of a device or of a point.
     further: Vec<String>,
+    /// Where the device decides when requests come; then there is no list of them.
+    on_device: Option<Inputs>,
     requests: Vec<Request>,
     notes: Vec<String>,
 }
@@ -112,7 +123,9 @@ impl Runs {
         }
         for &workload in workloads {
             let loaded = self.loaded.iter().find(|loaded| loaded.source == workload);
-            let Some(loaded) = loaded.filter(|_| !study.sources[workload].is_real()) else {
+            let is_drawn =
+                |loaded: &&Loaded| loaded.on_device.is_none() && !study.sources[workload].is_real();
+            let Some(loaded) = loaded.filter(is_drawn) else {
                 continue;
             };
             let figures = |seed| Ok(figures_of(&Self::requests(study, loaded, seed)?));
@@ -247,6 +260,11 @@ impl Runs {
         let (device, mut settings) = study.settings(key.grid, key.point, key.subject);
         let plain = settings_of(&study.devices[device].keys, &settings)?;
         let loaded = self.load(study, key, device, &plain)?;
+        ensure!(
+            self.loaded[loaded].on_device.is_none() || scale.to_bits() == 1f64.to_bits(),
+            "{}: time_scale and load are for requests that come at times of their own",
+            study.names.workloads[key.workload]
+        );
         let requests = self.loaded[loaded].requests.len();
         let skipped = requests * study.experiment.skip_percent / 100;
         if skipped > 0 {
@@ -290,8 +308,13 @@ impl Runs {
             return Ok(place);
         }
         let Experiment { seed, requests, .. } = study.experiment;
-        let (requests, notes) = source.load(capacity, &further, seed, requests)?;
-        self.loaded.push(Loaded { source: key.workload, capacity, further, requests, notes });
+        let on_device = source.on_device(&further, seed, requests)?;
+        let (requests, notes) = match &on_device {
+            Some(_) => (Vec::new(), Vec::new()),
+            None => source.load(capacity, &further, seed, requests)?,
+        };
+        let source = key.workload;
+        self.loaded.push(Loaded { source, capacity, further, on_device, requests, notes });
         Ok(self.loaded.len() - 1)
     }
 
@@ -319,6 +342,14 @@ impl Runs {
     fn one(&self, study: &Study, (number, seed): (usize, u64)) -> Result<Found> {
         let job = &self.jobs[number];
         let loaded = &self.loaded[job.loaded];
+        if let Some(inputs) = &loaded.on_device {
+            let mut inputs = inputs.clone();
+            inputs.set_seed(study.experiment.seed + seed);
+            let found =
+                crate::simulate::simulate(&inputs, &job.settings, self.check, vec![], false, None);
+            let found = found.map_err(|error| self.in_run(study, number, &error))?;
+            return Ok(Found::of(&found.report));
+        }
         let mut requests = Self::requests(study, loaded, seed)?;
         if job.scale.to_bits() != 1f64.to_bits() {
             requests = Cow::Owned(scaled(&requests, job.scale));
@@ -328,9 +359,7 @@ impl Runs {
         }
         let report = simulate(&job.settings, &requests, self.check);
         let report = report.map_err(|error| self.in_run(study, number, &error))?;
-        let of = |metric: &Metric| metric.value(&report).unwrap_or(f64::NAN);
-        let figures = METRICS.iter().map(of).collect();
-        Ok(Found { figures, queue_grew: report.verdict.queue_grew })
+        Ok(Found::of(&report))
     }
 
     /// An error with the run that it comes from, where that has a place by now.

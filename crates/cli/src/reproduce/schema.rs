@@ -110,10 +110,12 @@ pub(crate) struct Workload {
     pub(crate) trace: Option<String>,
     /// A built-in workload; with `trace`, the one that stands in without `--traces`.
     pub(crate) built_in: Option<String>,
+    /// In place of a built-in workload: the text of a workload file.
+    pub(crate) plan: Option<String>,
     /// Settings of the trace, after those of its group.
     #[serde(default)]
     pub(crate) traces: Vec<String>,
-    /// Settings of the built-in workload.
+    /// Settings of the built-in workload, or of the plan.
     #[serde(default)]
     pub(crate) settings: Vec<String>,
     /// Published figures of the workload, as they are printed.

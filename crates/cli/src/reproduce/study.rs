@@ -192,9 +192,10 @@ fn refuse_own_keys(
         subjects.chain(devices).chain(points).chain(grids).map(|setting| key_of(setting)).collect();
     for setting in &args.set {
         let key = key_of(setting);
-        let of_workload = ["trace.", "generator.", "pattern.", "mix.", "profile."]
-            .iter()
-            .any(|s| key.starts_with(s));
+        let of_workload =
+            ["trace.", "generator.", "pattern.", "mix.", "profile.", "raw.", "stream.", "phase."]
+                .iter()
+                .any(|s| key.starts_with(s));
         if of_workload || key == "metrics.skip_requests" || own.contains(&key) {
             return Err(wrong(&format!("--set {setting}: the study itself sets {key}")));
         }
@@ -240,6 +241,9 @@ fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
     if let Some(dir) = &args.traces
         && !all.iter().any(Source::is_real)
     {
+        if missing.is_empty() {
+            return Err(wrong("--traces: the study has no recorded workloads; leave it out"));
+        }
         return Err(wrong(&format!(
             "{}: neither it nor a directory in it has any of {} (plain, .gz or .zst)",
             dir.display(),

@@ -6,7 +6,8 @@ use crate::error::{workload_error, wrong};
 use crate::experiment::Source as Opened;
 use crate::inputs::Inputs;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use anyhow::{Context, Result};
+use crate::workload_file::parse;
+use anyhow::{Context, Result, bail};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 use flashyard_sim::own::OwnParts;
@@ -42,6 +43,11 @@ pub(crate) enum Origin {
         name: String,
         settings: Vec<String>,
     },
+    /// What a workload file would have.
+    Plan {
+        text: String,
+        settings: Vec<String>,
+    },
     /// A trace that was not found.
     Absent,
 }
@@ -64,19 +70,55 @@ impl Source {
         seed: u64,
         limit: Option<usize>,
     ) -> Result<(Vec<Request>, Vec<String>)> {
-        let (name, settings) = match &self.origin {
-            Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
-                (name, settings)
-            }
-            Origin::Absent => return Ok((Vec::new(), Vec::new())),
+        let Some(inputs) = self.inputs(further, seed)? else {
+            return Ok((Vec::new(), Vec::new()));
         };
-        let set = settings.iter().chain(further).cloned();
-        let set: Vec<_> = set.map(|setting| ("the study", setting)).collect();
-        let mut inputs = Inputs::load(OwnParts::default(), DEFAULT_DEVICE, name, &set)?;
-        inputs.set_seed(seed);
         let mut source = inputs.open(Some(capacity))?;
         let requests = first_of(&mut source, limit.unwrap_or(usize::MAX))?;
         Ok((requests, source.notes()))
+    }
+
+    /// The workload, where the device decides when its requests come; of each phase so many
+    /// requests at most.
+    pub(crate) fn on_device(
+        &self,
+        further: &[String],
+        seed: u64,
+        limit: Option<usize>,
+    ) -> Result<Option<Inputs>> {
+        let inputs = self.inputs(further, seed)?;
+        let Some(mut inputs) = inputs.filter(|inputs| inputs.experiment().needs_device()) else {
+            return Ok(None);
+        };
+        if let Some(limit) = limit {
+            let limit = u64::try_from(limit)?;
+            for phase in &mut inputs.sections.workload.phases {
+                let own = phase.keys.requests;
+                phase.keys.requests = if own == 0 { limit } else { own.min(limit) };
+            }
+        }
+        Ok(Some(inputs))
+    }
+
+    /// The workload with its settings, none where it is absent.
+    fn inputs(&self, further: &[String], seed: u64) -> Result<Option<Inputs>> {
+        let set = |settings: &[String]| -> Vec<_> {
+            let all = settings.iter().chain(further).cloned();
+            all.map(|setting| ("the study", setting)).collect()
+        };
+        let own = OwnParts::default();
+        let mut inputs = match &self.origin {
+            Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
+                Inputs::load(own, DEFAULT_DEVICE, name, &set(settings))?
+            }
+            Origin::Plan { text, settings } => {
+                let parse = |problems: &mut _| parse(&self.name, text, false, problems);
+                Inputs::load_with(own, DEFAULT_DEVICE, parse, &set(settings))?
+            }
+            Origin::Absent => return Ok(None),
+        };
+        inputs.set_seed(seed);
+        Ok(Some(inputs))
     }
 }
 
@@ -153,6 +195,7 @@ pub(crate) fn of_group(
         name: trace.name.clone(),
         trace: Some(trace.name.clone()),
         built_in: None,
+        plan: None,
         traces: Vec::new(),
         settings: Vec::new(),
         published: std::collections::BTreeMap::new(),
@@ -187,9 +230,12 @@ fn origin_of(
             missing.push(trace.file.clone());
         }
     }
-    Ok(match row.built_in.clone() {
-        Some(name) => Origin::BuiltIn { name, settings: row.settings.clone() },
-        None => Origin::Absent,
+    let settings = row.settings.clone();
+    Ok(match (row.built_in.clone(), &row.plan) {
+        (Some(name), None) => Origin::BuiltIn { name, settings },
+        (None, Some(plan)) => Origin::Plan { text: plan.clone(), settings },
+        (None, None) => Origin::Absent,
+        (Some(_), Some(_)) => bail!("{}: built_in and plan exclude each other", row.name),
     })
 }
 

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-const STUDIES: [&str; 5] = ["drs", "energy", "ros", "cache-aware", "crossings"];
+const STUDIES: [&str; 6] = ["drs", "energy", "ros", "cache-aware", "framework", "crossings"];
 
 const VERDICTS: [&str; 6] =
     ["yes", "in part", "no", "by definition", "by calibration", "not judged"];
 
 /// The object of a study, which is run once for all tests.
 fn study(name: &str) -> &'static Value {
-    static OBJECTS: [OnceLock<Value>; 5] = [const { OnceLock::new() }; 5];
+    static OBJECTS: [OnceLock<Value>; 6] = [const { OnceLock::new() }; 6];
     let place = STUDIES.iter().position(|known| *known == name).expect("one of the studies");
     OBJECTS[place].get_or_init(|| {
         let args = ["reproduce", name, "--json", "--requests", "40", "--replicas", "2"];
@@ -341,6 +341,77 @@ fn a_study_is_a_file_of_a_users_own() {
     assert!(ran.stderr.contains("rfc: no subject of this name; did you mean rcf?"), "{ran:?}");
 }
 
+/// Two streams of 0.6 s, of which the first bursts from 200 to 400 ms.
+const BURST: &str = r#"
+[phase]
+time_ms = 600
+[[stream]]
+name = "a"
+gap_min_us = 800
+gap_max_us = 1_200
+burst_from_ms = 200
+burst_until_ms = 400
+burst_min_us = 100
+burst_max_us = 200
+[stream.raw]
+base = "raw-1-256-256"
+requests = 0
+[[stream]]
+name = "b"
+gap_min_us = 800
+gap_max_us = 1_200
+[stream.raw]
+base = "raw-1-256-256"
+requests = 0
+"#;
+
+/// A workload that the device paces is run as `run` runs it; its figures are those of the series.
+#[test]
+fn plans_are_run_as_workload_files_are() {
+    let study = format!(
+        "title = \"t\"\nsource = \"s\"\nnotes = \"n\"\nreplicas = 2\nseed = 7\n\
+         [[device]]\nname = \"d\"\npreset = \"framework\"\nsettings = [\"metrics.bin_ms=20\"]\n\
+         [[subject]]\nname = \"fair\"\nsettings = [\"policy.command=fair\"]\n\
+         [[group]]\nname = \"g\"\n[[group.workload]]\nname = \"w\"\nplan = '''{BURST}'''\n\
+         [[grid]]\nname = \"one\"\ndevice = \"d\"\n[[asked]]\nabout = \"a\"\ngrid = \"one\"\n\
+         [[asked.statement]]\nsays = \"b stays\"\n\
+         holds = \"all(second_during(fair) > 0)\"\n"
+    );
+    let folder = Folder::with("study.toml", &study);
+    folder.write("burst.toml", BURST);
+    let object = folder.run(&["reproduce", "study.toml", "--json"]).json();
+    assert_eq!(object["asked"][0]["verdict"], "yes");
+    let figures = &object["runs"][0]["figures"];
+    let set = ["--set", "metrics.bin_ms=20", "--set", "policy.command=fair", "--seed", "7"];
+    let args = [&["run", "framework", "burst.toml", "--json"][..], &set].concat();
+    let run = folder.run(&args).json();
+    let bytes = |of: &Value| of.as_u64().unwrap();
+    let near = |figure: &str, bytes: u64, ms: u64| {
+        let found = figures[figure].as_f64().unwrap();
+        let expected = bytes as f64 / ms as f64 / 1e3;
+        assert!((found - expected).abs() < 1e-9, "{figure}: {found}, expected {expected}");
+    };
+    let bins = list(&run["series"]["bins"])[3..30].iter();
+    let all = bins.map(|bin| bytes(&bin["read_bytes"]) + bytes(&bin["write_bytes"])).sum();
+    near("bandwidth", all, 540);
+    for (stream, name) in [("a", "first"), ("b", "second")] {
+        let of_stream: Vec<u64> =
+            list(&run["streams"][stream]["bin_bytes"]).iter().map(bytes).collect();
+        for (part, when) in ["before", "during", "after"].into_iter().enumerate() {
+            let sum = of_stream[part * 10..part * 10 + 10].iter().sum();
+            near(&format!("{name}_{when}"), sum, 200);
+        }
+    }
+    // Requests that the device paces have no arrivals to scale.
+    let scaled = study.replace(
+        "device = \"d\"",
+        "device = \"d\"\n[[grid.point]]\nname = \"p\"\ntime_scale = 2.0",
+    );
+    folder.write("scaled.toml", scaled);
+    let ran = folder.run(&["reproduce", "scaled.toml"]);
+    assert!(ran.stderr.contains("w: time_scale and load are for requests that come"), "{ran:?}");
+}
+
 #[test]
 fn what_studies_set_themselves_and_what_they_lack_is_refused() {
     let folder = Folder::new();
@@ -351,6 +422,7 @@ fn what_studies_set_themselves_and_what_they_lack_is_refused() {
         (&["ros", "--set", "buffer.banks=2"], "--set buffer.banks=2: the study itself sets"),
         (&["cache-aware", "--set", "metrics.skip_requests=1"], "the study itself sets"),
         (&["cache-aware", "--set", "mix.requests=9"], "the study itself sets mix.requests"),
+        (&["framework", "--set", "phase.time_ms=9"], "the study itself sets phase.time_ms"),
         (&["crossings", "--set", "map.store=resident"], "the study itself sets map.store"),
         (&["drs", "--set", "queue.depth=9"], "the study itself sets queue.depth"),
         (&["energy", "--set", "ftl.scheme=fast"], "the study itself sets ftl.scheme"),

@@ -99,6 +99,13 @@ keys! {
             source: "assumed: no limit; the framework of Kim, Lee and Min has blocking queues for each chip",
             flip: "2", with: &[],
         },
+        /// Whether streams share the queue of a die: `die_depth` is then the number of all of them,
+        /// and a stream that fills it keeps the others waiting.
+        die_shared: bool = false => {
+            kind: Kind::Bool,
+            source: "assumed: a queue for each stream; the case study of Kim, Lee and Min needs one for all beside it",
+            flip: "true", with: &["queue.die_depth=1", "@streams"],
+        },
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) struct DieLimit {
     geometry: Geometry,
     /// Whether host addresses are physical.
     raw: bool,
+    /// Whether all streams have one number at each die.
+    pub(super) shared: bool,
     /// Accesses that have been fetched and that no die has begun, by stream and die.
     waiting: Vec<u32>,
     /// How many accesses of a request each die has; zeroes between uses.
@@ -29,6 +31,7 @@ impl DieLimit {
                 depth: u32::try_from(depth).expect("the key's range fits 32 bits"),
                 geometry: settings.geometry,
                 raw: settings.keys.is_raw(),
+                shared: settings.keys.queue.die_shared,
                 waiting: Vec::new(),
                 wanted: vec![0; settings.geometry.dies() as usize],
             })
@@ -60,8 +63,13 @@ impl DieLimit {
         }
     }
 
+    /// Where the numbers of a stream start.
+    const fn start(&self, lane: usize) -> usize {
+        if self.shared { 0 } else { lane * self.wanted.len() }
+    }
+
     fn place(&self, lane: usize, die: DieId) -> usize {
-        lane * self.wanted.len() + die.index()
+        self.start(lane) + die.index()
     }
 
     /// Whether a request of a stream fits behind what waits for its dies.
@@ -74,7 +82,7 @@ impl DieLimit {
             let die = self.die_of(lpn);
             self.wanted[die.index()] += 1;
         }
-        let waiting = &self.waiting[lane * self.wanted.len()..];
+        let waiting = &self.waiting[self.start(lane)..];
         let fits = waiting.iter().zip(&self.wanted).all(|(&waiting, &wanted)| {
             wanted == 0 || waiting == 0 || waiting.saturating_add(wanted) <= self.depth
         });

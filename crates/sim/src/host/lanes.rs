@@ -288,7 +288,16 @@ impl Host {
             self.wait_for_credit(lane, now);
         }
         self.note_fetchable(lane);
+        self.note_sharers();
         Some(handle)
+    }
+
+    /// Streams that share the queues of dies may be fetched from when any of them may.
+    fn note_sharers(&mut self) {
+        if self.die_limit.as_ref().is_some_and(|limit| limit.shared) {
+            (0..self.lanes.len()).for_each(|lane| self.note_fetchable(lane));
+            self.stirred |= self.fetchable_from(0).is_some();
+        }
     }
 
     /// Whether the page accesses that wait for a die are limited.
@@ -304,6 +313,7 @@ impl Host {
         if limit.left(lane, &self.pending[handle.index()], lpn) {
             self.note_fetchable(lane);
             self.stirred |= self.fetchable[lane / 64] & (1 << (lane % 64)) != 0;
+            self.note_sharers();
         }
     }
 

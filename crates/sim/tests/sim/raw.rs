@@ -214,6 +214,23 @@ fn times_have_an_exponential_tail_that_ends() {
     assert!(record(&least, &[], &[read(0, 0)]).1.requests[0].completion <= Time::from_us(200));
 }
 
+/// Four may wait. The second stream comes when the first has filled the queue: with one of its own
+/// its requests are next, and else the streams take turns at the places that become free.
+#[test]
+fn streams_that_share_the_queue_of_a_die_wait_for_each_other() {
+    for (shared, expected) in [("false", 8), ("true", 10)] {
+        let settings = raw(&["queue.die_depth=4", &format!("queue.die_shared={shared}")]);
+        let many: Vec<_> = (0..12).map(|page| write(0, page)).collect();
+        let few: Vec<_> = (12..15).map(|page| write(1, page)).collect();
+        let mut bench = Bench::new(&settings);
+        let open = StreamKeys::default();
+        let done = bench.run(vec![named("a", open, &many), named("b", open, &few)]);
+        let last = done.iter().filter(|done| done.request.stream == 1).map(|d| d.completion).max();
+        assert_eq!(last.unwrap().as_ns() / 700_000, expected, "shared: {shared}");
+        bench.finish();
+    }
+}
+
 /// Two waiting for each die at most: the fifth request of the stream waits for die 0, and the one
 /// behind it, which goes to an idle die, with it.
 #[test]
