@@ -141,7 +141,12 @@ fn latency_is_completion_less_arrival_and_the_sum_of_its_parts() {
             };
             for part in &parts {
                 let name = part.trim_start_matches("part_").trim_end_matches("_ns");
-                let expected = int(&logged.summary["latency_parts_ns"][class], name);
+                let parts = &logged.summary["latency_parts_ns"][class];
+                // Left out where channels carry no bus requests.
+                let expected = match &parts[name] {
+                    Value::Null if name == "status" => 0,
+                    _ => int(parts, name),
+                };
                 assert_eq!(rows(part).iter().sum::<u64>(), expected, "{class} {name}");
             }
             check_summary(&mut rows("latency_ns"), &logged.summary["latency_ns"][class]);

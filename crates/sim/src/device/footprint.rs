@@ -190,7 +190,7 @@ impl Settings {
             _ => bits(units),
         };
         let of_blocks = ENTRY * u64::from(self.geometry.blocks());
-        let bytes = 8 * units + 28 * exported + of_maps + of_order + of_blocks;
+        let bytes = 16 * units + 28 * exported + of_maps + of_order + of_blocks;
         footprint.add("checker", bytes, self.is_written(), "leave --check out");
     }
 }
