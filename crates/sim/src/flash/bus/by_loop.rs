@@ -4,7 +4,7 @@
 use super::{Flash, Wires};
 use crate::sets::Place;
 use flashyard_core::bus::policy::framework::{FrameworkKeys, Questions};
-use flashyard_core::bus::request::{BusClass, BusKind, BusRequest, Operation};
+use flashyard_core::bus::request::{BusClass, BusRequest, Operation};
 use flashyard_core::bus::scheduler::{
     ChannelState, ChipState, Platform, Polling, Response, Scheduler,
 };
@@ -211,10 +211,9 @@ impl Platform for Board<'_> {
         let die = DieId::new(request.operation);
         let channel = request.channel as usize;
         let from = self.state.now.max(self.state.free[channel]);
-        let out = request.kind == BusKind::DataOut;
-        let place = if out { Place::Output } else { Place::Array };
-        let starts = request.kind.makes_busy() && self.wires.at(die, place).starts(request);
-        let (until, ready) = self.flash.carry(self.wires, (die, place), request, starts, from);
+        let wire = self.wires.at(die, Place::Array);
+        let starts = request.kind.makes_busy() && wire.starts(request);
+        let (until, ready) = self.flash.carry(self.wires, die, request, starts, from);
         self.state.free[channel] = until;
         let kind = request.kind;
         if kind.class() == BusClass::Activation {

@@ -406,12 +406,14 @@ impl Flash {
     fn carry(
         &mut self,
         wires: &mut Wires,
-        (die, place): (DieId, Place),
+        die: DieId,
         request: &BusRequest,
         starts_array: bool,
         from: Time,
     ) -> (Time, bool) {
         let duration = wires.times.of(request.kind, request.bytes);
+        let out = request.kind == BusKind::DataOut;
+        let place = if out { Place::Output } else { Place::Array };
         let until = from + duration;
         let unit = &mut self.dies[die.index()];
         let status = request.kind == BusKind::Status;

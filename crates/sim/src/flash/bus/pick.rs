@@ -2,20 +2,22 @@
 
 use super::{Flash, Wires};
 use crate::policy::BusRule;
-use crate::sets::Place;
 use flashyard_core::bus::channel::{Channel, Lane, Order};
 use flashyard_core::bus::policy::{BusPolicy, Candidate};
-use flashyard_core::bus::request::BusKind;
+use flashyard_core::bus::request::{BusKind, Operation};
 use flashyard_core::command::Op;
 use flashyard_core::events::{EventTree, Node};
 use flashyard_core::units::{ChannelId, DieId, Time};
+
+/// A channel that owns its lanes.
+type Lanes = Channel<Vec<Lane>, Vec<Option<Candidate>>>;
 
 /// The channels of a device, the lanes of each by die. With two lanes a die, the data of its page
 /// register leave by the second one.
 #[derive(Debug)]
 pub(super) struct Pick {
     policy: BusRule,
-    channels: Vec<Channel<Vec<Lane>, Vec<Option<Candidate>>>>,
+    channels: Vec<Lanes>,
     /// Of all channels, or of each.
     orders: Vec<Order>,
     lanes: usize,
@@ -84,23 +86,27 @@ impl Pick {
         (channel, lane + self.lanes - 1)
     }
 
-    fn order(&mut self, channel: usize) -> &mut Order {
-        let index = if self.orders.len() > 1 { channel } else { 0 };
-        &mut self.orders[index]
+    /// The order that the operations of a channel belong to.
+    const fn order_of(&self, channel: usize) -> usize {
+        if self.orders.len() > 1 { channel } else { 0 }
+    }
+
+    /// A channel, and the order of its operations.
+    fn with_order(&mut self, channel: usize) -> (&mut Lanes, &mut Order) {
+        let order = self.order_of(channel);
+        (&mut self.channels[channel], &mut self.orders[order])
     }
 
     fn ready_lane(&mut self, (channel, lane): (usize, usize)) {
-        let mut order = *self.order(channel);
-        self.channels[channel].ready(lane, &mut order);
-        *self.order(channel) = order;
+        let (state, order) = self.with_order(channel);
+        state.ready(lane, order);
     }
 
     /// A die begins to send the requests of an operation.
-    pub(super) fn take(&mut self, die: DieId, operation: &flashyard_core::bus::request::Operation) {
+    pub(super) fn take(&mut self, die: DieId, operation: &Operation) {
         let (channel, lane) = self.lane(die);
-        let mut order = *self.order(channel);
-        self.channels[channel].take(lane, operation, &mut order);
-        *self.order(channel) = order;
+        let (state, order) = self.with_order(channel);
+        state.take(lane, operation, order);
     }
 
     /// Whether the next request of a die asks for its status.
@@ -119,9 +125,8 @@ impl Pick {
     /// would take no time.
     pub(super) fn end(&mut self, die: DieId) {
         let (channel, lane) = self.lane(die);
-        let mut order = *self.order(channel);
-        self.channels[channel].end(lane, &mut order);
-        *self.order(channel) = order;
+        let (state, order) = self.with_order(channel);
+        state.end(lane, order);
     }
 
     /// What a die has sensed goes to its page register.
@@ -168,15 +173,13 @@ impl Pick {
                 self.ready(DieId::from_index(die));
             }
         }
-        let mut order = *self.order(index);
         let mut sends = false;
-        while let Some(lane) = self.channels[index].pick(&self.policy, &order, now) {
-            self.send(flash, wires, (index, lane), now, &mut order);
+        while let Some(lane) = self.next_lane(index, now) {
+            self.send(flash, wires, (index, lane), now);
             sends = true;
         }
-        *self.order(index) = order;
         // A policy that has refused is asked again when something changes.
-        let state = &self.channels[index];
+        let (state, order) = self.with_order(index);
         let free = state.free();
         let next = match state.has_candidates() {
             true if free > now => free,
@@ -189,6 +192,12 @@ impl Pick {
         if sends && self.orders.len() < self.channels.len() {
             self.wake_others(&mut flash.channel_events, index, free.max(now));
         }
+    }
+
+    /// The lane that the policy serves now.
+    fn next_lane(&mut self, channel: usize, now: Time) -> Option<usize> {
+        let order = self.order_of(channel);
+        self.channels[channel].pick(&self.policy, &self.orders[order], now)
     }
 
     /// The dies of a channel, by number.
@@ -211,16 +220,13 @@ impl Pick {
         wires: &mut Wires,
         (channel, lane): (usize, usize),
         now: Time,
-        order: &mut Order,
     ) {
         let die = DieId::from_index(lane / self.lanes * self.channels.len() + channel);
-        let state = &mut self.channels[channel];
+        let (state, order) = self.with_order(channel);
         let request = state.next_request(lane);
         let served = state.lane(lane).served().expect("it sends a request");
         let (starts, operation) = (served.starts_array(), *served.operation());
-        let out = request.kind == BusKind::DataOut;
-        let place = if out { Place::Output } else { Place::Array };
-        let (until, ready) = flash.carry(wires, (die, place), &request, starts, now);
+        let (until, ready) = flash.carry(wires, die, &request, starts, now);
         let status = request.kind == BusKind::Status;
         let is_busy = status && wires.asks && !ready;
         let sent = state.send(lane, (now, until.since(now)), is_busy, order);
