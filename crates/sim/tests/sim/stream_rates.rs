@@ -1,40 +1,13 @@
 //! What is said and limited of each of several streams: rates, slowdown, bytes over time.
 
-use crate::common::phases::{Bench, named, pacing};
-use crate::common::{Random, request, settings};
-use flashyard_core::request::{Request, RequestOp};
-use flashyard_sim::config::Settings;
+use crate::common::phases::{Bench, device, mixed, named, pacing};
+use crate::common::request;
+use flashyard_core::request::RequestOp;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::stream::{Pacing, StreamKeys};
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
-
-/// tR = 100 us, tPROG = 1000 us, 64 us a page on the channel (4096 B x 15,625 ps), no map cache.
-fn device(keys: &[&str]) -> Settings {
-    let base = [
-        "geometry.blocks_per_plane=512",
-        "nand.read_us=100",
-        "nand.program_us=1000",
-        "channel.ps_per_byte=15625",
-        "policy.command=fifo",
-        "map.store=resident",
-    ];
-    settings(&[&base, keys].concat())
-}
-
-/// Reads and writes of one to three pages at random places, all of arrival time 0.
-fn mixed(settings: &Settings, seed: u64, count: usize) -> Vec<Request> {
-    let mut random = Random(seed);
-    let pages = u64::from(settings.exported_units) - 3;
-    let op = |roll| if roll == 0 { READ } else { WRITE };
-    (0..count)
-        .map(|_| {
-            let length = u32::try_from(1 + random.below(3)).unwrap();
-            request(0, op(random.below(2)), random.below(pages), length)
-        })
-        .collect()
-}
 
 /// When the request of a number is fetched, in nanoseconds.
 type Fetched = fn(u64) -> u64;

@@ -1,12 +1,12 @@
 //! Streams and phases: when requests are issued, what ends a phase, and what counts.
 
-use crate::common::phases::{Bench, latency, named, pacing, stream};
-use crate::common::{Random, collecting, record, request, settings};
+use crate::common::phases::{Bench, device, latency, mixed, named, pacing, stream};
+use crate::common::{Random, collecting, record, request};
 use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyName;
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::Time;
-use flashyard_sim::config::{Settings, parse_value};
+use flashyard_sim::config::parse_value;
 use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -14,32 +14,6 @@ use std::convert::Infallible;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
-
-/// tR = 100 us, tPROG = 1000 us, 64 us a page on the channel (4096 B x 15,625 ps), no map cache.
-fn device(keys: &[&str]) -> Settings {
-    let base = [
-        "geometry.blocks_per_plane=512",
-        "nand.read_us=100",
-        "nand.program_us=1000",
-        "channel.ps_per_byte=15625",
-        "policy.command=fifo",
-        "map.store=resident",
-    ];
-    settings(&[&base, keys].concat())
-}
-
-/// Reads and writes of one to three pages at random places, all of arrival time 0.
-fn mixed(settings: &Settings, seed: u64, count: usize) -> Vec<Request> {
-    let mut random = Random(seed);
-    let pages = u64::from(settings.exported_units) - 3;
-    let op = |roll| if roll == 0 { READ } else { WRITE };
-    (0..count)
-        .map(|_| {
-            let length = u32::try_from(1 + random.below(3)).unwrap();
-            request(0, op(random.below(2)), random.below(pages), length)
-        })
-        .collect()
-}
 
 fn arrivals_us(done: &[flashyard_sim::observe::RequestDone]) -> Vec<u64> {
     done.iter().map(|done| done.request.arrival.as_ns() / 1_000).collect()

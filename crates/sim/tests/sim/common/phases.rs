@@ -1,7 +1,7 @@
 //! Phases of several streams under the checker.
 
-use super::{Recorded, Recorder};
-use flashyard_core::request::Request;
+use super::{Random, Recorded, Recorder, request, settings};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, PhaseReport, RunError, SimError};
 use flashyard_sim::observe::RequestDone;
@@ -86,4 +86,30 @@ impl Bench {
 /// The latency of a request in nanoseconds.
 pub fn latency(done: &RequestDone) -> u64 {
     done.completion.since(done.request.arrival).as_ns()
+}
+
+/// tR = 100 us, tPROG = 1000 us, 64 us a page on the channel (4096 B x 15,625 ps), no map cache.
+pub fn device(keys: &[&str]) -> Settings {
+    let base = [
+        "geometry.blocks_per_plane=512",
+        "nand.read_us=100",
+        "nand.program_us=1000",
+        "channel.ps_per_byte=15625",
+        "policy.command=fifo",
+        "map.store=resident",
+    ];
+    settings(&[&base, keys].concat())
+}
+
+/// Reads and writes of one to three pages at random places, all of arrival time 0.
+pub fn mixed(settings: &Settings, seed: u64, count: usize) -> Vec<Request> {
+    let mut random = Random(seed);
+    let pages = u64::from(settings.exported_units) - 3;
+    let op = |roll| if roll == 0 { RequestOp::Read } else { RequestOp::Write };
+    (0..count)
+        .map(|_| {
+            let length = u32::try_from(1 + random.below(3)).unwrap();
+            request(0, op(random.below(2)), random.below(pages), length)
+        })
+        .collect()
 }
