@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::presets::STUDIES;
+use crate::presets::{FITTED_DEVICE, STUDIES};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
 use std::path::PathBuf;
@@ -32,6 +32,16 @@ pub(crate) enum Command {
     /// Prints statistics of traces, converts traces, or fits a workload file to a trace.
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Fits keys of a device to measurements of a real drive, and writes the device file.
+    ///
+    /// MEASUREMENTS is a CSV file with a row for each measured cell, or the JSON of fio
+    /// (docs/FITTING.md). Cells that are held out are not fitted to; the fitted device is run on
+    /// them as well.
+    Fit(FitArgs),
+    /// Fits a device to each measured drive of a directory, and prints the errors of held-out cells.
+    ///
+    /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
+    Board(BoardArgs),
     /// Lists devices, policies, workloads, trace formats, translation layers or keys.
     List(ListArgs),
 }
@@ -71,7 +81,9 @@ impl Command {
         match self {
             Self::Run(args) => args.input.microcode.as_deref(),
             Self::Compare(args) => args.input.microcode.as_deref(),
-            Self::Reproduce(_) | Self::Trace(_) | Self::List(_) => None,
+            Self::Reproduce(_) | Self::Trace(_) | Self::Fit(_) | Self::Board(_) | Self::List(_) => {
+                None
+            }
         }
     }
 }
@@ -245,6 +257,72 @@ pub(crate) struct TraceInfoArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Prints one JSON object instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// The measured cells: a CSV file, or fio's JSON.
+    pub(crate) measurements: String,
+    /// The preset or device file to start from.
+    #[arg(default_value = FITTED_DEVICE)]
+    pub(crate) device: String,
+    /// The device file to write; its name ends in .toml.
+    #[arg(long, short, value_name = "NEW")]
+    pub(crate) out: Option<PathBuf>,
+    /// The drive, in a file with several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drive: Option<String>,
+    /// Holds out the cells with this entry, such as queue_depth=8; several entries with commas have
+    /// to be there together. Repeatable.
+    #[arg(long, value_name = "COLUMN=ENTRY")]
+    pub(crate) hold_out: Vec<String>,
+    /// Fits this key between these bounds, such as nand.read_us=20..200; repeatable. Default: the
+    /// declared keys of docs/FITTING.md that the cells tell something about.
+    #[arg(long, value_name = "KEY=LOW..HIGH")]
+    pub(crate) key: Vec<String>,
+    /// Sets a key of the device for all runs; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Requests of the run of a cell.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) requests: u64,
+    /// How often all cells are run for the search.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub(crate) evaluations: usize,
+    /// Seed of the requests of all runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Prints one JSON object instead of the tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoardArgs {
+    /// A directory with measurements: CSV files and fio's JSON.
+    #[arg(default_value = "measurements")]
+    pub(crate) directory: PathBuf,
+    /// The preset or device file to start from.
+    #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
+    pub(crate) device: String,
+    /// Fits this key between these bounds; repeatable. Default: as `flashyard fit`.
+    #[arg(long, value_name = "KEY=LOW..HIGH")]
+    pub(crate) key: Vec<String>,
+    /// Sets a key of the device for all runs; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Requests of the run of a cell.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) requests: u64,
+    /// How often all cells are run for each search.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub(crate) evaluations: usize,
+    /// Seed of the requests of all runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Prints one JSON object instead of the tables.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -37,6 +37,7 @@ mod args;
 mod compare;
 mod error;
 mod experiment;
+mod fit;
 mod inputs;
 mod interrupt;
 mod lanes;
@@ -98,6 +99,8 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),
         Command::Trace(TraceCommand::Fit(args)) => trace::fit(args),
+        Command::Fit(args) => fit::run(args, own),
+        Command::Board(args) => fit::board(args, own),
         Command::List(args) => list::run(args, own),
     }
 }

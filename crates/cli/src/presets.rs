@@ -31,6 +31,9 @@ pub(crate) const STUDIES: &[(&str, &str)] = &[
     ("crossings", include_str!("../../../experiments/crossings.toml")),
 ];
 
+/// The device that measurements are fitted with where none is named: a drive of today.
+pub(crate) const FITTED_DEVICE: &str = "nvme-tlc";
+
 /// The device where none is named.
 pub(crate) const DEFAULT_DEVICE: &str = "drs";
 

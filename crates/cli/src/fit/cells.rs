@@ -1,0 +1,288 @@
+//! Measured cells: what a real drive did under a workload, from CSV files and from the JSON of fio.
+//!
+//! A cell is one row: some columns say what ran, the others what was measured. docs/FITTING.md
+//! lists the columns.
+
+use super::fio;
+use crate::error::{read_text, wrong};
+use anyhow::Result;
+use flashyard_sim::config::nearest;
+use flashyard_sim::report::Report;
+use std::path::Path;
+
+/// Whose latencies a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+impl Class {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// What a figure says of its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Requests answered a second.
+    PerSecond,
+    /// Mean latency, us.
+    Mean,
+    /// Median, us.
+    P50,
+    /// 99th percentile, us.
+    P99,
+    /// 99.9th percentile, us.
+    P999,
+    /// Bytes programmed over bytes that the host wrote.
+    Amplification,
+}
+
+impl What {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::PerSecond => "per_s",
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::P999 => "p999",
+            Self::Amplification => "write_amplification",
+        }
+    }
+}
+
+/// A figure that both a drive and a run have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Figure {
+    pub(crate) class: Class,
+    pub(crate) what: What,
+}
+
+impl Figure {
+    /// What the figure is called.
+    pub(super) fn name(self) -> String {
+        match self.what {
+            What::Amplification => self.what.word().to_string(),
+            _ => format!("{} {}", self.class.word(), self.what.word()),
+        }
+    }
+
+    /// How much a deviation of this figure counts in a fit. The means count most, and the tails the
+    /// less, the fewer requests make them. The rate of a closed loop follows from its mean latency
+    /// (Little's law), so it counts only where no mean was measured.
+    pub(super) const fn weight(self) -> f64 {
+        match self.what {
+            What::Mean | What::Amplification => 1.0,
+            What::P99 => 0.7,
+            What::P50 => 0.5,
+            What::P999 => 0.3,
+            What::PerSecond => 0.0,
+        }
+    }
+
+    /// The figure of a run; none where the run has no such requests.
+    pub(super) fn of(self, report: &Report) -> Option<f64> {
+        if self.what == What::Amplification {
+            return report.flash.write_amplification;
+        }
+        let latency = report.latency_ns.get(self.class.word())?;
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        match self.what {
+            What::Mean => latency.mean.map(|ns| ns / 1e3),
+            What::P50 => us(latency.p50),
+            What::P99 => us(latency.p99),
+            What::P999 => us(latency.p999),
+            What::PerSecond => {
+                let seconds = report.throughput.makespan_ns as f64 / 1e9;
+                (seconds > 0.0).then(|| latency.count as f64 / seconds)
+            }
+            What::Amplification => None,
+        }
+    }
+}
+
+/// One measured cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// File and line, or job, of messages.
+    pub(crate) place: String,
+    /// The drive; empty where the file does not name one.
+    pub(crate) drive: String,
+    /// The columns that say what ran, and their entries.
+    pub(crate) ran: Vec<(String, String)>,
+    /// What was measured.
+    pub(crate) measured: Vec<(Figure, f64)>,
+}
+
+impl Cell {
+    /// What ran, as a user reads it.
+    pub(super) fn label(&self) -> String {
+        let parts = self.ran.iter().map(|(column, entry)| format!("{column}={entry}"));
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The entry of a column.
+    pub(super) fn get(&self, column: &str) -> Option<&str> {
+        self.ran.iter().find(|(name, _)| name == column).map(|(_, entry)| entry.as_str())
+    }
+
+    /// The entry of a column as a number.
+    pub(super) fn number(&self, column: &str) -> Result<Option<f64>> {
+        let Some(entry) = self.get(column) else { return Ok(None) };
+        let number = entry.parse::<f64>().ok().filter(|number| number.is_finite());
+        number
+            .map(Some)
+            .ok_or_else(|| wrong(&format!("{}: {column}: \"{entry}\" is not a number", self.place)))
+    }
+
+    /// What was measured of this.
+    pub(super) fn value(&self, class: Class, what: What) -> Option<f64> {
+        let wanted = Figure { class, what };
+        self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
+    }
+
+    /// Whether the cell is of one of these, each `column=entry`.
+    pub(super) fn is_one_of(&self, wanted: &[String]) -> bool {
+        wanted.iter().any(|wanted| {
+            let parts = wanted.split(',').filter_map(|part| part.split_once('='));
+            let mut parts = parts.map(|(column, entry)| (column.trim(), entry.trim()));
+            parts.all(|(column, entry)| self.get(column) == Some(entry))
+        })
+    }
+}
+
+/// Columns that say what ran, beside the keys of the workload and of the device.
+pub(super) const RAN: [&str; 7] = [
+    "pattern",
+    "block_bytes",
+    "queue_depth",
+    "read_percent",
+    "rate_per_s",
+    "writes_per_s_asked",
+    "visible_gib",
+];
+
+/// Columns of what was measured, without the class.
+const MEASURED: [(&str, What); 5] = [
+    ("mean_us", What::Mean),
+    ("p50_us", What::P50),
+    ("p99_us", What::P99),
+    ("p999_us", What::P999),
+    ("iops", What::PerSecond),
+];
+
+/// The column that names the drive.
+const DRIVE: &str = "drive";
+
+/// The cells of a file: fio's JSON, or CSV.
+pub(crate) fn read(path: &str) -> Result<Vec<Cell>> {
+    let text = read_text(path)?;
+    let is_json = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+    let cells = if is_json { fio::cells(path, &text)? } else { csv_cells(path, &text)? };
+    if cells.is_empty() {
+        return Err(wrong(&format!("{path}: it has no measured cells")));
+    }
+    Ok(cells)
+}
+
+/// What a column of a CSV file is.
+enum Column {
+    Drive,
+    Ran(String),
+    Measured(Option<Class>, What),
+}
+
+fn column(name: &str) -> Option<Column> {
+    if name == DRIVE {
+        return Some(Column::Drive);
+    }
+    if RAN.contains(&name) || name.contains('.') {
+        return Some(Column::Ran(name.to_string()));
+    }
+    match name {
+        "write_amplification" => {
+            return Some(Column::Measured(Some(Class::Write), What::Amplification));
+        }
+        "reads_per_s" => return Some(Column::Measured(Some(Class::Read), What::PerSecond)),
+        "writes_per_s" => return Some(Column::Measured(Some(Class::Write), What::PerSecond)),
+        _ => {}
+    }
+    let (class, rest) = match (name.strip_prefix("read_"), name.strip_prefix("write_")) {
+        (Some(rest), _) => (Some(Class::Read), rest),
+        (_, Some(rest)) => (Some(Class::Write), rest),
+        _ => (None, name),
+    };
+    let what = MEASURED.iter().find(|(known, _)| *known == rest)?.1;
+    Some(Column::Measured(class, what))
+}
+
+fn csv_cells(path: &str, text: &str) -> Result<Vec<Cell>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .comment(Some(b'#'))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let problem = |error: csv::Error| wrong(&format!("{path}: {error}"));
+    let header = reader.headers().map_err(problem)?.clone();
+    let mut columns = Vec::new();
+    for name in &header {
+        columns.push(column(name).ok_or_else(|| {
+            let measured = MEASURED.iter().map(|(known, _)| *known);
+            let known = RAN.iter().copied().chain(measured).chain([DRIVE]);
+            wrong(&format!("{path}: no such column \"{name}\"{}", nearest(name, known)))
+        })?);
+    }
+    let mut cells = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(problem)?;
+        let line = row.position().map_or(0, csv::Position::line);
+        let place = format!("{path}:{line}");
+        let mut cell = Cell { place, drive: String::new(), ran: Vec::new(), measured: Vec::new() };
+        let entries = columns.iter().zip(&row).filter(|(_, entry)| !entry.is_empty());
+        let mut found = Vec::new();
+        for (column, entry) in entries {
+            match column {
+                Column::Drive => cell.drive = entry.to_string(),
+                Column::Ran(name) => cell.ran.push((name.clone(), entry.to_string())),
+                Column::Measured(class, what) => {
+                    found.push((*class, *what, number(&cell.place, entry)?));
+                }
+            }
+        }
+        let own = own_class(&cell)?;
+        let figures = found.into_iter();
+        cell.measured = figures
+            .map(|(class, what, value)| (Figure { class: class.unwrap_or(own), what }, value))
+            .collect();
+        if cell.measured.is_empty() {
+            return Err(wrong(&format!("{}: nothing was measured", cell.place)));
+        }
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+/// A measured figure: a number above 0.
+fn number(place: &str, entry: &str) -> Result<f64> {
+    let number = entry.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| wrong(&format!("{place}: \"{entry}\" is not a number above 0")))
+}
+
+/// Whose figures a column without a class has.
+fn own_class(cell: &Cell) -> Result<Class> {
+    match cell.get("pattern").unwrap_or("randread") {
+        "randread" | "read" => Ok(Class::Read),
+        "randwrite" | "write" => Ok(Class::Write),
+        "randrw" | "rw" => Ok(Class::Read),
+        other => Err(wrong(&format!(
+            "{}: pattern: \"{other}\" is none of randread, randwrite, read, write, randrw",
+            cell.place
+        ))),
+    }
+}

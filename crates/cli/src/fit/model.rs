@@ -1,0 +1,126 @@
+//! The model: what a device file gives for a measured cell.
+
+use super::cells::{Cell, Class, What};
+use crate::error::wrong;
+use crate::inputs::Inputs;
+use crate::simulate::simulate;
+use crate::workload_file;
+use anyhow::Result;
+use flashyard_sim::own::OwnParts;
+use rayon::prelude::*;
+
+/// How a device is run to be compared with cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) own: OwnParts,
+    /// The preset or device file to start from.
+    pub(crate) device: String,
+    /// Settings of every run, from the user.
+    pub(crate) set: Vec<String>,
+    /// Requests of a run.
+    pub(crate) requests: u64,
+    pub(crate) seed: u64,
+}
+
+/// A key and its value, as a device file has it.
+pub(crate) type Setting = (String, String);
+
+impl Model {
+    /// The figures of cells, in the order in which they were measured; not a number where a run has
+    /// no such figure. The cells run side by side.
+    pub(crate) fn figures(&self, cells: &[Cell], keys: &[Setting]) -> Result<Vec<Vec<f64>>> {
+        cells.par_iter().map(|cell| self.run(cell, keys)).collect()
+    }
+
+    fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
+        let inputs = self.inputs(cell, keys)?;
+        let settings = inputs.settings()?;
+        inputs.need(&settings, false).check()?;
+        let report = simulate(&inputs, &settings, false, Vec::new(), false, None)?.report;
+        let figures = cell.measured.iter();
+        Ok(figures.map(|(figure, _)| figure.of(&report).unwrap_or(f64::NAN)).collect())
+    }
+
+    /// The device of a cell as it is before anything is fitted.
+    pub(crate) fn device(&self, cell: &Cell) -> Result<Inputs> {
+        self.inputs(cell, &[])
+    }
+
+    fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Inputs> {
+        let plan = plan(cell, self.requests)?;
+        let mut set: Vec<(&str, String)> =
+            self.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        set.extend(keys.iter().map(|(key, value)| ("key", format!("{key}={value}"))));
+        let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
+        set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
+        let mut inputs = Inputs::load_with(
+            self.own,
+            &self.device,
+            |problems| workload_file::parse(&cell.place, &plan, false, problems),
+            &set,
+        )?;
+        inputs.set_seed(self.seed);
+        Ok(inputs)
+    }
+}
+
+/// The workload of a cell, as a workload file.
+fn plan(cell: &Cell, requests: u64) -> Result<String> {
+    if let Some(rate) = cell.number("writes_per_s_asked")? {
+        return mixed_plan(cell, rate, requests);
+    }
+    let (base, share) = match cell.get("pattern").unwrap_or("randread") {
+        "randread" => ("random-read", None),
+        "randwrite" => ("random-write", None),
+        "read" => ("sequential-read", None),
+        "write" => ("sequential-write", None),
+        _ => ("mixed-70-30", Some(cell.number("read_percent")?.unwrap_or(50.0))),
+    };
+    let mut text = format!("[pattern]\nbase = \"{base}\"\nrequests = {requests}\n");
+    if let Some(share) = share {
+        text += &format!("read_percent = {share}\n");
+    }
+    if let Some(bytes) = cell.number("block_bytes")? {
+        let kib = bytes / 1024.0;
+        text += &format!("size_kib = {kib}\nalign_kib = {kib}\n");
+    }
+    match cell.number("rate_per_s")? {
+        Some(rate) => {
+            text += &format!("arrival = \"poisson\"\nrate_per_s = {rate}\n");
+            text += "[stream]\npacing = \"open\"\n";
+        }
+        None => {
+            let depth = cell.number("queue_depth")?.unwrap_or(1.0);
+            text += &format!("[stream]\ndepth = {depth}\n");
+        }
+    }
+    Ok(text)
+}
+
+/// Random writes of 4 KiB at a rate, beside a mix of half reads and half writes of 10,000 a second.
+///
+/// A drive that cannot take the rate answers fewer, and keeps as many outstanding as the benchmark
+/// lets it: by Little's law, the measured rate times the mean latency. Then the writes are a closed
+/// loop of this depth.
+fn mixed_plan(cell: &Cell, asked: f64, requests: u64) -> Result<String> {
+    const PROBE: f64 = 10_000.0;
+    let given = cell.value(Class::Write, What::PerSecond).unwrap_or(asked);
+    let latency = cell.value(Class::Write, What::Mean);
+    let writes = if given < 0.9 * asked {
+        let latency = latency.ok_or_else(|| {
+            let what = "the drive did not take the rate, so its mean write latency is needed";
+            wrong(&format!("{}: {what}: write_mean_us", cell.place))
+        })?;
+        format!("depth = {}\n[stream.pattern]\n", (given * latency / 1e6).round().max(1.0))
+    } else {
+        let rate = (asked - PROBE / 2.0).max(1.0);
+        format!("pacing = \"open\"\n[stream.pattern]\narrival = \"poisson\"\nrate_per_s = {rate}\n")
+    };
+    Ok(format!(
+        "[phase]\nrequests = {requests}\n\
+         [[stream]]\nname = \"writes\"\n{writes}base = \"random-write\"\nrequests = 1_000_000_000\n\
+         [[stream]]\nname = \"mixed\"\npacing = \"open\"\n\
+         [stream.pattern]\nbase = \"mixed-70-30\"\nread_percent = 50\nrequests = 1_000_000_000\n\
+         arrival = \"poisson\"\nrate_per_s = {PROBE}\n"
+    ))
+}
