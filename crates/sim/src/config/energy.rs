@@ -366,8 +366,9 @@ pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     };
     // A page type without a time of its own has that of the first.
     let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
-    let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min();
-    (pj * pages).div_ceil(shortest.unwrap_or(1))
+    let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min().unwrap_or(1);
+    let part = if op == Op::Read { nand.part_ns(shortest) } else { 0 };
+    (pj * pages).div_ceil(if part > 0 { part } else { shortest })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod buffer;
 mod bus;
 mod energy;
 mod file;
+mod firmware;
 mod ftl;
 mod gc;
 mod interface;
@@ -26,6 +27,7 @@ pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,
 };
+pub use firmware::*;
 pub use ftl::*;
 pub use gc::*;
 pub use interface::*;

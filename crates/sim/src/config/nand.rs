@@ -115,6 +115,24 @@ keys! {
             source: "assumed: as the first",
             flip: "90", with: &["nand.bits_per_cell=4"],
         },
+        /// Time to sense a part of a page: of an operation on one page that needs at most
+        /// `read_part_bytes` of it. It is that of the first type; a part of a page of another type
+        /// takes as much less than its tR, in proportion. 0: as a whole page.
+        read_part_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000),
+            source: "assumed: as a whole page",
+            flip: "30", with: &["geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"],
+        },
+        /// Greatest number of bytes that `read_part_us` is for. The bytes that an operation needs
+        /// are whole mapping units, or `map.fetch_bytes` of a map page.
+        read_part_bytes: u64 = 4_096 => {
+            kind: Kind::count("bytes", 1, 1_048_576),
+            source: "assumed: a mapping unit of drives",
+            flip: "8192",
+            with: &[
+                "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
+            ],
+        },
         /// tPROG: time to program a page of the first type, or a word line in one shot.
         program_us: u64 = 700_000 => {
             kind: Kind::micros(1, 4_000_000_000),
@@ -247,6 +265,12 @@ keys! {
 }
 
 impl NandKeys {
+    /// Time to sense a part of a page whose tR is this; 0 where parts take no other time.
+    pub(crate) const fn part_ns(&self, whole_ns: u64) -> u64 {
+        // Both are below 2^32.
+        (self.read_part_us * whole_ns).div_ceil(self.read_us)
+    }
+
     /// Whether array times have a random tail.
     pub const fn has_random_times(&self) -> bool {
         let longest = self.read_max_us | self.program_max_us | self.erase_max_us;

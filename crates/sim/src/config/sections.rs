@@ -3,6 +3,7 @@
 use super::buffer::BufferKeys;
 use super::bus::BusKeys;
 use super::energy::EnergyKeys;
+use super::firmware::FirmwareKeys;
 use super::ftl::{FtlKeys, StateKeys};
 use super::gc::{GcKeys, WearKeys};
 use super::interface::InterfaceKeys;
@@ -268,6 +269,8 @@ device_keys! {
     host: HostChoice,
     /// Submission queues and the link to the host.
     interface: InterfaceKeys,
+    /// The cores that serve requests before the device works on them.
+    firmware: FirmwareKeys,
     /// The write buffer, in DRAM or PRAM.
     buffer: BufferKeys,
     /// The translation layer.

@@ -67,11 +67,27 @@ impl Device {
                 data_ns += device.flash.channel_ns(stage, state.page_units);
             }
         });
+        if op == Op::Read && self.flash.has_parts() {
+            array = self.part_time(leader, stage).unwrap_or(array);
+        }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
             device.sets.track_mut(set).channel_ns = channel_ns;
         });
         self.phases_began();
+    }
+
+    /// The typical time of a read of `leader` in the array, if the read is one of a part of a page:
+    /// of one page, and of few bytes of it.
+    #[cold]
+    pub(super) fn part_time(&mut self, leader: SetId, stage: Stage) -> Option<Span> {
+        let mut pages = 0;
+        self.for_riders(Some(leader), |device, set| {
+            pages += u32::from(device.sets[set].page_units > 0);
+        });
+        let state = &self.sets[leader];
+        let part = self.flash.part_time(stage, state.ppn, state.page_units);
+        part.filter(|_| pages == 1)
     }
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and

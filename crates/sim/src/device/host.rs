@@ -15,11 +15,18 @@ impl Device {
     /// A request sets out for the device.
     pub(super) fn send(&mut self, handle: RequestId) {
         if self.host.send(handle, self.now) {
+            self.come(handle);
+        }
+    }
+
+    /// A request has come over the link: firmware serves it first.
+    fn come(&mut self, handle: RequestId) {
+        if !self.host.takes_core(handle, self.now) {
             self.enter_queue(handle);
         }
     }
 
-    /// A request has come to the device.
+    /// A request enters the host queue.
     fn enter_queue(&mut self, handle: RequestId) {
         self.account.entered(self.host[handle].order);
         self.host.enter_queue(handle, self.now);
@@ -29,7 +36,8 @@ impl Device {
     pub(super) fn timers_go_off(&mut self) {
         while let Some(timer) = self.host.timers.take(self.now) {
             match timer {
-                Timer::Enter(handle) => self.enter_queue(handle),
+                Timer::Enter(handle) => self.come(handle),
+                Timer::Served(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),

@@ -209,6 +209,17 @@ impl Flash {
         self.timing.array(op, ppn)
     }
 
+    /// Whether arrays sense parts of pages in less time.
+    #[inline]
+    pub(crate) const fn has_parts(&self) -> bool {
+        self.timing.has_parts()
+    }
+
+    /// How long the array works on a page of which a read needs so many units, if that is a part.
+    pub(crate) fn part_time(&self, stage: Stage, ppn: Option<Ppn>, units: u32) -> Option<Span> {
+        self.timing.part(stage, ppn, units)
+    }
+
     /// Nanoseconds that a page of an operation takes the channel for.
     #[inline]
     pub(crate) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {

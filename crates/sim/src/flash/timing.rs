@@ -1,6 +1,6 @@
 //! How long commands take: in the array, by page type, and on the channel.
 
-use crate::config::Settings;
+use crate::config::{NandKeys, Settings};
 use crate::random::{STEP, mix};
 use crate::sets::{STAGE_KINDS, Stage};
 use flashyard_core::command::Op;
@@ -16,6 +16,10 @@ pub(super) struct Timing {
     /// Time in the array by type of page.
     read: [Span; 4],
     program: [Span; 4],
+    /// Time to sense a part of a page by its type, and how many bytes that is; 0 bytes where parts
+    /// take as long as pages.
+    part: [Span; 4],
+    part_bytes: u32,
     erase: Span,
     /// Command and address on the channel.
     command_ns: u64,
@@ -48,6 +52,7 @@ impl Timing {
             let [second, third, fourth] = others.map(|ns| or_first(ns, first));
             [Span::from_ns(first), second, third, fourth]
         };
+        let read = types(nand.read_us, [nand.read_2_us, nand.read_3_us, nand.read_4_us]);
         let programs = [nand.program_2_us, nand.program_3_us, nand.program_4_us];
         let unit = u64::from(geometry.unit_bytes());
         let data_ns = |units: u32| settings.transfer_ns(u64::from(units) * unit);
@@ -55,7 +60,9 @@ impl Timing {
         let mut timing = Self {
             geometry,
             page_types: nand.bits_per_cell.max(1),
-            read: types(nand.read_us, [nand.read_2_us, nand.read_3_us, nand.read_4_us]),
+            read,
+            part: read.map(|whole| Span::from_ns(nand.part_ns(whole.as_ns()))),
+            part_bytes: part_bytes(nand),
             program: types(nand.program_us, if nand.one_shot { [0; 3] } else { programs }),
             erase: Span::from_ns(nand.erase_us),
             command_ns: settings.keys.channel.command_ns,
@@ -75,7 +82,7 @@ impl Timing {
                 Stage::Fetch => timing.channel_ns(stage, 1),
                 _ => timing.data_ns(stage.op(), 1),
             };
-            let array = timing.array(stage.op(), None);
+            let array = timing.nominal_array(stage);
             timing.nominal[stage as usize] = array + Span::from_ns(timing.command_ns + data);
         }
         timing
@@ -92,7 +99,7 @@ impl Timing {
     pub(super) fn set_channel_times(&mut self, mut alone: impl FnMut(Op, u32) -> u64) {
         for stage in Stage::COMMANDS {
             let channel_ns = alone(stage.op(), self.channel_bytes(stage, 1));
-            let array = self.array(stage.op(), None);
+            let array = self.nominal_array(stage);
             self.nominal[stage as usize] = array + Span::from_ns(channel_ns);
         }
     }
@@ -106,18 +113,45 @@ impl Timing {
     /// How long the array works on a page; `None` is one that was never written.
     #[inline]
     pub(super) fn array(&self, op: Op, ppn: Option<Ppn>) -> Span {
+        match op {
+            Op::Read => self.read[self.page_type(ppn)],
+            Op::Program => self.program[self.page_type(ppn)],
+            Op::Erase => self.erase,
+        }
+    }
+
+    /// The type of a page, counted from 0.
+    #[inline]
+    fn page_type(&self, ppn: Option<Ppn>) -> usize {
         let page_type = match ppn {
-            Some(ppn) if self.page_types > 1 && op != Op::Erase => {
+            Some(ppn) if self.page_types > 1 => {
                 u64::from(self.geometry.page_in_block(ppn)) % self.page_types
             }
             _ => 0,
         };
-        let at = usize::try_from(page_type).unwrap_or(0).min(3);
-        match op {
-            Op::Read => self.read[at],
-            Op::Program => self.program[at],
-            Op::Erase => self.erase,
-        }
+        usize::try_from(page_type).unwrap_or(0).min(3)
+    }
+
+    /// Whether the array senses parts of pages in less time.
+    #[inline]
+    pub(super) const fn has_parts(&self) -> bool {
+        self.part_bytes > 0
+    }
+
+    /// How long the array works on a page of which a read needs so many units, if that is a part.
+    pub(super) fn part(&self, stage: Stage, ppn: Option<Ppn>, page_units: u32) -> Option<Span> {
+        let bytes = match self.fetch_bytes {
+            bytes if bytes > 0 && stage == Stage::Fetch => bytes,
+            _ => page_units * self.geometry.unit_bytes(),
+        };
+        (bytes <= self.part_bytes).then(|| self.part[self.page_type(ppn)])
+    }
+
+    /// The typical time in the array of a command on a page of the first type, one unit of a read.
+    fn nominal_array(&self, stage: Stage) -> Span {
+        let op = stage.op();
+        let part = if op == Op::Read { self.part(stage, None, 1) } else { None };
+        part.unwrap_or_else(|| self.array(op, None))
     }
 
     /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
@@ -200,6 +234,12 @@ impl Timing {
     pub(super) const fn set_operations(&mut self, count: u64) {
         self.operations = count;
     }
+}
+
+/// Bytes of a page that are a part of it; 0 where parts take as long as pages.
+fn part_bytes(nand: &NandKeys) -> u32 {
+    let bytes = if nand.read_part_us > 0 { nand.read_part_bytes } else { 0 };
+    u32::try_from(bytes).expect("the key's range fits 32 bits")
 }
 
 /// What sets the random numbers of tails apart from those of `nand.spread_percent`.

@@ -2,12 +2,13 @@
 //!
 //! A request is issued by the host (its arrival), fetched by the device when the submission queue
 //! of its stream and the device have a place for it, crosses the link with its data if it writes,
-//! and enters the host queue, from where the host policy starts it. Its answer crosses the link
-//! too, with the data of a read. Each direction of the link carries one request's data at a time,
-//! in the order of need.
+//! is served by a core of the firmware, and enters the host queue, from where the host policy starts
+//! it. Its answer crosses the link too, with the data of a read. Each direction of the link carries
+//! one request's data at a time, in the order of need.
 
 mod buffered_reads;
 mod die_limit;
+mod firmware;
 mod gaps;
 mod lanes;
 mod overlaps;
@@ -23,6 +24,7 @@ use crate::metrics::parts::{Part, Parts};
 use crate::policy::HostRule;
 use buffered_reads::BufferedReads;
 use die_limit::DieLimit;
+use firmware::Firmware;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
 use lanes::{Lane, Ticket};
@@ -56,6 +58,8 @@ pub(crate) struct Host {
     /// What waits for dies, where that is limited.
     die_limit: Option<Box<DieLimit>>,
     has_link: bool,
+    /// The firmware's cores, where they take time.
+    firmware: Option<Box<Firmware>>,
     /// Whether the data of each page access crosses the link by itself.
     carries_pages: bool,
     /// Whether something happened that may let a request be issued or fetched.
@@ -130,6 +134,7 @@ impl Host {
             limited: keys.queue_depth > 0 || keys.fetch_depth > 0 || die_limit.is_some(),
             die_limit,
             has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
+            firmware: Firmware::new(settings),
             carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,
             answered: Vec::new(),
@@ -221,9 +226,10 @@ impl Host {
         parts.add(Part::Flush, request.flush_ns);
         let link = self.tickets[handle.index()].link_ns;
         parts.add(Part::Link, link);
-        let dispatch = self.dispatcher.dispatch_ns;
-        parts.add(Part::Firmware, dispatch);
-        let known = link + dispatch + request.stalled_ns + request.flush_ns;
+        let cores = self.firmware.as_ref().map_or(0, |cores| cores.spent_ns(handle));
+        let firmware = self.dispatcher.dispatch_ns + cores;
+        parts.add(Part::Firmware, firmware);
+        let known = link + firmware + request.stalled_ns + request.flush_ns;
         parts.add(Part::HostQueue, all - known);
     }
 

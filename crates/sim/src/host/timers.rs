@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 pub(crate) enum Timer {
     /// A request, with its data where it writes, has come over the link.
     Enter(RequestId),
+    /// A core of the firmware has served a request.
+    Served(RequestId),
     /// An answer, with its data where the request reads, has.
     Answer(RequestId),
     /// A unit has been put into the write buffer or got from there.

@@ -144,7 +144,7 @@ fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl Fn
         raw::check(keys, geometry, fail);
     }
     check_die_depth(keys, fail);
-    times::check(keys, fail);
+    times::check(keys, geometry, fail);
     let HostChoice { dispatch_width, dispatch_ns, .. } = keys.host;
     let by_pages = HostRule::of(keys).by_pages();
     let buffer = &keys.buffer;

@@ -1,9 +1,17 @@
-//! Array times with a greatest value.
+//! Array times with a greatest value, those of parts of pages, and times of firmware.
 
-use crate::config::DeviceKeys;
+use crate::config::{DeviceKeys, FirmwareKeys, MapStore};
+use flashyard_core::geometry::Geometry;
+
+/// Times that cannot be, or that nothing takes.
+pub(super) fn check(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    check_longest(keys, fail);
+    check_part(keys, geometry, fail);
+    check_firmware(keys, fail);
+}
 
 /// Greatest times that are no greatest ones.
-pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+fn check_longest(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let nand = &keys.nand;
     let programs = [nand.program_us, nand.program_2_us, nand.program_3_us, nand.program_4_us];
     let typical = [
@@ -26,5 +34,59 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
                 "nand.{name}_max_us: nand.spread_percent spreads the times too; set one of them to 0"
             ));
         }
+    }
+}
+
+/// A part of a page is less than a page, and some read is one of a part.
+fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    let (nand, page) = (&keys.nand, keys.geometry.page_bytes);
+    if nand.read_part_us == 0 {
+        return;
+    }
+    let us = |ns: u64| ns as f64 / 1e3;
+    if nand.read_part_us > nand.read_us {
+        fail(format!(
+            "nand.read_part_us: {} is above nand.read_us = {}, so a part would take longer than its \
+             page; lower it, or set it to 0",
+            us(nand.read_part_us),
+            us(nand.read_us)
+        ));
+    }
+    let part = nand.read_part_bytes;
+    if part >= page {
+        fail(format!(
+            "nand.read_part_bytes: {part} is no part of a page of {page} bytes; set it below \
+             geometry.page_bytes, or nand.read_part_us = 0"
+        ));
+    }
+    let unit = u64::from(geometry.unit_bytes());
+    let fetched = match (keys.map.store, keys.map.fetch_bytes) {
+        (MapStore::Resident, _) | (_, 0) => unit,
+        (_, bytes) => bytes.min(unit),
+    };
+    if part < fetched {
+        fail(format!(
+            "nand.read_part_bytes: no read needs as little as {part} bytes, since mapping units have \
+             {unit}; set it to a mapping unit or more, lower ftl.mapping_unit_bytes, or set \
+             nand.read_part_us = 0"
+        ));
+    }
+}
+
+/// Firmware takes no time where it has no cores.
+fn check_firmware(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let FirmwareKeys { cores, read_ns, write_ns, trim_ns, flush_ns, unit_ns, .. } = keys.firmware;
+    let times = [
+        ("read_ns", read_ns),
+        ("write_ns", write_ns),
+        ("trim_ns", trim_ns),
+        ("flush_ns", flush_ns),
+        ("unit_ns", unit_ns),
+    ];
+    for (name, _) in times.into_iter().filter(|(_, ns)| cores == 0 && *ns > 0) {
+        fail(format!(
+            "firmware.{name}: no core takes this time, since firmware.cores = 0; set firmware.cores \
+             to 1 or more, or firmware.{name} = 0"
+        ));
     }
 }
