@@ -110,13 +110,7 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
 }
 
 fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
-    let model = Model {
-        own,
-        device: args.device.clone(),
-        set: args.set.clone(),
-        requests: args.requests,
-        seed: args.seed,
-    };
+    let model = Model::new(own, &args.device, &args.set, (args.requests, args.seed), &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",

@@ -18,6 +18,8 @@ enum Told {
     Reads,
     /// Cells with reads of more than one size, or of one that is smaller than a page.
     Sizes,
+    /// Cells with reads, where cells of the device have several bits.
+    PageTypes,
     /// Cells with writes.
     Writes,
     /// Cells with write amplification.
@@ -28,11 +30,13 @@ enum Told {
 const DECLARED: &[(&str, &str, &str, Told)] = &[
     ("geometry.ways", "1", "16", Told::Reads),
     ("nand.read_us", "10", "400", Told::Reads),
+    ("nand.read_2_us", "10", "400", Told::PageTypes),
     ("nand.read_part_us", "5", "400", Told::Sizes),
     ("nand.spread_percent", "1", "400", Told::Reads),
     ("channel.ps_per_byte", "200", "10000", Told::Sizes),
     ("interface.link_latency_ns", "500", "50000", Told::Reads),
     ("firmware.read_ns", "200", "100000", Told::Reads),
+    ("firmware.unit_ns", "1", "20000", Told::Sizes),
     ("firmware.spread_percent", "1", "100", Told::Reads),
     ("nand.program_us", "100", "5000", Told::Writes),
     ("firmware.write_ns", "200", "100000", Told::Writes),
@@ -57,6 +61,8 @@ const OF_CAPACITY: [&str; 4] =
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     pub(crate) parameters: Vec<Parameter>,
+    /// Where the search begins.
+    pub(crate) starts: Vec<Point>,
     /// Planes of the device at first, and blocks of each.
     planes: u64,
     blocks: u64,
@@ -74,6 +80,7 @@ impl Keys {
             OF_CAPACITY.iter().map(|&key| (key, stored(key).unwrap_or(1))).collect();
         let mut keys = Self {
             parameters: Vec::new(),
+            starts: Vec::new(),
             planes: counts.iter().map(|(_, count)| count).product(),
             blocks: stored("geometry.blocks_per_plane").unwrap_or(1),
             counts,
@@ -96,22 +103,41 @@ impl Keys {
         if keys.parameters.is_empty() {
             return Err(wrong("no declared key is told of by these cells; name some with --key"));
         }
-        let starts = Starts { cells, device: &device };
-        for parameter in &mut keys.parameters {
-            let known = stored(&parameter.key).filter(|value| *value > 0);
-            let start = starts.of(&parameter.key)?.or(known);
-            let middle = (parameter.low.max(1) as f64 * parameter.high as f64).sqrt();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
-            let start = start.unwrap_or(middle as u64);
-            parameter.start = start.clamp(parameter.low, parameter.high);
+        for outside in OUTSIDE {
+            let starts = Starts { cells, device: &device, outside };
+            let of = |parameter: &Parameter| {
+                let known = stored(&parameter.key).filter(|value| *value > 0);
+                let middle = (parameter.low.max(1) as f64 * parameter.high as f64).sqrt();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a bound"
+                )]
+                let start = starts.of(&parameter.key)?.or(known).unwrap_or(middle as u64);
+                Ok(start.clamp(parameter.low, parameter.high))
+            };
+            let start: Result<Point> = keys.parameters.iter().map(of).collect();
+            keys.starts.push(start?);
         }
+        keys.starts.dedup();
         Ok(keys)
     }
 
-    /// The settings of a point, those that follow from it too: where it changes the number of
-    /// planes, each has as many blocks more or less, so that the capacity stays.
+    /// The settings of a point.
     pub(crate) fn settings(&self, point: &Point) -> Vec<Setting> {
         let mut all = settings(&self.parameters, point);
+        // A firmware without cores takes no time.
+        let has = |start: &str| self.parameters.iter().any(|p| p.key.starts_with(start));
+        if has("firmware.") && !has("firmware.cores") {
+            all.push(("firmware.cores".to_string(), "1".to_string()));
+        }
+        all
+    }
+
+    /// The settings of a point for a device file. Where the point changes the number of planes, each
+    /// has as many blocks more or less, so that the capacity stays.
+    pub(crate) fn of_device(&self, point: &Point) -> Vec<Setting> {
+        let mut all = self.settings(point);
         let mut planes = 1;
         for (key, count) in &self.counts {
             let place = self.parameters.iter().position(|parameter| parameter.key == *key);
@@ -121,17 +147,7 @@ impl Keys {
             let blocks = (self.planes * self.blocks / planes).max(1);
             all.push(("geometry.blocks_per_plane".to_string(), blocks.to_string()));
         }
-        // A firmware without cores takes no time.
-        let has_firmware = self.parameters.iter().any(|p| p.key.starts_with("firmware."));
-        if has_firmware && !self.parameters.iter().any(|p| p.key == "firmware.cores") {
-            all.push(("firmware.cores".to_string(), "1".to_string()));
-        }
         all
-    }
-
-    /// Where the search begins.
-    pub(crate) fn start(&self) -> Point {
-        self.parameters.iter().map(|parameter| parameter.start).collect()
     }
 }
 
@@ -139,8 +155,11 @@ impl Keys {
 fn is_told(told: Told, cells: &[Cell], device: &Inputs) -> Result<bool> {
     let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
     Ok(match told {
-        Told::Reads => has(Class::Read, What::Mean) || has(Class::Read, What::P50),
-        Told::Writes => has(Class::Write, What::Mean) || has(Class::Write, What::P50),
+        Told::Reads => has(Class::Read, What::Mean),
+        Told::PageTypes => {
+            has(Class::Read, What::Mean) && stored(device, "nand.bits_per_cell") > Some(1)
+        }
+        Told::Writes => has(Class::Write, What::Mean),
         Told::Amplification => has(Class::Write, What::Amplification),
         Told::Sizes => {
             let page = stored(device, "geometry.page_bytes").unwrap_or(0);
@@ -194,22 +213,29 @@ fn parameter(own: OwnParts, path: &str, low: &str, high: &str) -> Result<Paramet
         return Err(wrong(&format!("--key {path}: the lower bound is above the upper one")));
     }
     let is_count = COUNTS.contains(&path);
-    Ok(Parameter { key: path.to_string(), kind: key.kind, low, high, start: low, is_count })
+    Ok(Parameter { key: path.to_string(), kind: key.kind, low, high, is_count })
 }
+
+/// Shares of the latency of a read that is alone which the search assumes, one after the other, to
+/// be spent outside the array and its channel. Nothing measured at depth 1 can tell.
+const OUTSIDE: [f64; 3] = [0.04, 0.2, 0.4];
 
 /// Closed forms of measurements.
 struct Starts<'a> {
     cells: &'a [Cell],
     device: &'a Inputs,
+    outside: f64,
 }
 
 impl Starts<'_> {
     /// Where the search for a key begins, as a stored value.
     fn of(&self, key: &str) -> Result<Option<u64>> {
         let ns = match key {
-            "nand.read_us" => self.array_ns(|a, b| a > b)?,
+            "nand.read_us" | "nand.read_2_us" => self.array_ns(|a, b| a > b)?,
             "nand.read_part_us" => self.array_ns(|a, b| a < b)?,
-            "firmware.read_ns" => self.most_per_second().map(|rate| 0.9e9 / rate),
+            "firmware.read_ns" => self.most_per_second().map(|rate| 0.8e9 / rate),
+            "firmware.unit_ns" => self.most_per_second().map(|rate| 0.1e9 / rate),
+            "interface.link_latency_ns" => self.fastest_ns()?.map(|ns| ns * self.outside / 2.0),
             "geometry.ways" => self.ways()?,
             _ => None,
         };
@@ -233,15 +259,22 @@ impl Starts<'_> {
         Ok(all)
     }
 
-    /// Time of the array: the latency of a read that is alone, less the link's and the channel's.
-    /// Of the sizes that fit into a page, the one that `before` prefers.
+    /// The latency of the smallest read that is alone.
+    fn fastest_ns(&self) -> Result<Option<f64>> {
+        let all = self.alone()?.into_iter().map(|(_, ns)| ns);
+        Ok(all.min_by(f64::total_cmp))
+    }
+
+    /// Time of the array: the latency of a read that is alone, less what is spent outside and on the
+    /// wires. Of the sizes that fit into a page, the one that `before` prefers.
     fn array_ns(&self, before: impl Fn(f64, f64) -> bool) -> Result<Option<f64>> {
         let page = stored(self.device, "geometry.page_bytes").unwrap_or(4_096) as f64;
         let of = |key: &str| stored(self.device, key).unwrap_or(0) as f64;
         let mut best: Option<(f64, f64)> = None;
         for (bytes, latency) in self.alone()?.into_iter().filter(|(bytes, _)| *bytes <= page) {
             let wires = of("interface.link_ps_per_byte") + of("channel.ps_per_byte");
-            let others = 2.0 * of("interface.link_latency_ns") + bytes * wires / 1e3;
+            let outside = self.outside * self.fastest_ns()?.unwrap_or(0.0);
+            let others = outside + bytes * wires / 1e3;
             if best.is_none_or(|(known, _)| before(bytes, known)) {
                 best = Some((bytes, (latency - others).max(latency / 4.0)));
             }

@@ -69,13 +69,7 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
     if training.is_empty() {
         return Err(wrong("--hold-out: no cell is left to fit to"));
     }
-    let model = Model {
-        own,
-        device: args.device.clone(),
-        set: args.set.clone(),
-        requests: args.requests,
-        seed: args.seed,
-    };
+    let model = Model::new(own, &args.device, &args.set, (args.requests, args.seed), &training)?;
     let fitted = fit(&model, &training, &held_out, &args.key, args.evaluations, true)?;
     let known = identify(&model, &training, &fitted.keys, &fitted.point)?;
     let text = if args.json {
@@ -84,7 +78,7 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
         show::text(args, &training, &held_out, &fitted, &known)
     };
     if let Some(path) = &args.out {
-        let settings = fitted.keys.settings(&fitted.point);
+        let settings = fitted.keys.of_device(&fitted.point);
         let whence = std::path::Path::new(&args.measurements).file_name();
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =

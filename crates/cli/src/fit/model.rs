@@ -6,6 +6,8 @@ use crate::inputs::Inputs;
 use crate::simulate::simulate;
 use crate::workload_file;
 use anyhow::Result;
+use flashyard_sim::config::Sections;
+use flashyard_sim::config::{DeviceKeys, MapStore};
 use flashyard_sim::own::OwnParts;
 use rayon::prelude::*;
 
@@ -20,12 +22,47 @@ pub(crate) struct Model {
     /// Requests of a run.
     pub(crate) requests: u64,
     pub(crate) seed: u64,
+    /// Whether the device is run with few and small blocks.
+    pub(crate) is_small: bool,
 }
+
+/// A device with few and small blocks, all of them written: it has the dies and the times of the
+/// large one, and reads at random places find the same queues and types of pages.
+const SMALL: [&str; 4] = [
+    "geometry.blocks_per_plane=48",
+    "geometry.pages_per_block=48",
+    "ftl.over_provisioning_percent=30",
+    "state.initial=full",
+];
 
 /// A key and its value, as a device file has it.
 pub(crate) type Setting = (String, String);
 
 impl Model {
+    /// A model for some cells. Where nothing writes and the map is in memory, the capacity does not
+    /// matter, and a small device is run, which is built at once.
+    pub(crate) fn new(
+        own: OwnParts,
+        device: &str,
+        set: &[String],
+        (requests, seed): (u64, u64),
+        cells: &[Cell],
+    ) -> Result<Self> {
+        let (device, set) = (device.to_string(), set.to_vec());
+        let mut model = Self { own, device, set, requests, seed, is_small: false };
+        let reads = |cell: &Cell| matches!(cell.get("pattern"), None | Some("randread" | "read"));
+        let has_no_writes = |cell: &Cell| reads(cell) && cell.get("writes_per_s_asked").is_none();
+        let keys = model.device(&cells[0])?.sections.device;
+        let sets_state = |setting: &String| {
+            SMALL.iter().any(|small| small.split('=').next() == setting.split('=').next())
+        };
+        model.is_small = cells.iter().all(has_no_writes)
+            && keys.map.store == MapStore::Resident
+            && is_default(own, &keys, "ftl", "scheme")
+            && !model.set.iter().any(sets_state);
+        Ok(model)
+    }
+
     /// The figures of cells, in the order in which they were measured; not a number where a run has
     /// no such figure. The cells run side by side.
     pub(crate) fn figures(&self, cells: &[Cell], keys: &[Setting]) -> Result<Vec<Vec<f64>>> {
@@ -41,6 +78,11 @@ impl Model {
         Ok(figures.map(|(figure, _)| figure.of(&report).unwrap_or(f64::NAN)).collect())
     }
 
+    /// The same with runs of a share of the requests.
+    pub(crate) fn shorter(&self, share: u64) -> Self {
+        Self { requests: (self.requests / share).max(1), ..self.clone() }
+    }
+
     /// The device of a cell as it is before anything is fitted.
     pub(crate) fn device(&self, cell: &Cell) -> Result<Inputs> {
         self.inputs(cell, &[])
@@ -48,8 +90,11 @@ impl Model {
 
     fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Inputs> {
         let plan = plan(cell, self.requests)?;
-        let mut set: Vec<(&str, String)> =
-            self.set.iter().map(|setting| ("--set", setting.clone())).collect();
+        let mut set = Vec::new();
+        if self.is_small {
+            set.extend(SMALL.map(|setting| ("a small device", setting.to_string())));
+        }
+        set.extend(self.set.iter().map(|setting| ("--set", setting.clone())));
         set.extend(keys.iter().map(|(key, value)| ("key", format!("{key}={value}"))));
         let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
         set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
@@ -62,6 +107,11 @@ impl Model {
         inputs.set_seed(self.seed);
         Ok(inputs)
     }
+}
+
+/// Whether a key of the device has its default.
+fn is_default(own: OwnParts, keys: &DeviceKeys, section: &str, key: &str) -> bool {
+    keys.get(section, key) == DeviceKeys::with_own(own).get(section, key)
 }
 
 /// The workload of a cell, as a workload file.

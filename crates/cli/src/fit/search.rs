@@ -23,8 +23,6 @@ pub(crate) struct Parameter {
     /// Bounds of the stored value.
     pub(crate) low: u64,
     pub(crate) high: u64,
-    /// Where the search begins.
-    pub(crate) start: u64,
     /// The key counts parts of the device: only powers of two are tried.
     pub(crate) is_count: bool,
 }
@@ -89,6 +87,23 @@ pub(crate) fn pairs<'a>(
     cells.iter().zip(figures).flat_map(of)
 }
 
+/// A round of the search.
+struct Round {
+    /// Points that it begins with.
+    keep: usize,
+    /// How long its runs are, as a divisor of the requests of a run.
+    share: u64,
+    /// The first step of its simplex, as a share of a value.
+    step: f64,
+}
+
+const ROUNDS: [Round; 4] = [
+    Round { keep: 6, share: 8, step: 0.3 },
+    Round { keep: 3, share: 4, step: 0.2 },
+    Round { keep: 1, share: 2, step: 0.15 },
+    Round { keep: 1, share: 1, step: 0.1 },
+];
+
 /// A search over the training cells.
 pub(crate) struct Search<'a> {
     pub(crate) model: &'a Model,
@@ -103,40 +118,46 @@ pub(crate) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The cost of a point: infinite where the device cannot exist.
-    fn cost(&self, point: &Point) -> f64 {
+    /// The cost of a point with runs of a share of the requests. A device that cannot exist costs
+    /// more than any other.
+    fn cost(&self, point: &Point, share: u64) -> f64 {
         self.taken.fetch_add(1, Ordering::Relaxed);
         (self.tell)();
-        let figures = self.model.figures(self.cells, &self.keys.settings(point));
+        let figures = self.model.shorter(share).figures(self.cells, &self.keys.settings(point));
         figures.map_or(f64::MAX, |figures| distance(self.cells, &figures))
     }
 
     /// The best point that was found.
     pub(crate) fn best(&self) -> Result<Point> {
-        let start = self.keys.start();
         // A device that cannot exist, or cells that it cannot run, are the user's to know.
-        self.model.figures(self.cells, &self.keys.settings(&start))?;
-        let mut starts: Vec<(f64, Point)> = Vec::new();
-        for point in self.combinations(&start) {
-            starts.push((self.cost(&point), point));
+        self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
+        let mut candidates: Vec<Point> = Vec::new();
+        for start in &self.keys.starts {
+            candidates.extend(self.combinations(start));
         }
-        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // Three rounds, each with half as many starts and twice as long a search.
-        let mut candidates: Vec<(f64, Point)> = starts.into_iter().take(4).collect();
-        for (round, keep) in [(1, 2), (2, 1), (3, 1)] {
-            let left = self.evaluations.saturating_sub(self.taken.load(Ordering::Relaxed));
-            let budget = left / (4 - round) / candidates.len();
-            let step = if round == 1 { 0.25 } else { 0.12 };
+        // Each round has fewer starts and longer runs than the one before. The simplex stalls where
+        // runs are short, and a fresh one from there goes on.
+        for Round { keep, share, step } in ROUNDS {
             let mut found = Vec::new();
-            for (cost, point) in candidates {
-                let next = self.simplex(&point, budget, step)?;
-                found.push(if next.0 < cost { next } else { (cost, point) });
+            for point in &candidates {
+                found.push((self.cost(point, share), point.clone()));
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             found.truncate(keep);
-            candidates = found;
+            let rounds = ROUNDS.len() as f64;
+            let budget = self.evaluations as f64 / rounds / found.len() as f64;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+            let budget = budget as usize;
+            for (cost, point) in &mut found {
+                let next = self.simplex(point, budget, step, share)?;
+                if next.0 < *cost {
+                    (*cost, *point) = next;
+                }
+            }
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            candidates = found.into_iter().map(|(_, point)| point).collect();
         }
-        Ok(candidates.swap_remove(0).1)
+        Ok(candidates.swap_remove(0))
     }
 
     /// The start with every combination of counts.
@@ -159,11 +180,11 @@ impl Search<'_> {
     }
 
     /// The best point that a simplex finds from a start, counts as they are.
-    fn simplex(&self, start: &Point, budget: usize, step: f64) -> Result<(f64, Point)> {
+    fn simplex(&self, start: &Point, budget: usize, step: f64, share: u64) -> Result<(f64, Point)> {
         let free: Vec<usize> =
             (0..start.len()).filter(|&place| !self.keys.parameters[place].is_count).collect();
         if free.is_empty() || budget <= free.len() + 1 {
-            return Ok((self.cost(start), start.clone()));
+            return Ok((self.cost(start, share), start.clone()));
         }
         let at = |place: usize| (start[place].max(1) as f64).ln();
         let first: Vec<f64> = free.iter().map(|&place| at(place)).collect();
@@ -175,13 +196,13 @@ impl Search<'_> {
             corner[number] += if corner[number] + step > high { -step } else { step };
             corners.push(corner);
         }
-        let problem = OfSimplex { search: self, start, free: &free };
+        let problem = OfSimplex { search: self, start, free: &free, share };
         let solver = NelderMead::new(corners).with_sd_tolerance(1e-4)?;
         let rounds = u64::try_from(budget / 2)?;
         let result = Executor::new(problem, solver).configure(|s| s.max_iters(rounds)).run()?;
         let state = result.state();
         let best = state.get_best_param().cloned().unwrap_or(first);
-        let problem = OfSimplex { search: self, start, free: &free };
+        let problem = OfSimplex { search: self, start, free: &free, share };
         Ok((state.get_best_cost(), problem.point(&best)))
     }
 }
@@ -197,6 +218,7 @@ struct OfSimplex<'a> {
     search: &'a Search<'a>,
     start: &'a Point,
     free: &'a [usize],
+    share: u64,
 }
 
 impl OfSimplex<'_> {
@@ -214,6 +236,6 @@ impl CostFunction for OfSimplex<'_> {
     type Output = f64;
 
     fn cost(&self, places: &Self::Param) -> Result<f64, Error> {
-        Ok(self.search.cost(&self.point(places)))
+        Ok(self.search.cost(&self.point(places), self.share))
     }
 }

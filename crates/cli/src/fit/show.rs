@@ -108,7 +108,7 @@ pub(super) fn text(
         };
         rows.add_row(vec![
             parameter.key.clone(),
-            parameter.show(parameter.start),
+            parameter.show(fitted.keys.starts[0][place]),
             parameter.show(fitted.point[place]),
             error,
             unit.to_string(),
@@ -172,16 +172,16 @@ pub(super) fn json(
     fitted: &Fitted,
     known: &Known,
 ) -> Result<String> {
-    let keys = fitted.keys.parameters.iter().zip(&fitted.point).zip(&known.errors);
+    let keys = fitted.keys.parameters.iter().enumerate();
     let keys: Vec<Value> = keys
-        .map(|((parameter, &value), error)| {
+        .map(|(place, parameter)| {
             json!({
                 "key": parameter.key,
-                "start": parameter.show(parameter.start),
-                "fitted": parameter.show(value),
+                "start": parameter.show(fitted.keys.starts[0][place]),
+                "fitted": parameter.show(fitted.point[place]),
                 "low": parameter.show(parameter.low),
                 "high": parameter.show(parameter.high),
-                "standard_error": error.filter(|error| error.is_finite()),
+                "standard_error": known.errors[place].filter(|error| error.is_finite()),
             })
         })
         .collect();
