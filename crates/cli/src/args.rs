@@ -289,7 +289,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) requests: u64,
     /// How often all cells are run for the search.
-    #[arg(long, value_name = "N", default_value_t = 400)]
+    #[arg(long, value_name = "N", default_value_t = 1_200)]
     pub(crate) evaluations: usize,
     /// Seed of the requests of all runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -317,7 +317,7 @@ pub(crate) struct BoardArgs {
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) requests: u64,
     /// How often all cells are run for each search.
-    #[arg(long, value_name = "N", default_value_t = 400)]
+    #[arg(long, value_name = "N", default_value_t = 1_200)]
     pub(crate) evaluations: usize,
     /// Seed of the requests of all runs.
     #[arg(long, value_name = "N", default_value_t = 1)]

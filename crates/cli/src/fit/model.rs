@@ -30,7 +30,7 @@ pub(crate) struct Model {
 /// large one, and reads at random places find the same queues and types of pages.
 const SMALL: [&str; 4] = [
     "geometry.blocks_per_plane=48",
-    "geometry.pages_per_block=48",
+    "geometry.pages_per_block=12",
     "ftl.over_provisioning_percent=30",
     "state.initial=full",
 ];

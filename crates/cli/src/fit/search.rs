@@ -1,15 +1,15 @@
 //! The search: values of keys with which a device comes near the measured cells.
 //!
-//! Keys are searched by the logarithm of their value, because times and rates differ by factors.
-//! Nelder and Mead's simplex needs no derivatives, which percentiles of a run do not have. Every
-//! run has the same seed, so the cost is a function of the keys.
+//! Keys are searched by the logarithm of their value, because times and rates differ by factors. The
+//! covariance matrix adaptation evolution strategy (CMA-ES) needs no derivatives, which percentiles
+//! of a run do not have, and follows keys that trade off. Every run has the same seed, so the cost
+//! is a function of the keys, and the search has one seed as well: a fit can be repeated.
 
 use super::cells::{Cell, Figure};
 use super::keys::Keys;
 use super::model::{Model, Setting};
-use anyhow::Result;
-use argmin::core::{CostFunction, Error, Executor, State};
-use argmin::solver::neldermead::NelderMead;
+use anyhow::{Context, Result};
+use cmaes::{CMAESOptions, DVector};
 use flashyard_core::key::{Kind, Value};
 use flashyard_sim::config::show_value;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,20 +33,30 @@ impl Parameter {
         show_value(&self.kind, Value::Number(value))
     }
 
-    /// The stored value of a place in the search, inside the bounds.
+    /// The stored value of a logarithm, inside the bounds; of a count, the nearest power of two.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "it is clamped to bounds of the stored value, which are not negative"
     )]
-    fn stored(&self, place: f64) -> u64 {
-        (place.exp().round().clamp(self.low as f64, self.high as f64)) as u64
+    fn stored(&self, logarithm: f64) -> u64 {
+        let value = if self.is_count {
+            (logarithm / std::f64::consts::LN_2).round().exp2()
+        } else {
+            logarithm.exp().round()
+        };
+        value.clamp(self.low as f64, self.high as f64) as u64
     }
 
-    /// The values that a key of a count may have.
-    pub(super) fn counts(&self) -> Vec<u64> {
-        let powers = (0..u64::BITS).map(|bit| 1 << bit);
-        powers.filter(|value| (self.low..=self.high).contains(value)).collect()
+    /// Logarithms of the bounds.
+    fn bounds(&self) -> (f64, f64) {
+        ((self.low.max(1) as f64).ln(), (self.high as f64).ln())
+    }
+
+    /// One step of the search, of the logarithm.
+    fn step(&self) -> f64 {
+        let (low, high) = self.bounds();
+        ((high - low) / 8.0).max(1e-3)
     }
 }
 
@@ -89,19 +99,21 @@ pub(crate) fn pairs<'a>(
 
 /// A round of the search.
 struct Round {
-    /// Points that it begins with.
+    /// Points that it begins with, the best of the round before.
     keep: usize,
     /// How long its runs are, as a divisor of the requests of a run.
     share: u64,
-    /// The first step of its simplex, as a share of a value.
-    step: f64,
+    /// Its first spread, in steps.
+    spread: f64,
+    /// Its share of the evaluations.
+    budget: f64,
 }
 
-const ROUNDS: [Round; 4] = [
-    Round { keep: 6, share: 8, step: 0.3 },
-    Round { keep: 3, share: 4, step: 0.2 },
-    Round { keep: 1, share: 2, step: 0.15 },
-    Round { keep: 1, share: 1, step: 0.1 },
+/// Wide searches with short runs from several starts, then a narrow one with long runs.
+const ROUNDS: [Round; 3] = [
+    Round { keep: 4, share: 8, spread: 1.0, budget: 0.6 },
+    Round { keep: 1, share: 4, spread: 0.4, budget: 0.2 },
+    Round { keep: 1, share: 1, spread: 0.15, budget: 0.2 },
 ];
 
 /// A search over the training cells.
@@ -131,28 +143,17 @@ impl Search<'_> {
     pub(crate) fn best(&self) -> Result<Point> {
         // A device that cannot exist, or cells that it cannot run, are the user's to know.
         self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
-        let mut candidates: Vec<Point> = Vec::new();
-        for start in &self.keys.starts {
-            candidates.extend(self.combinations(start));
-        }
-        // Each round has fewer starts and longer runs than the one before. The simplex stalls where
-        // runs are short, and a fresh one from there goes on.
-        for Round { keep, share, step } in ROUNDS {
-            let mut found = Vec::new();
-            for point in &candidates {
-                found.push((self.cost(point, share), point.clone()));
-            }
-            found.sort_by(|a, b| a.0.total_cmp(&b.0));
-            found.truncate(keep);
-            let rounds = ROUNDS.len() as f64;
-            let budget = self.evaluations as f64 / rounds / found.len() as f64;
+        let mut candidates = self.keys.starts.clone();
+        for Round { keep, share, spread, budget } in ROUNDS {
+            candidates.truncate(keep);
+            let each = self.evaluations as f64 * budget / candidates.len() as f64;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-            let budget = budget as usize;
-            for (cost, point) in &mut found {
-                let next = self.simplex(point, budget, step, share)?;
-                if next.0 < *cost {
-                    (*cost, *point) = next;
-                }
+            let each = each as usize;
+            let mut found = Vec::new();
+            for point in candidates {
+                let before = self.cost(&point, share);
+                let (cost, better) = self.evolve(&point, each, spread, share)?;
+                found.push(if cost < before { (cost, better) } else { (before, point) });
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             candidates = found.into_iter().map(|(_, point)| point).collect();
@@ -160,50 +161,42 @@ impl Search<'_> {
         Ok(candidates.swap_remove(0))
     }
 
-    /// The start with every combination of counts.
-    fn combinations(&self, start: &Point) -> Vec<Point> {
-        let mut all = vec![start.clone()];
-        for (place, parameter) in self.keys.parameters.iter().enumerate() {
-            if !parameter.is_count {
-                continue;
-            }
-            let with = |point: &Point, value| {
-                let mut point = point.clone();
-                point[place] = value;
-                point
-            };
-            let counts = parameter.counts();
-            all =
-                all.iter().flat_map(|p| counts.iter().map(move |&value| with(p, value))).collect();
-        }
-        all
-    }
-
-    /// The best point that a simplex finds from a start, counts as they are.
-    fn simplex(&self, start: &Point, budget: usize, step: f64, share: u64) -> Result<(f64, Point)> {
-        let free: Vec<usize> =
-            (0..start.len()).filter(|&place| !self.keys.parameters[place].is_count).collect();
-        if free.is_empty() || budget <= free.len() + 1 {
-            return Ok((self.cost(start, share), start.clone()));
-        }
-        let at = |place: usize| (start[place].max(1) as f64).ln();
-        let first: Vec<f64> = free.iter().map(|&place| at(place)).collect();
-        let mut corners = vec![first.clone()];
-        for (number, &place) in free.iter().enumerate() {
-            let mut corner = first.clone();
-            // Away from a bound.
-            let high = (self.keys.parameters[place].high as f64).ln();
-            corner[number] += if corner[number] + step > high { -step } else { step };
-            corners.push(corner);
-        }
-        let problem = OfSimplex { search: self, start, free: &free, share };
-        let solver = NelderMead::new(corners).with_sd_tolerance(1e-4)?;
-        let rounds = u64::try_from(budget / 2)?;
-        let result = Executor::new(problem, solver).configure(|s| s.max_iters(rounds)).run()?;
-        let state = result.state();
-        let best = state.get_best_param().cloned().unwrap_or(first);
-        let problem = OfSimplex { search: self, start, free: &free, share };
-        Ok((state.get_best_cost(), problem.point(&best)))
+    /// The best point that is found from a start.
+    fn evolve(
+        &self,
+        start: &Point,
+        evaluations: usize,
+        spread: f64,
+        share: u64,
+    ) -> Result<(f64, Point)> {
+        let parameters = &self.keys.parameters;
+        let place =
+            |(parameter, &value): (&Parameter, &u64)| (value.max(1) as f64).ln() / parameter.step();
+        let first: Vec<f64> = parameters.iter().zip(start).map(place).collect();
+        let point = |places: &DVector<f64>| -> Point {
+            let places = parameters.iter().zip(places.iter());
+            places.map(|(parameter, at)| parameter.stored(at * parameter.step())).collect()
+        };
+        // How far places are outside the bounds, in steps.
+        let outside = |places: &DVector<f64>| -> f64 {
+            let places = parameters.iter().zip(places.iter());
+            let far = places.map(|(parameter, at)| {
+                let ((low, high), at) = (parameter.bounds(), at * parameter.step());
+                (low - at).max(at - high).max(0.0) / parameter.step()
+            });
+            far.sum()
+        };
+        let cost = |places: &DVector<f64>| self.cost(&point(places), share) + 0.1 * outside(places);
+        let mut search = CMAESOptions::new(first, spread)
+            .seed(1)
+            .max_function_evals(evaluations.max(1))
+            .build(cost)
+            .ok()
+            .context("the search cannot begin")?;
+        let found = search.run_parallel().overall_best;
+        let best = found.context("the search found no point")?;
+        let best = point(&best.point);
+        Ok((self.cost(&best, share), best))
     }
 }
 
@@ -211,31 +204,4 @@ impl Search<'_> {
 pub(crate) fn settings(parameters: &[Parameter], point: &[u64]) -> Vec<Setting> {
     let pairs = parameters.iter().zip(point);
     pairs.map(|(parameter, &value)| (parameter.key.clone(), parameter.show(value))).collect()
-}
-
-/// What the simplex sees: the keys that are no counts.
-struct OfSimplex<'a> {
-    search: &'a Search<'a>,
-    start: &'a Point,
-    free: &'a [usize],
-    share: u64,
-}
-
-impl OfSimplex<'_> {
-    fn point(&self, places: &[f64]) -> Point {
-        let mut point = self.start.clone();
-        for (&place, at) in self.free.iter().zip(places) {
-            point[place] = self.search.keys.parameters[place].stored(*at);
-        }
-        point
-    }
-}
-
-impl CostFunction for OfSimplex<'_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, places: &Self::Param) -> Result<f64, Error> {
-        Ok(self.search.cost(&self.point(places), self.share))
-    }
 }
