@@ -67,8 +67,8 @@ impl Device {
                 data_ns += device.flash.channel_ns(stage, state.page_units);
             }
         });
-        if op == Op::Read && self.flash.has_parts() {
-            array = self.part_time(leader, stage).unwrap_or(array);
+        if self.flash.has_parts() {
+            array = self.array_time(leader, stage, array);
         }
         let channel_ns = self.flash.plan(die, array, data_ns, self.now);
         self.for_riders(Some(leader), |device, set| {
@@ -77,17 +77,20 @@ impl Device {
         self.phases_began();
     }
 
-    /// The typical time of a read of `leader` in the array, if the read is one of a part of a page:
-    /// of one page, and of few bytes of it.
+    /// The typical time in the array of the operation of `leader`: shorter than that of its pages
+    /// if it reads a part of a page, that is, one page and few bytes of it.
     #[cold]
-    pub(super) fn part_time(&mut self, leader: SetId, stage: Stage) -> Option<Span> {
+    pub(super) fn array_time(&mut self, leader: SetId, stage: Stage, of_pages: Span) -> Span {
+        if stage.op() != Op::Read {
+            return of_pages;
+        }
         let mut pages = 0;
         self.for_riders(Some(leader), |device, set| {
             pages += u32::from(device.sets[set].page_units > 0);
         });
         let state = &self.sets[leader];
         let part = self.flash.part_time(stage, state.ppn, state.page_units);
-        part.filter(|_| pages == 1)
+        part.filter(|_| pages == 1).unwrap_or(of_pages)
     }
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and

@@ -35,9 +35,7 @@ impl Device {
                 planes += 1;
             }
         });
-        if op == Op::Read && self.flash.has_parts() {
-            array = self.part_time(leader, stage).unwrap_or(array);
-        }
+        let array = self.array_time(leader, stage, array);
         let geometry = &self.settings.geometry;
         let pages = planes * if op == Op::Program { geometry.program_pages } else { 1 };
         let state = &self.sets[leader];

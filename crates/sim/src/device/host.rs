@@ -14,14 +14,7 @@ impl Device {
 
     /// A request sets out for the device.
     pub(super) fn send(&mut self, handle: RequestId) {
-        if self.host.send(handle, self.now) {
-            self.come(handle);
-        }
-    }
-
-    /// A request has come over the link: firmware serves it first.
-    fn come(&mut self, handle: RequestId) {
-        if !self.host.takes_core(handle, self.now) {
+        if self.host.send(handle, self.now) && !self.host.takes_core(handle, self.now) {
             self.enter_queue(handle);
         }
     }
@@ -36,8 +29,9 @@ impl Device {
     pub(super) fn timers_go_off(&mut self) {
         while let Some(timer) = self.host.timers.take(self.now) {
             match timer {
-                Timer::Enter(handle) => self.come(handle),
-                Timer::Served(handle) => self.enter_queue(handle),
+                // Firmware serves it first.
+                Timer::Enter(handle) if self.host.takes_core(handle, self.now) => {}
+                Timer::Enter(handle) | Timer::Served(handle) => self.enter_queue(handle),
                 Timer::Answer(handle) => self.answer(handle),
                 Timer::Buffer(set) => self.access_over(set),
                 Timer::Linked(set) => self.link_over(set),

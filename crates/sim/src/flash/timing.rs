@@ -113,9 +113,10 @@ impl Timing {
     /// How long the array works on a page; `None` is one that was never written.
     #[inline]
     pub(super) fn array(&self, op: Op, ppn: Option<Ppn>) -> Span {
+        let at = if op == Op::Erase { 0 } else { self.page_type(ppn) };
         match op {
-            Op::Read => self.read[self.page_type(ppn)],
-            Op::Program => self.program[self.page_type(ppn)],
+            Op::Read => self.read[at],
+            Op::Program => self.program[at],
             Op::Erase => self.erase,
         }
     }

@@ -31,11 +31,13 @@ impl Firmware {
     }
 
     /// Time of a request with its core and in the line for it; it has left the core.
+    #[cold]
     pub(super) fn spent_ns(&self, handle: RequestId) -> u64 {
         self.spent_ns[handle.index()]
     }
 
     /// A request takes the core that is free first. Returns when the core is done with it.
+    #[cold]
     fn serve(&mut self, handle: RequestId, request: &Pending, now: Time) -> Time {
         if self.spent_ns.len() <= handle.index() {
             self.spent_ns.resize(handle.index() + 1, 0);

@@ -2,9 +2,9 @@
 //!
 //! A request is issued by the host (its arrival), fetched by the device when the submission queue
 //! of its stream and the device have a place for it, crosses the link with its data if it writes,
-//! is served by a core of the firmware, and enters the host queue, from where the host policy starts
-//! it. Its answer crosses the link too, with the data of a read. Each direction of the link carries
-//! one request's data at a time, in the order of need.
+//! is served by a core of the firmware, and enters the host queue, from where the host policy
+//! starts it. Its answer crosses the link too, with the data of a read. Each direction of the link
+//! carries one request's data at a time, in the order of need.
 
 mod buffered_reads;
 mod die_limit;
@@ -218,7 +218,8 @@ impl Host {
     }
 
     /// Charges the time since the arrival of a request to the parts of a set that is made now.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "a step of each access; a call costs as much")]
     pub(crate) fn charge_until(&self, now: Time, handle: RequestId, parts: &mut Parts) {
         let request = &self[handle];
         let all = now.since(request.request.arrival).as_ns();

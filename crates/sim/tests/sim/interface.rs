@@ -1,12 +1,11 @@
 //! The host interface: queue depths, arbitration and the link.
 
-use crate::common::phases::{Bench, latency, named, pacing, stream};
+use crate::common::phases::{Bench, latency, named, pacing, sixteen_dies as device, stream};
 use crate::common::{Random, record, request, settings};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
-use flashyard_sim::config::Settings;
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::RequestDone;
@@ -15,20 +14,6 @@ use std::collections::BTreeMap;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
-
-/// tR = 100 us, tPROG = 1000 us, no transfer time, no map cache, 16 dies.
-fn device(keys: &[&str]) -> Settings {
-    let base = [
-        "geometry.blocks_per_plane=512",
-        "geometry.channels=4",
-        "geometry.ways=4",
-        "nand.read_us=100",
-        "nand.program_us=1000",
-        "policy.command=fifo",
-        "map.store=resident",
-    ];
-    settings(&[&base, keys].concat())
-}
 
 fn us(time: Time) -> u64 {
     time.as_ns() / 1_000

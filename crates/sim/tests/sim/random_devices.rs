@@ -13,6 +13,7 @@ use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
+use flashyard_sim::metrics::parts::Part;
 use std::collections::BTreeSet;
 
 /// The checker inside proves the rules; here every request must be answered and its energy count.
@@ -102,6 +103,29 @@ fn random_devices_with_log_blocks_keep_every_rule() {
         }
     }
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
+}
+
+/// The same with firmware cores behind a link, and faster reads of parts of pages.
+#[test]
+fn random_devices_with_firmware_keep_every_rule() {
+    let (mut waits, mut with_parts) = (0, 0);
+    for seed in seeds(5_000..5_060) {
+        let (settings, requests) = case(Family::Firmware, seed);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((report, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+                assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+                let longest = |part| run.requests.iter().map(|done| done.parts.get(part)).max();
+                waits += u64::from(longest(Part::Firmware) > Some(200_000));
+                with_parts += u64::from(settings.keys.nand.read_part_us > 0);
+            }
+            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(waits > 10 && with_parts > 10, "{waits} queues, {with_parts} devices with parts");
 }
 
 /// The same with parts drawn from the registries, whichever there are: each has run in the end.

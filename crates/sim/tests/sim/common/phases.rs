@@ -101,6 +101,20 @@ pub fn device(keys: &[&str]) -> Settings {
     settings(&[&base, keys].concat())
 }
 
+/// tR = 100 us, tPROG = 1000 us, no transfer time, no map cache, 16 dies.
+pub fn sixteen_dies(keys: &[&str]) -> Settings {
+    let base = [
+        "geometry.blocks_per_plane=512",
+        "geometry.channels=4",
+        "geometry.ways=4",
+        "nand.read_us=100",
+        "nand.program_us=1000",
+        "policy.command=fifo",
+        "map.store=resident",
+    ];
+    settings(&[&base, keys].concat())
+}
+
 /// Reads and writes of one to three pages at random places, all of arrival time 0.
 pub fn mixed(settings: &Settings, seed: u64, count: usize) -> Vec<Request> {
     let mut random = Random(seed);

@@ -28,6 +28,8 @@ pub enum Family {
     Cached,
     /// Any of the others, with bus requests.
     Bus,
+    /// Any of the others, with firmware cores and faster reads of parts of pages.
+    Firmware,
 }
 
 /// The device of a seed and its requests.
@@ -38,12 +40,17 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_bus(&mut random, settings.keys), requests);
     }
+    if family == Family::Firmware {
+        let of = [Family::Any, Family::LogBlocks, Family::Cached, Family::Bus];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_firmware(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Bus => unreachable!("another family with bus requests"),
+        Family::Bus | Family::Firmware => unreachable!("another family with these parts"),
     };
     let mut settings = random_settings(&mut random, kind);
     if family == Family::Worn {
@@ -80,6 +87,29 @@ fn with_bus(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         (keys.nand.program_suspends, keys.nand.erase_suspends) = (0, 0);
         (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
         keys.nand.cache_read = false;
+        Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// A device whose requests come over a link to firmware cores, and whose arrays sense parts of
+/// pages in less time, where a read may need so little.
+fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.firmware.cores = random.pick(&[1, 1, 2, 5]);
+    keys.firmware.read_ns = random.pick(&[0, 900, 20_000]);
+    keys.firmware.write_ns = random.pick(&[0, 1_300, 50_000]);
+    keys.firmware.trim_ns = random.pick(&[0, 700]);
+    keys.firmware.flush_ns = random.pick(&[0, 30_000]);
+    keys.firmware.unit_ns = random.pick(&[0, 0, 450]);
+    keys.firmware.spread_percent = random.pick(&[0, 300_000, 1_000_000]);
+    keys.interface.link_latency_ns = random.pick(&[0, 0, 2_000]);
+    keys.interface.link_ps_per_byte = random.pick(&[0, 250]);
+    keys.interface.fetch_depth = random.pick(&[0, 0, 4, 32]);
+    keys.energy.read_pj = random.pick(&[0, 0, 1_000_003]);
+    keys.nand.read_part_bytes = random.pick(&[512, 4_096, 4_096, 8_192]);
+    keys.nand.read_part_us = random.pick(&[20_000, 59_999, 60_000]);
+    Settings::new(keys).unwrap_or_else(|_| {
+        keys.energy.read_pj = 0;
+        keys.nand.read_part_us = 0;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
     })
 }

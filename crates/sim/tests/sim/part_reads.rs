@@ -1,0 +1,148 @@
+//! Reads of a part of a page: what they save, to the nanosecond and to the picojoule, and which
+//! operations are none.
+
+use crate::common::phases::latency;
+use crate::common::{read, record, request, settings, try_settings};
+use flashyard_core::command::Op;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_sim::config::Settings;
+use flashyard_sim::observe::RequestDone;
+
+/// tR of a page and of a part of it, the command and a unit of 4 KiB on the channel.
+const R: u64 = 100_000;
+const PART: u64 = 45_000;
+const C: u64 = 300;
+const UNIT: u64 = 64_000;
+
+/// A die with pages of four units, all of them written in order.
+fn try_device(keys: &[&str]) -> Result<Settings, String> {
+    let base = [
+        "geometry.blocks_per_plane=64",
+        "geometry.pages_per_block=24",
+        "geometry.page_bytes=16384",
+        "ftl.mapping_unit_bytes=4096",
+        "ftl.over_provisioning_percent=60",
+        "state.initial=full",
+        "nand.read_us=100",
+        "nand.read_part_us=45",
+        "channel.command_ns=300",
+        "channel.ps_per_byte=15625",
+        "policy.command=fifo",
+        "map.store=resident",
+    ];
+    try_settings(&[&base, keys].concat())
+}
+
+fn run(keys: &[&str], requests: &[Request]) -> Vec<RequestDone> {
+    let settings = try_device(keys).unwrap_or_else(|why| panic!("{why}"));
+    record(&settings, &[], requests).1.requests
+}
+
+/// The latency of a lone read of some units from one on.
+fn lone(keys: &[&str], lpn: u64, units: u32) -> u64 {
+    latency(&run(keys, &[request(5, RequestOp::Read, lpn, units)])[0])
+}
+
+/// One unit is a part, two are with `read_part_bytes = 8192` only; also where nothing was written.
+#[test]
+fn the_bytes_that_a_read_needs_decide() {
+    for fresh in [&[][..], &["state.initial=fresh"]] {
+        assert_eq!(lone(fresh, 0, 1), C + PART + UNIT);
+        assert_eq!(lone(fresh, 2, 2), C + R + 2 * UNIT);
+        let two = [fresh, &["nand.read_part_bytes=8192"]].concat();
+        assert_eq!(lone(&two, 2, 2), C + PART + 2 * UNIT);
+        assert_eq!(lone(&two, 1, 3), C + R + 3 * UNIT);
+    }
+}
+
+/// At every precision of the bus a part saves what its array time is shorter, and two units save
+/// nothing.
+#[test]
+fn a_part_saves_the_same_at_every_precision() {
+    for precision in ["command", "phases", "requests"] {
+        let bus = format!("bus.precision={precision}");
+        for (units, saved) in [(1, R - PART), (2, 0)] {
+            let [whole, part] =
+                ["0", "45"].map(|us| lone(&[&bus, &format!("nand.read_part_us={us}")], 8, units));
+            assert_eq!(whole - part, saved, "{units} units, {precision}");
+        }
+    }
+}
+
+/// Two reads wait for a busy die. Of one page, one operation serves both and needs two units; of
+/// two planes, it works on two pages; without several planes each is a part.
+#[test]
+fn an_operation_that_serves_several_reads_senses_whole_pages() {
+    let three = |keys: &[&str], lpns: [u64; 3]| {
+        let requests = [read(0, lpns[0]), read(10, lpns[1]), read(10, lpns[2])];
+        run(keys, &requests).iter().map(|done| done.completion.as_ns()).max().unwrap()
+    };
+    let first = C + PART + UNIT;
+    assert_eq!(three(&[], [40, 0, 1]), first + C + R + 2 * UNIT);
+    assert_eq!(three(&["nand.read_part_bytes=8192"], [40, 0, 1]), first + C + PART + 2 * UNIT);
+    assert_eq!(three(&[], [40, 0, 4]), 3 * first);
+    let planes = ["geometry.planes=2", "ftl.stripe_order=pcwd"];
+    assert_eq!(three(&planes, [40, 0, 4]), 3 * first);
+    let both = [&planes[..], &["nand.multi_plane=any"]].concat();
+    assert_eq!(three(&both, [40, 0, 4]), first + C + R + 2 * UNIT);
+}
+
+/// A part of a page of another type takes less in proportion: 45 / 100 of 150 us.
+#[test]
+fn a_part_of_a_page_of_another_type_is_shorter_in_proportion() {
+    let types = ["nand.bits_per_cell=2", "nand.read_2_us=150"];
+    assert_eq!([0, 4].map(|lpn| lone(&types, lpn, 1)), [C + PART + UNIT, C + 67_500 + UNIT]);
+    assert_eq!([0, 4].map(|lpn| lone(&types, lpn, 4)), [R, 150_000].map(|r| C + r + 4 * UNIT));
+}
+
+/// Where map pages are fetched in part, the fetch alone is a read of a part: 512 bytes take 8 us on
+/// the channel.
+#[test]
+fn a_part_of_a_map_page_is_a_part() {
+    let keys = [
+        "geometry.page_bytes=4096",
+        "map.store=line_cache",
+        "map.fetch_bytes=512",
+        "nand.read_part_bytes=512",
+    ];
+    assert_eq!(lone(&keys, 0, 1), (C + PART + 8_000) + (C + R + UNIT));
+}
+
+/// The array takes its power for the time that it works, 36 mW; a given energy is that of any read.
+/// Policies see the shorter time.
+#[test]
+fn energy_and_flash_operation_time_follow_the_array() {
+    let one = |keys: &[&str]| run(keys, &[read(0, 0)])[0];
+    let (part, whole) = (one(&[]), one(&["nand.read_part_us=0"]));
+    assert_eq!(whole.energy_pj - part.energy_pj, 36 * (R - PART));
+    assert_eq!((part.fot_ns, whole.fot_ns), (C + PART + UNIT, C + R + UNIT));
+    let [part, whole] = ["45", "0"]
+        .map(|us| one(&["energy.read_pj=5000000", &format!("nand.read_part_us={us}")]).energy_pj);
+    assert_eq!(part, whole);
+    let power = |keys: &[&str]| try_device(keys).unwrap().operation_mw(Op::Read);
+    assert_eq!(power(&["energy.read_pj=4500000"]), 100);
+}
+
+/// A tail up to the greatest time begins at the time of the part.
+#[test]
+fn a_tail_begins_at_the_time_of_the_part() {
+    let requests: Vec<_> = (0..2_000).map(|number| read(1_000 * number, number % 64)).collect();
+    let done = run(&["nand.read_max_us=145"], &requests);
+    let extra: Vec<_> = done.iter().map(|done| latency(done) - (C + PART + UNIT)).collect();
+    let mean = extra.iter().sum::<u64>() / 2_000;
+    // (1 - e^-10) D / 10 with D = 100 us: 10 us, give or take four times 10 us / sqrt(2000).
+    assert!((9_100..10_900).contains(&mean), "{mean} ns");
+    assert!(extra.iter().all(|extra| *extra <= R));
+}
+
+#[test]
+fn parts_that_cannot_be_are_refused() {
+    let why = |keys: &[&str]| try_device(keys).unwrap_err();
+    let longer = why(&["nand.read_part_us=101"]);
+    assert!(longer.contains("a part would take longer than its page"), "{longer}");
+    let whole = why(&["nand.read_part_bytes=16384"]);
+    assert!(whole.contains("16384 is no part of a page of 16384 bytes"), "{whole}");
+    let small = why(&["nand.read_part_bytes=4095"]);
+    assert!(small.contains("no read needs as little as 4095 bytes"), "{small}");
+    settings(&["nand.read_part_bytes=1"]);
+}
