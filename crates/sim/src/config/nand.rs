@@ -115,9 +115,9 @@ keys! {
             source: "assumed: as the first",
             flip: "90", with: &["nand.bits_per_cell=4"],
         },
-        /// Time to sense a part of a page: of an operation on one page that needs at most
-        /// `read_part_bytes` of it. It is that of the first type; a part of a page of another type
-        /// takes as much less than its tR, in proportion. 0: as a whole page.
+        /// Time to sense a part of a page: a page of which an operation needs at most
+        /// `read_part_bytes`. It is that of the first type; a part of a page of another type takes
+        /// as much less than its tR, in proportion. 0: as a whole page.
         read_part_us: u64 = 0 => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as a whole page",

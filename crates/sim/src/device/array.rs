@@ -77,20 +77,24 @@ impl Device {
         self.phases_began();
     }
 
-    /// The typical time in the array of the operation of `leader`: shorter than that of its pages
-    /// if it reads a part of a page, that is, one page and few bytes of it.
+    /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it needs
+    /// whole pages: a read takes as long as the slowest of its pages, and a page of which few bytes
+    /// are needed takes less.
     #[cold]
     pub(super) fn array_time(&mut self, leader: SetId, stage: Stage, of_pages: Span) -> Span {
         if stage.op() != Op::Read {
             return of_pages;
         }
-        let mut pages = 0;
+        let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
-            pages += u32::from(device.sets[set].page_units > 0);
+            let state = &device.sets[set];
+            if state.page_units > 0 {
+                let part = device.flash.part_time(stage, state.ppn, state.page_units);
+                let whole = || device.flash.array_time(Op::Read, state.ppn);
+                slowest = slowest.max(part.unwrap_or_else(whole));
+            }
         });
-        let state = &self.sets[leader];
-        let part = self.flash.part_time(stage, state.ppn, state.page_units);
-        part.filter(|_| pages == 1).unwrap_or(of_pages)
+        slowest
     }
 
     /// Phases have got the channel: the checker sees them, and reads that wait behind programs and

@@ -69,10 +69,10 @@ fn a_part_saves_the_same_at_every_precision() {
     }
 }
 
-/// Two reads wait for a busy die. Of one page, one operation serves both and needs two units; of
-/// two planes, it works on two pages; without several planes each is a part.
+/// Two reads wait for a busy die. Of one page, one operation serves both and needs two units of the
+/// page; of two planes, it needs one unit of each of two pages, so that each is a part.
 #[test]
-fn an_operation_that_serves_several_reads_senses_whole_pages() {
+fn each_page_of_an_operation_is_a_part_or_whole() {
     let three = |keys: &[&str], lpns: [u64; 3]| {
         let requests = [read(0, lpns[0]), read(10, lpns[1]), read(10, lpns[2])];
         run(keys, &requests).iter().map(|done| done.completion.as_ns()).max().unwrap()
@@ -84,7 +84,11 @@ fn an_operation_that_serves_several_reads_senses_whole_pages() {
     let planes = ["geometry.planes=2", "ftl.stripe_order=pcwd"];
     assert_eq!(three(&planes, [40, 0, 4]), 3 * first);
     let both = [&planes[..], &["nand.multi_plane=any"]].concat();
-    assert_eq!(three(&both, [40, 0, 4]), first + C + R + 2 * UNIT);
+    assert_eq!(three(&both, [40, 0, 4]), first + C + PART + 2 * UNIT);
+    // One unit of a page and two of another: the slower of both.
+    let four = [read(0, 40), read(10, 0), read(10, 4), read(10, 5)];
+    let last = run(&both, &four).iter().map(|done| done.completion.as_ns()).max().unwrap();
+    assert_eq!(last, first + C + R + 3 * UNIT);
 }
 
 /// A part of a page of another type takes less in proportion: 45 / 100 of 150 us.
