@@ -29,9 +29,9 @@ pub(crate) struct Model {
 /// A device with few and small blocks, all of them written: it has the dies and the times of the
 /// large one, and reads at random places find the same queues and types of pages.
 const SMALL: [&str; 4] = [
-    "geometry.blocks_per_plane=48",
+    "geometry.blocks_per_plane=40",
     "geometry.pages_per_block=12",
-    "ftl.over_provisioning_percent=30",
+    "ftl.over_provisioning_percent=100",
     "state.initial=full",
 ];
 
