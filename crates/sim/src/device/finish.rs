@@ -162,7 +162,7 @@ impl Device {
             Stage::Fetch => self.ftl.map_fetched(state.line, set),
             Stage::Program => {
                 let ppn = state.ppn.expect("a program has a page");
-                self.ftl.write_over(self.sets.plane(set), ppn);
+                self.ftl.write_over(set, self.sets.plane(set), ppn);
                 self.commit_write(set);
             }
             Stage::Read => {
@@ -297,6 +297,7 @@ impl Device {
         }
         if !superseded {
             self.ftl.trim(lpn);
+            self.ftl.trim_committed(lpn, self.sets.number(set), &self.sets);
             self.account.change_committed();
             self.sets.supersede_earlier(set);
             self.drop_buffered(lpn, self.sets.number(set));

@@ -85,6 +85,8 @@ pub struct Bast {
     order: BlockList,
 }
 
+crate::saved::saved!(Bast { engine, log, log_owner, order } skip { log_blocks, victim });
+
 impl Bast {
     /// Merges one log block.
     fn merge(&mut self, block: u32, plan: &mut Plan) {

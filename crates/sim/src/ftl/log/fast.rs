@@ -74,7 +74,7 @@ impl Scheme for FastKeys {
 }
 
 /// The sequential log block: pages at their own offset, `next` is the first not yet passed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sequential {
     lbn: u32,
     block: u32,
@@ -92,6 +92,9 @@ pub struct Fast {
     /// Shared log blocks, oldest first; the last one takes the writes.
     shared: VecDeque<u32>,
 }
+
+crate::saved::saved!(Sequential { lbn, block, next });
+crate::saved::saved!(Fast { engine, sequential, shared } skip { broken_run, most });
 
 impl Fast {
     /// Merges the sequential block if there is one.

@@ -175,6 +175,9 @@ struct Sequential {
     complete: BlockList,
 }
 
+crate::saved::saved!(Sequential { block, lbn, next, order, complete } skip { most });
+crate::saved::saved!(Last { engine, sequential, shared } skip { threshold_pages });
+
 impl Sequential {
     fn new((logical, physical): (u32, u32), most: u32) -> Self {
         Self {
