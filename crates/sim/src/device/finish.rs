@@ -71,6 +71,10 @@ impl Device {
         self.sets.complete_stage(set, |other| woken.push(other));
         let over = self.sets.is_over(set);
         if !over {
+            if self.sets.stage(set) == Stage::Barrier {
+                // It may be over, and forgotten, before those that waited are woken.
+                woken.iter().for_each(|&other| self.charge_wait(other));
+            }
             self.activate(set);
         }
         if woken.len() > 1 {

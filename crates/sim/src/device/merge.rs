@@ -32,7 +32,9 @@ impl Device {
         }
         let pending = &self.host[handle];
         let writes = pending.request.op == RequestOp::Write;
-        let left = if writes { pending.pages - 1 - pending.translated } else { 0 };
+        // A policy that starts pages may start others in between.
+        let follow = writes && !self.host.policy().by_pages();
+        let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
         let request_pages = if writes { pending.pages } else { 1 };
         let write = self.ftl.plan_write(plane, lpn, request_pages, left);
         let host = write.steps_before;
