@@ -73,7 +73,9 @@ impl Device {
         if !over {
             if self.sets.stage(set) == Stage::Barrier {
                 // It may be over, and forgotten, before those that waited are woken.
-                woken.iter().for_each(|&other| self.charge_wait(other));
+                for &other in &woken {
+                    self.charge_wait(other);
+                }
             }
             self.activate(set);
         }

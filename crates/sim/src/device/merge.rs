@@ -250,8 +250,9 @@ impl Device {
             TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
             TaskStep::Next => self.begin_step(set, plane),
             TaskStep::Over(next) => {
-                if let Some(next) = next {
-                    self.begin_step(next, plane);
+                match next {
+                    Some(next) => self.begin_step(next, plane),
+                    None => _ = self.ftl.background_over(plane),
                 }
                 return false;
             }

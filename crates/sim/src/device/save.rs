@@ -171,7 +171,7 @@ fn shape(settings: &Settings) -> String {
             let path = format!("{section}.{}", key.name);
             let of_layers = section == scheme || path == "nand.program_order";
             let shapes = SHAPE.contains(&section.as_str()) || SHAPE.contains(&path.as_str());
-            if !shapes && !(planned && of_layers) {
+            if !(shapes || planned && of_layers) {
                 continue;
             }
             let value = settings.keys.get(&section, key.name).expect("a listed key has a value");

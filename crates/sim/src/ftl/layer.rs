@@ -172,6 +172,12 @@ pub trait TranslationLayer: fmt::Debug + Send {
         false
     }
 
+    /// How many of its log blocks are clean, at once or when all planned work is over; `None` where
+    /// it has no log blocks. Work in idle times ends at `gc.background_log_blocks` of them.
+    fn clean_log_blocks(&self) -> Option<u32> {
+        None
+    }
+
     /// Where the newest copy of a page is, or will be when all planned work is over.
     fn place(&self, lpn: u32) -> Option<u32>;
 

@@ -20,6 +20,7 @@ mod explain;
 mod fair;
 mod formulas;
 mod generators;
+mod idle_work;
 mod initial;
 mod interface;
 mod keys;

@@ -135,5 +135,9 @@ impl TranslationLayer for Bast {
         true
     }
 
+    fn clean_log_blocks(&self) -> Option<u32> {
+        Some(self.log_blocks - self.order.len())
+    }
+
     by_engine!();
 }

@@ -320,5 +320,9 @@ impl TranslationLayer for Last {
         kind.is_some()
     }
 
+    fn clean_log_blocks(&self) -> Option<u32> {
+        Some(self.sequential.most - self.sequential.order.len() + self.shared.clean())
+    }
+
     by_engine!();
 }

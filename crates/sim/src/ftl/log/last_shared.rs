@@ -85,6 +85,12 @@ impl Shared {
         }
     }
 
+    /// How many more blocks there may be.
+    pub(super) fn clean(&self) -> u32 {
+        let used = self.blocks[COLD].len() + self.blocks[HOT].len();
+        u32::try_from(self.max - used).expect("blocks have 32 bits")
+    }
+
     /// Notes a random write of a page and tells which list it belongs to.
     pub(super) fn classify(&mut self, lpn: u32, engine: &Engine) -> usize {
         let before = self.clock;

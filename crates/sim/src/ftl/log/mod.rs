@@ -245,6 +245,12 @@ macro_rules! registry {
                     Self::Own(layer) => layer.idle(plan),
                 }
             }
+            fn clean_log_blocks(&self) -> Option<u32> {
+                match self {
+                    $(Self::$variant(layer) => layer.clean_log_blocks(),)+
+                    Self::Own(layer) => layer.clean_log_blocks(),
+                }
+            }
             fn place(&self, lpn: u32) -> Option<u32> {
                 match self {
                     $(Self::$variant(layer) => layer.place(lpn),)+

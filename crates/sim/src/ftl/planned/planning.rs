@@ -178,6 +178,14 @@ impl Ftl {
         planned.merge_first && behind < planned.plan.steps.len()
     }
 
+    /// Whether a layer has as many clean log blocks as work in idle times is to bring about.
+    pub(crate) fn has_clean_logs(&self, plane: PlaneId) -> bool {
+        let target = self.gc.background_log_blocks;
+        let layer = self.planned().map(|planned| &planned.layers[plane.index()]);
+        let clean = layer.and_then(TranslationLayer::clean_log_blocks);
+        target > 0 && clean.is_some_and(|clean| u64::from(clean) >= target)
+    }
+
     /// Plans a piece of work of a plane that nobody waits for; none where the plane is busy or has
     /// nothing left to do, and with a page map.
     pub(crate) fn plan_idle(&mut self, plane: PlaneId) -> Option<IdleWork> {

@@ -292,6 +292,10 @@ const BUFFERED_LOGS: Draws = &[
     ("map.store", &["resident"]),
     ("buffer.bytes", &["0", "16384", "16384", "65536", "262144", "1000000000"]),
     ("buffer.flush_width", &["0", "0", "1", "8"]),
+    ("gc.background_period_us", &["0", "0", "500", "20000"]),
+    ("gc.background_blocks", &["1", "5"]),
+    ("gc.background_log_blocks", &["0", "1"]),
+    ("ftl.fast.sequential_log", &["true", "true", "false"]),
     ("state.initial", &["fresh", "full", "random", "aged"]),
 ];
 
