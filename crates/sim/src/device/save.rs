@@ -26,7 +26,8 @@ const SHAPE: [&str; 6] =
     ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
 
 impl Device {
-    /// Whether [`Self::save`] can save it: not where a user's own translation layer cannot be saved.
+    /// Whether [`Self::save`] can save it: not where a user's own translation layer cannot be
+    /// saved.
     pub fn can_be_saved(&self) -> bool {
         self.ftl.planned().is_none_or(Planned::can_be_saved)
     }

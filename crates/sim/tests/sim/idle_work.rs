@@ -1,6 +1,6 @@
-//! Work in idle times with a period: how far a burst of writes gets before it has to merge, how long
-//! it takes until the log is clean again, what a request that comes meanwhile waits for, and how
-//! many blocks a page map collects.
+//! Work in idle times with a period: how far a burst of writes gets before it has to merge, how
+//! long it takes until the log is clean again, what a request that comes meanwhile waits for, and
+//! how many blocks a page map collects.
 
 use crate::common::{Random, read, record, request, settings};
 use flashyard_core::command::{Op, Purpose};

@@ -118,7 +118,9 @@ impl Ftl {
             if now >= state.next {
                 (state.left, state.next) = (state.blocks, now.saturating_add(period));
             }
-            state.due = state.next;
+            if state.left == 0 {
+                state.due = state.next;
+            }
             return state.left > 0;
         }
         true
@@ -166,9 +168,12 @@ impl Ftl {
 
     /// The planes have had their turns in this instant, the last one after so many others.
     pub(crate) fn idle_turns_over(&mut self, passed: u32) {
-        self.idle.turn = (self.idle.turn + passed) % self.geometry.all_planes();
-        if self.idle.wanting.iter().all(|planes| *planes == 0) {
-            self.idle.due = Time::MAX;
+        let idle = &mut self.idle;
+        idle.turn = (idle.turn + passed) % self.geometry.all_planes();
+        // A period of which nothing was used goes on until something can be.
+        let used = idle.left < idle.blocks;
+        if used && idle.wanting.iter().any(|planes| *planes != 0) {
+            idle.due = idle.next;
         }
     }
 
