@@ -47,8 +47,8 @@ pub(crate) fn simulate(
     };
     if save.is_some() && !device.can_be_saved() {
         return Err(wrong(
-            "--save: the tables of this ftl.scheme are not saved; leave --save out, or set \
-             ftl.scheme = \"page\"",
+            "--save: this ftl.scheme is one of yours that cannot be saved (`TranslationLayer::save`); \
+             leave --save out, or set ftl.scheme = \"page\"",
         ));
     }
     if check {

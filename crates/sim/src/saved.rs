@@ -5,6 +5,7 @@
 //! byte, and is not touched when it is read, so what a device never used costs nothing.
 
 use flashyard_core::units::{Span, Time};
+use std::collections::VecDeque;
 use std::fmt;
 
 /// Elements of a vector that are written together.
@@ -338,6 +339,69 @@ impl<T: Saved> Saved for Vec<T> {
     }
 }
 
+/// A queue of any length.
+impl<T: Saved + Default> Saved for VecDeque<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.len() as u64).save(to);
+        for value in self {
+            value.save(to);
+        }
+    }
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.clear();
+        for _ in 0..from.count()? {
+            let mut value = T::default();
+            value.load(from)?;
+            self.push_back(value);
+        }
+        Ok(())
+    }
+}
+
+/// A value as bytes.
+pub(crate) fn to_bytes(value: &impl Saved) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut sink = |part: &[u8]| bytes.extend_from_slice(part);
+    let mut writer = Writer::new(&mut sink);
+    value.save(&mut writer);
+    writer.finish();
+    bytes
+}
+
+/// Replaces a value by the one that [`to_bytes`] has saved.
+pub(crate) fn from_bytes(value: &mut impl Saved, mut bytes: &[u8]) -> Result<(), RestoreError> {
+    let mut source = |slice: &mut [u8]| {
+        let count = slice.len().min(bytes.len());
+        slice[..count].copy_from_slice(&bytes[..count]);
+        bytes = &bytes[count..];
+        count
+    };
+    let mut reader = Reader::new(&mut source);
+    value.load(&mut reader)?;
+    reader.finish()
+}
+
+/// Writes bytes, any number of them.
+pub(crate) fn save_bytes(bytes: &[u8], to: &mut Writer<'_>) {
+    (bytes.len() as u64).save(to);
+    for part in bytes.chunks(BUFFER) {
+        to.bytes(part);
+    }
+}
+
+/// Reads bytes that [`save_bytes`] has written.
+pub(crate) fn load_bytes(from: &mut Reader<'_>) -> Result<Vec<u8>, RestoreError> {
+    let mut left = u64::from_le_bytes(from.array()?);
+    let (mut bytes, mut part) = (Vec::new(), vec![0; BUFFER]);
+    while left > 0 {
+        let count = usize::try_from(left).map_or(BUFFER, |left| left.min(BUFFER));
+        from.bytes(&mut part[..count])?;
+        bytes.extend_from_slice(&part[..count]);
+        left -= count as u64;
+    }
+    Ok(bytes)
+}
+
 /// Writes a list of any length.
 pub(crate) fn save_list<T: Saved>(list: &[T], to: &mut Writer<'_>) {
     (list.len() as u64).save(to);
@@ -389,15 +453,6 @@ pub(crate) use saved;
 mod tests {
     use super::*;
 
-    fn bytes(value: &impl Saved) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut sink = |part: &[u8]| bytes.extend_from_slice(part);
-        let mut writer = Writer::new(&mut sink);
-        value.save(&mut writer);
-        writer.finish();
-        bytes
-    }
-
     fn read(value: &mut impl Saved, mut bytes: &[u8], step: usize) -> Result<(), RestoreError> {
         let mut source = |slice: &mut [u8]| {
             let count = step.min(slice.len()).min(bytes.len());
@@ -417,19 +472,19 @@ mod tests {
         let value = [Some(3u64), None];
         for step in [1, 7, BUFFER] {
             let mut again = vec![1u32; 5_000];
-            assert_eq!(read(&mut again, &bytes(&long), step), Ok(()));
+            assert_eq!(read(&mut again, &to_bytes(&long), step), Ok(()));
             assert_eq!(again, long);
             let mut again = [None, Some(9)];
-            assert_eq!(read(&mut again, &bytes(&value), step), Ok(()));
+            assert_eq!(read(&mut again, &to_bytes(&value), step), Ok(()));
             assert_eq!(again, value);
         }
-        assert_eq!(bytes(&vec![0u32; 5_000]).len(), 8 + 5 + 8, "zeros take a byte a chunk");
+        assert_eq!(to_bytes(&vec![0u32; 5_000]).len(), 8 + 5 + 8, "zeros take a byte a chunk");
     }
 
     #[test]
     fn any_changed_missing_or_added_byte_is_found() {
         let value = vec![5u32, 6, 7];
-        let good = bytes(&value);
+        let good = to_bytes(&value);
         let mut again = value.clone();
         for at in 0..good.len() {
             let mut bad = good.clone();

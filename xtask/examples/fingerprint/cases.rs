@@ -31,10 +31,13 @@ const RANDOM: [(&str, Family, Range<u64>); 6] = [
     ("cached-map", Family::Cached, 3_000..3_150),
     ("bus", Family::Bus, 4_000..4_060),
     ("firmware", Family::Firmware, 5_000..5_060),
+    ("background", Family::Background, 5_000..5_080),
 ];
 
-/// Seeds of random devices with every host policy, buffer and link.
+/// Seeds of random devices with every host policy, buffer and link, and of those with log blocks
+/// behind a write buffer.
 const HOSTS: Range<u64> = 0..200;
+const LOG_HOSTS: Range<u64> = 6_000..6_100;
 
 /// A device and what it is asked.
 #[derive(Clone, Debug)]
@@ -47,6 +50,8 @@ pub(crate) enum Case {
     Random(&'static str, Family, u64),
     /// A random device with a host.
     Host(u64),
+    /// The same with log blocks behind a write buffer.
+    LogHost(u64),
 }
 
 /// Every case, in the order of the table.
@@ -57,7 +62,8 @@ pub(crate) fn all() -> Vec<Case> {
     let random = RANDOM
         .into_iter()
         .flat_map(|(name, family, seeds)| seeds.map(move |seed| Case::Random(name, family, seed)));
-    presets.chain(key_cases()).chain(random).chain(HOSTS.map(Case::Host)).collect()
+    let hosts = HOSTS.map(Case::Host).chain(LOG_HOSTS.map(Case::LogHost));
+    presets.chain(key_cases()).chain(random).chain(hosts).collect()
 }
 
 /// The names of all built-in workloads.
@@ -96,6 +102,7 @@ impl fmt::Display for Case {
             Self::Key(_, setting) => f.write_str(setting),
             Self::Random(name, _, seed) => write!(f, "{name}-{seed}"),
             Self::Host(seed) => write!(f, "host-{seed}"),
+            Self::LogHost(seed) => write!(f, "log-host-{seed}"),
         }
     }
 }
@@ -111,8 +118,10 @@ impl Case {
                 let streams = || keys::streams(&[], &requests);
                 plan(&settings, *seed, streams).run()
             }
-            Self::Host(seed) => {
-                let (settings, workload) = hosts::case(parts, *seed);
+            Self::Host(seed) | Self::LogHost(seed) => {
+                let case =
+                    if matches!(self, Self::Host(_)) { hosts::case } else { hosts::log_case };
+                let (settings, workload) = case(parts, *seed);
                 let plan = plan(&settings, *seed, || workload.streams());
                 Plan { units: &workload.units, ..plan }.run()
             }

@@ -196,6 +196,23 @@ impl Buffer {
         (state.is_dirty() && self.lines.may_begin(state.group())).then_some(line)
     }
 
+    /// How many consecutive units around one that begins to be flushed, at most so many, are in the
+    /// buffer and not on flash; the one itself counts.
+    pub(crate) fn run_around(&self, lpn: Lpn, most: u32) -> u32 {
+        let unwritten = |number: u32| {
+            let line = self.lines.find(Lpn::new(number)).map(|line| &self.lines[line]);
+            line.is_some_and(|line| line.is_dirty() || line.is_flushing())
+        };
+        let (mut first, mut end) = (lpn.get(), lpn.get() + 1);
+        while end - first < most && unwritten(end) {
+            end += 1;
+        }
+        while end - first < most && first > 0 && unwritten(first - 1) {
+            first -= 1;
+        }
+        end - first
+    }
+
     /// A set begins to carry the contents of a line to flash; what the line lacks is read for it.
     pub(crate) fn begin_flush(&mut self, line: LineId, group: u32) {
         let state = &mut self.lines[line];

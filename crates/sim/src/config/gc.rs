@@ -12,7 +12,7 @@ choice! {
         OnDemand = "on_demand",
         /// Also while no request is outstanding, up to `background_free_blocks`. A layer that plans
         /// (`ftl.scheme`) then does one piece of work for each plane, such as the merge of a log
-        /// block.
+        /// block. With `background_period_us` both reclaim a number of blocks in each period.
         Background = "background",
     }
 }
@@ -152,6 +152,33 @@ keys! {
             source: "assumed: twice soft_percent",
             flip: "15",
             with: &["@full", "gc.timing=background"],
+        },
+        /// With `timing` "background": period of background work. In each period of an idle time at
+        /// most `background_blocks` blocks of the device are reclaimed. 0: a page map collects one
+        /// block after the other, and a layer that plans does one piece of work for each plane in
+        /// each idle time.
+        background_period_us: u64 = 0 => {
+            kind: Kind::micros(0, 4_000_000_000_000),
+            source: "assumed: without pauses",
+            flip: "100000", with: &["@full", "gc.timing=background"],
+        },
+        /// With `background_period_us`: blocks that a page map collects in each period, or log
+        /// blocks that a translation layer merges, on all planes together. Each plane reclaims one
+        /// block at a time.
+        background_blocks: u64 = 1 => {
+            kind: Kind::count("blocks", 1, 1 << 24),
+            source: "assumed",
+            flip: "5",
+            with: &["@full", "gc.timing=background", "gc.background_period_us=20000",
+                "gc.background_free_blocks=18"],
+        },
+        /// With `background_period_us`: background work of a translation layer ends when this many
+        /// of its log blocks are clean. 0: when all of them are.
+        background_log_blocks: u64 = 0 => {
+            kind: Kind::count("blocks", 0, 1 << 24),
+            source: "assumed: as much as there is to do",
+            flip: "1",
+            with: &["@log", "gc.timing=background", "gc.background_period_us=1000"],
         },
         /// Time without an outstanding request before background garbage collection starts.
         idle_us: u64 = 1_000_000 => {

@@ -219,11 +219,15 @@ impl Device {
     /// Puts the unit of a write into a line, if one is free; `granted` is whether it is its turn.
     fn put(&mut self, set: SetId, granted: bool) -> bool {
         let Set { lpn, superseded, stream, .. } = self.sets[set];
+        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         if superseded {
             // A later trim has forgotten the unit already.
+            if through && self.ftl.is_planned() {
+                self.plan_change(set, 1, 0);
+                self.ftl.trim_planned(lpn);
+            }
             return true;
         }
-        let (number, through) = (self.sets.number(set), self.sets.last_stage(set) > 0);
         let request = self.sets[set].owner();
         let pending = &self.host[request];
         let writer = (request, pending.order);
@@ -246,6 +250,11 @@ impl Device {
     /// The program of a write carries its own unit, and others fill its program unit.
     fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
         self.begin_flush(set, line, group);
+        if self.ftl.is_planned() {
+            self.sets[set].asked = true;
+            let pages = self.host[self.sets[set].owner()].pages;
+            return self.plan_change(set, pages, 0);
+        }
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
         self.flush_lines(None, group, Some((set, plane)), true);
     }

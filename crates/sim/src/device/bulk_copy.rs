@@ -24,10 +24,11 @@ struct Done {
 
 impl Device {
     /// Whether copies may run ahead at all: nobody watches every command, commands take no channel
-    /// and no other die, and requests that wait do not look at dies.
+    /// and no other die, there is no write buffer, and requests that wait do not look at dies.
     pub(super) fn may_copy_in_bulk(&self) -> bool {
         let keys = &self.settings.keys;
-        self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
+        self.buffer.is_none()
+            && self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
             && !self.account.is_watched()
             && !self.queues.has_state()
             && !self.flash.suspends()

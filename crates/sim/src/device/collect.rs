@@ -76,13 +76,55 @@ impl Device {
     /// At the end of an instant at which planes may work because the device is idle: merges where
     /// layers plan, else garbage collection.
     pub(super) fn work_idle(&mut self) {
+        if self.ftl.has_idle_period() {
+            return self.work_in_period();
+        }
         let mut from = 0;
         while let Some(plane) = self.ftl.wanting_plane(from) {
+            let was_busy = self.ftl.is_busy(plane);
             self.merge_idle(plane);
             self.collect(plane, None);
+            if !was_busy && self.ftl.is_busy(plane) {
+                self.ftl.background_began(plane);
+            }
             from = plane.get() + 1;
         }
         self.ftl.idle_work_begun();
+    }
+
+    /// The same where each period reclaims a number of blocks: planes that have nothing under way
+    /// reclaim one each, by turns, as far as the period has any left.
+    fn work_in_period(&mut self) {
+        let (mut passed, mut taken) = (0, 0);
+        while let Some((plane, looked)) = self.ftl.idle_turn(passed) {
+            passed = looked;
+            if self.reclaim(plane) {
+                self.ftl.background_began(plane);
+                self.ftl.idle_turn_taken();
+                taken = passed;
+            } else {
+                self.ftl.idle_turn_refused(plane);
+            }
+        }
+        self.ftl.idle_turns_over(taken);
+    }
+
+    /// Begins to reclaim a block of a plane. Returns whether there is anything to do.
+    fn reclaim(&mut self, plane: PlaneId) -> bool {
+        if self.ftl.is_planned() {
+            return !self.ftl.has_clean_logs(plane) && self.merge_idle(plane);
+        }
+        if !self.ftl.is_below_target(plane) {
+            return false;
+        }
+        if !self.ftl.is_busy(plane) {
+            self.start_job(plane, None);
+        }
+        let works = self.ftl.is_busy(plane);
+        if works {
+            self.press_job(plane);
+        }
+        works
     }
 
     /// Why writes of a plane find no room.
@@ -170,6 +212,7 @@ impl Device {
         let plane = self.sets.plane(set);
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
+        let in_background = erased.of_job && self.ftl.background_over(plane);
         if erased.worn_out {
             self.account.worn_out(erased.block);
         }
@@ -181,6 +224,9 @@ impl Device {
             self.failed = Some(self.no_room(plane));
         } else if !self.has_ended() {
             self.collect(plane, self.last_allocator(plane));
+            if in_background && self.ftl.is_busy(plane) {
+                self.ftl.background_began(plane);
+            }
         }
     }
 

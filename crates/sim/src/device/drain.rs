@@ -20,6 +20,7 @@ impl Device {
         while self.wants_flush(idle) && self.write_buffer().may_flush() && self.drain_group() {
             any = true;
         }
+        self.plan_flushes();
         any
     }
 
@@ -80,7 +81,9 @@ impl Device {
     /// Returns whether its own flush began.
     pub(super) fn flush_line(&mut self, line: LineId) -> bool {
         let group = self.line(line).group();
-        self.flush_lines(Some(line), group, None, false).head
+        let began = self.flush_lines(Some(line), group, None, false).head;
+        self.plan_flushes();
+        began
     }
 
     /// The same for a host policy, as far as program units may be under way.

@@ -45,16 +45,20 @@ impl Device {
     /// at hand; they are woken later at this instant.
     pub(super) fn charge_passed(&mut self) {
         for at in 0..self.sets.ready().len() {
-            let set = self.sets.ready()[at];
-            if self.sets[set].mode != Mode::Waiting {
-                continue;
-            }
-            if self.sets.is_blocked(set) {
-                self.enter(set, Mode::Waiting);
-            } else {
-                self.close_segment(set);
-                self.rest(set, Mode::Waiting);
-            }
+            self.charge_wait(self.sets.ready()[at]);
+        }
+    }
+
+    /// Charges a set that has lost a wait, if it waited; it is woken later at this instant.
+    pub(super) fn charge_wait(&mut self, set: SetId) {
+        if self.sets[set].mode != Mode::Waiting {
+            return;
+        }
+        if self.sets.is_blocked(set) {
+            self.enter(set, Mode::Waiting);
+        } else {
+            self.close_segment(set);
+            self.rest(set, Mode::Waiting);
         }
     }
 

@@ -71,6 +71,12 @@ impl Device {
         self.sets.complete_stage(set, |other| woken.push(other));
         let over = self.sets.is_over(set);
         if !over {
+            if self.sets.stage(set) == Stage::Barrier {
+                // It may be over, and forgotten, before those that waited are woken.
+                for &other in &woken {
+                    self.charge_wait(other);
+                }
+            }
             self.activate(set);
         }
         if woken.len() > 1 {
@@ -162,7 +168,7 @@ impl Device {
             Stage::Fetch => self.ftl.map_fetched(state.line, set),
             Stage::Program => {
                 let ppn = state.ppn.expect("a program has a page");
-                self.ftl.write_over(self.sets.plane(set), ppn);
+                self.ftl.write_over(set, self.sets.plane(set), ppn);
                 self.commit_write(set);
             }
             Stage::Read => {
@@ -297,6 +303,7 @@ impl Device {
         }
         if !superseded {
             self.ftl.trim(lpn);
+            self.ftl.trim_committed(lpn, self.sets.number(set), &self.sets);
             self.account.change_committed();
             self.sets.supersede_earlier(set);
             self.drop_buffered(lpn, self.sets.number(set));

@@ -24,6 +24,7 @@ impl Device {
                 return false;
             }
         }
+        self.plan_flushes();
         true
     }
 
@@ -37,6 +38,7 @@ impl Device {
     /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
     /// before all others; or behind the write `first` and on its plane. Those whose map entries
     /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
+    /// Where a translation layer plans, [`Self::plan_flushes`] must follow.
     pub(super) fn flush_lines(
         &mut self,
         head: Option<LineId>,
@@ -82,8 +84,12 @@ impl Device {
             self.hand_on_ranks(&[set], None);
         }
         let flushes = &together[usize::from(first.is_some())..];
-        for &set in flushes {
-            self.activate(set);
+        if self.ftl.is_planned() {
+            self.work.unplanned.extend_from_slice(flushes);
+        } else {
+            for &set in flushes {
+                self.activate(set);
+            }
         }
         together.clear();
         self.work.together = together;
@@ -153,7 +159,11 @@ impl Device {
         if let Some(old) = self.plane_of_rest(line) {
             plan.push(Stage::OldRead, old);
         }
-        plan.push(Stage::Program, plane);
+        if self.ftl.is_planned() {
+            self.push_planned_later(&mut plan, plane);
+        } else {
+            plan.push(Stage::Program, plane);
+        }
         let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
         self.enlist(set, &plan);
         self.begin_flush(set, line, group);

@@ -1,7 +1,8 @@
 //! The work of translation layers that plan: the sets of merge tasks, step by step.
 //!
-//! A layer plans when a write is translated (`ftl::planned`). Here its plan becomes what the
-//! program of the write waits for, and merge tasks of the plane before and behind it.
+//! A layer plans when a write is translated or, behind a write buffer, when its unit begins to be
+//! flushed (`ftl::planned`). Here its plan becomes what the program waits for, and merge tasks of
+//! the plane before and behind it.
 
 use super::Device;
 use super::translate::Plan;
@@ -16,8 +17,9 @@ use std::ops::Range;
 
 /// Planning.
 impl Device {
-    /// Plans a write of a page: what must be done before it becomes work of its plane, and the
-    /// program that is pushed next gets its page and what it waits for.
+    /// Adds the program of a write of a page. Without a write buffer it is planned: what must be
+    /// done before it becomes work of its plane, and the program gets its page and what it waits
+    /// for. With one, [`Self::plan_change`] follows when the page is put.
     pub(super) fn plan_layered(
         &mut self,
         to: &mut Plan,
@@ -25,9 +27,14 @@ impl Device {
         lpn: Lpn,
         plane: PlaneId,
     ) {
+        if self.ftl.plans_flushes() {
+            return self.push_planned_later(to, plane);
+        }
         let pending = &self.host[handle];
         let writes = pending.request.op == RequestOp::Write;
-        let left = if writes { pending.pages - 1 - pending.translated } else { 0 };
+        // A policy that starts pages may start others in between.
+        let follow = writes && !self.host.policy().by_pages();
+        let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
         let request_pages = if writes { pending.pages } else { 1 };
         let write = self.ftl.plan_write(plane, lpn, request_pages, left);
         let host = write.steps_before;
@@ -40,6 +47,64 @@ impl Device {
             to.wait(source, stage, kind);
         }
         to.target = Some((write.target, host + 1));
+        to.push(Stage::Program, plane);
+        if self.ftl.ends_behind(host + 1) {
+            to.push(Stage::Barrier, plane);
+        }
+    }
+
+    /// Adds the program of a change that will be planned later.
+    pub(super) fn push_planned_later(&self, to: &mut Plan, plane: PlaneId) {
+        to.push(Stage::Program, plane);
+        if self.ftl.merges_first() {
+            to.push(Stage::Barrier, plane);
+        }
+    }
+
+    /// Plans the program of a change whose set there is: a flush, or a write that is put and
+    /// programmed at once. Its layer sees `run` pages written together, of which `left` follow.
+    pub(super) fn plan_change(&mut self, set: SetId, run: u32, left: u32) {
+        let Set { lpn, charge, .. } = self.sets[set];
+        let plane = self.ftl.plane_of_lpn(lpn);
+        let write = self.ftl.plan_write(plane, lpn, run, left);
+        let before = write.steps_before;
+        if before > 0 {
+            self.add_tasks(plane, 0..before, charge, write.searches);
+        }
+        let (program, last) =
+            (self.sets.stage_index(set, Stage::Program), self.sets.last_stage(set));
+        for (source, stage, kind) in
+            self.ftl.target_waits(plane, write.target, &self.sets).into_iter().flatten()
+        {
+            self.sets.connect(Wait { source, stage, kind }, set, program);
+        }
+        let order = self.sets.take_number();
+        self.ftl.change_planned(set, order, &self.sets);
+        self.plan_behind(set, write.target, before + 1, (last > program).then_some(last));
+        self.hand_on_ranks(&[set], None);
+    }
+
+    /// Plans flushes that have begun together, in ascending order of their units; then they go on.
+    pub(super) fn plan_flushes(&mut self) {
+        if self.work.unplanned.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.work.unplanned);
+        batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
+        let most = self.settings.geometry.pages_per_block;
+        for (place, &set) in batch.iter().enumerate() {
+            let lpn = self.sets[set].lpn;
+            let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
+            let left = follow.take_while(|(next, lpn)| self.sets[**next].lpn.get() == *lpn);
+            let left = u32::try_from(left.take(most as usize).count()).expect("of a block");
+            let run = self.write_buffer().run_around(lpn, most);
+            self.plan_change(set, run, left);
+        }
+        for &set in &batch {
+            self.activate(set);
+        }
+        batch.clear();
+        self.work.unplanned = batch;
     }
 
     /// The set of a write has been made: it learns its page, and what was planned behind it becomes
@@ -54,13 +119,13 @@ impl Device {
         let number = self.sets.number(set);
         let state = &mut self.sets[set];
         state.source = Some(target);
-        let handle = state.request;
+        let charge = state.charge;
         let plane = self.settings.geometry.plane_of(target);
         let end = self.ftl.write_planned(target, set, number);
         if behind == end {
             return;
         }
-        self.add_tasks(plane, behind..end, handle, 0);
+        self.add_tasks(plane, behind..end, charge, 0);
         if let Some(stage) = barrier {
             let source = self.ftl.last_task(plane).expect("a task has been added");
             self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Merge }, set, stage);
@@ -185,8 +250,9 @@ impl Device {
             TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
             TaskStep::Next => self.begin_step(set, plane),
             TaskStep::Over(next) => {
-                if let Some(next) = next {
-                    self.begin_step(next, plane);
+                match next {
+                    Some(next) => self.begin_step(next, plane),
+                    None => _ = self.ftl.background_over(plane),
                 }
                 return false;
             }

@@ -115,6 +115,8 @@ struct Work {
     /// Flushes that begin together, and map commands that they wait for.
     together: Vec<SetId>,
     waits: Vec<(SetId, Wait)>,
+    /// Flushes that have begun and that a translation layer has not planned yet.
+    unplanned: Vec<SetId>,
 }
 
 impl Work {

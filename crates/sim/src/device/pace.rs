@@ -75,6 +75,7 @@ impl Device {
                 self.copy_more(plane);
             } else {
                 let given_up = self.ftl.give_up(plane);
+                self.ftl.background_over(plane);
                 self.account.gc_given_up(given_up.valid, given_up.levels);
             }
         }

@@ -316,6 +316,7 @@ impl Device {
             !self.ftl.planes().any(|plane| self.ftl.is_busy(plane)),
             "a block is left half collected"
         );
+        assert_eq!(self.ftl.background_under_way(), 0, "background work is left over");
         self.see_accesses();
         if !run.keys.measure {
             self.ftl.leave_out(&run.merges);

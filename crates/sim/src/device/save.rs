@@ -2,13 +2,15 @@
 //!
 //! The continued run is the same, byte for byte, as that of the device that was saved: everything
 //! that outlives a request is in the file, statistics included. Settings that shape it (the
-//! sections geometry, map and ftl, and the bits of a cell) must agree; all others may differ, so
-//! that an experiment can branch: another policy, another interface, other times.
+//! sections geometry, map and ftl, those of the scheme, the bits of a cell and the order of its
+//! programs) must agree; all others may differ, so that an experiment can branch: another policy,
+//! another interface, other times.
 
 use super::Device;
 use super::results::ftl_figures;
 use crate::buffer::{Line, Saving};
 use crate::config::{InitialBuffer, InitialState, Sections, Settings, show_value};
+use crate::ftl::planned::Planned;
 use crate::handle::LineId;
 use crate::policy::Policy;
 use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
@@ -24,9 +26,10 @@ const SHAPE: [&str; 6] =
     ["geometry", "map", "ftl", "nand.bits_per_cell", "nand.one_shot", "nand.factory_bad_percent"];
 
 impl Device {
-    /// Whether it is one that [`Self::save`] knows all of: no translation layer chooses its pages.
-    pub const fn can_be_saved(&self) -> bool {
-        !self.ftl.is_planned()
+    /// Whether [`Self::save`] can save it: not where a user's own translation layer cannot be
+    /// saved.
+    pub fn can_be_saved(&self) -> bool {
+        self.ftl.planned().is_none_or(Planned::can_be_saved)
     }
 
     /// Hands the state of the device to `sink`, piece by piece. Between phases a device is drained:
@@ -36,7 +39,7 @@ impl Device {
             self.host.outstanding() == 0 && self.sets.live() == 0,
             "a device is saved when drained"
         );
-        assert!(self.can_be_saved(), "the tables of translation layers are not saved");
+        assert!(self.can_be_saved(), "the translation layer cannot be saved");
         let mut to = Writer::new(sink);
         to.bytes(&MAGIC);
         VERSION.save(&mut to);
@@ -162,10 +165,14 @@ impl Device {
 /// The keys that must agree, a line each.
 fn shape(settings: &Settings) -> String {
     let mut text = String::new();
+    let planned = settings.keys.plans();
+    let scheme = format!("ftl.{}", settings.keys.scheme_name());
     for (section, keys, _) in settings.keys.sections() {
         for key in keys {
             let path = format!("{section}.{}", key.name);
-            if !SHAPE.contains(&section.as_str()) && !SHAPE.contains(&path.as_str()) {
+            let of_layers = section == scheme || path == "nand.program_order";
+            let shapes = SHAPE.contains(&section.as_str()) || SHAPE.contains(&path.as_str());
+            if !(shapes || planned && of_layers) {
                 continue;
             }
             let value = settings.keys.get(&section, key.name).expect("a listed key has a value");

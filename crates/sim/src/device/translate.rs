@@ -335,12 +335,9 @@ impl Device {
         let plane = self.ftl.plane_for_write(lpn);
         self.ftl.write_begins(plane);
         if self.ftl.is_planned() {
-            self.plan_layered(plan, handle, lpn, plane);
+            return self.plan_layered(plan, handle, lpn, plane);
         }
         plan.push(Stage::Program, plane);
-        if plan.target.is_some_and(|(_, behind)| self.ftl.ends_behind(behind)) {
-            plan.push(Stage::Barrier, plane);
-        }
     }
 
     /// With `queue.data_order = "lpn"` the next command waits for the earlier unfinished change.

@@ -58,6 +58,8 @@ pub struct MergeCounts {
     pub searches: u64,
 }
 
+crate::saved::saved!(MergeCounts { switch, partial, full, dead, searches });
+
 impl MergeCounts {
     /// Whether there was a merge.
     pub const fn any(&self) -> bool {
@@ -170,6 +172,12 @@ pub trait TranslationLayer: fmt::Debug + Send {
         false
     }
 
+    /// How many of its log blocks are clean, at once or when all planned work is over; `None` where
+    /// it has no log blocks. Work in idle times ends at `gc.background_log_blocks` of them.
+    fn clean_log_blocks(&self) -> Option<u32> {
+        None
+    }
+
     /// Where the newest copy of a page is, or will be when all planned work is over.
     fn place(&self, lpn: u32) -> Option<u32>;
 
@@ -179,6 +187,18 @@ pub trait TranslationLayer: fmt::Debug + Send {
     /// On an unused device: the pages below `pages` have been written once, in order, without
     /// anybody counting it.
     fn fill(&mut self, pages: u32);
+
+    /// Its state as bytes, when nothing that it has planned is under way; `None` where it cannot be
+    /// saved.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Takes the state that [`Self::save`] gave of a layer with the same keys and the same shape;
+    /// `false` where the bytes cannot be that.
+    fn restore(&mut self, _state: &[u8]) -> bool {
+        false
+    }
 
     /// What its copies and erases are done for: [`Purpose::Gc`], [`Purpose::Wear`] or
     /// [`Purpose::Merge`].

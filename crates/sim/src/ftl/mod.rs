@@ -324,11 +324,11 @@ impl Ftl {
 
     /// The program of a write by the host is over.
     #[inline]
-    pub(crate) fn write_over(&mut self, plane: PlaneId, ppn: Ppn) {
+    pub(crate) fn write_over(&mut self, set: SetId, plane: PlaneId, ppn: Ppn) {
         match &mut self.scheme {
             Scheme::Page(page) if self.dynamic => page.planes[plane.index()].writes -= 1,
             Scheme::Page(_) | Scheme::Raw(_) => {}
-            Scheme::Planned(planned) => planned.write_over(self.geometry.block_of(ppn)),
+            Scheme::Planned(planned) => planned.write_over(set, self.geometry.block_of(ppn)),
         }
     }
 
@@ -350,9 +350,12 @@ impl Ftl {
         }
     }
 
-    /// A trim of a unit has been translated.
+    /// A trim of a unit has been translated. Behind a write buffer, earlier writes of the unit may
+    /// not have been planned yet: a layer then learns of the trim when it is committed.
     pub(crate) fn trim_translated(&mut self, lpn: Lpn) {
-        if let Scheme::Planned(planned) = &mut self.scheme {
+        if !self.plans_flushes()
+            && let Scheme::Planned(planned) = &mut self.scheme
+        {
             planned.trim(self.geometry.plane_of_lpn(lpn), lpn);
         }
     }

@@ -1,4 +1,4 @@
-//! What of the translation layer is in a saved device. Layers that plan are not saved.
+//! What of the translation layer is in a saved device.
 
 use super::{Ftl, Scheme};
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -26,20 +26,22 @@ impl Ftl {
 
     /// Saves the state of the planes, and where dynamic allocation goes on.
     pub(crate) fn save_planes(&self, to: &mut Writer<'_>) {
-        if let Scheme::Raw(raw) = &self.scheme {
-            return raw.next.save(to);
-        }
-        let page = self.page();
+        let page = match &self.scheme {
+            Scheme::Page(page) => page,
+            Scheme::Planned(planned) => return planned.save(to),
+            Scheme::Raw(raw) => return raw.next.save(to),
+        };
         page.planes.save(to);
         u64::from(page.next_stripe).save(to);
     }
 
     /// Restores what [`Self::save_planes`] saved.
     pub(crate) fn load_planes(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
-        if let Scheme::Raw(raw) = &mut self.scheme {
-            return raw.next.load(from);
-        }
-        let page = self.page_mut();
+        let page = match &mut self.scheme {
+            Scheme::Page(page) => page,
+            Scheme::Planned(planned) => return planned.load(from),
+            Scheme::Raw(raw) => return raw.next.load(from),
+        };
         page.planes.load(from)?;
         let mut stripe = 0u64;
         stripe.load(from)?;

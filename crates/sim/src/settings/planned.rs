@@ -68,12 +68,6 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
         "manages free blocks itself; with ftl.finish it does its work for idle times after the run",
         "set gc.restore = false",
     );
-    refuse(
-        keys.buffer.bytes > 0,
-        "buffer.bytes",
-        "chooses pages when a write is translated, not when a buffer is flushed",
-        "set buffer.bytes = 0",
-    );
     refuse(keys.ftl.streams > 1, "ftl.streams", "knows no streams", "set ftl.streams = 1");
     refuse(
         keys.nand.factory_bad_percent > 0 || keys.nand.endurance_cycles > 0,

@@ -21,6 +21,7 @@ mod fair;
 mod firmware;
 mod formulas;
 mod generators;
+mod idle_work;
 mod initial;
 mod interface;
 mod keys;

@@ -128,6 +128,26 @@ fn random_devices_with_firmware_keep_every_rule() {
     assert!(waits > 10 && with_parts > 10, "{waits} queues, {with_parts} devices with parts");
 }
 
+/// The same with background work in periods.
+#[test]
+fn random_devices_with_periods_of_work_keep_every_rule() {
+    let (mut jobs, mut merges) = (0, 0);
+    for seed in seeds(5_000..5_120) {
+        let (settings, requests) = case(Family::Background, seed);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((report, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                jobs += report.gc.jobs;
+                merges += report.gc.merges.full + report.gc.merges.dead;
+            }
+            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(jobs > 1_000 && merges > 1_000, "{jobs} jobs, {merges} merges");
+}
+
 /// The same with parts drawn from the registries, whichever there are: each has run in the end.
 #[test]
 fn random_devices_with_every_part_keep_every_rule() {

@@ -5,7 +5,7 @@
 
 use crate::common::phases::Bench;
 use crate::common::{dirty_at_start, restored, saved, seeds};
-use crate::generators::hosts::{Workload, case, own_parts};
+use crate::generators::hosts::{Workload, case, log_case, own_parts};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_sim::config::{BufferKeys, MapReserve, Settings};
@@ -138,4 +138,29 @@ fn random_hosts_keep_every_rule() {
     let worked = jobs > 10_000 && stalls > 10_000 && waits > 10_000 && hidden > 1_000_000;
     assert!(worked || !all, "{jobs} jobs, {stalls} stalls, {waits} waits, {hidden} ns hidden");
     assert!(short < 20 || !all, "{short} devices were too small");
+}
+
+/// The same with log blocks behind a write buffer.
+#[test]
+fn log_blocks_behind_buffers_keep_every_rule() {
+    let parts = own_parts();
+    let seeds = seeds(6_000..6_200);
+    let all = seeds == (6_000..6_200);
+    let (mut merged, mut flushed, mut waits) = ([0; 4], 0, 0);
+    for seed in seeds {
+        let (settings, workload) = log_case(parts, seed);
+        let result = catch_unwind(|| one_case(seed, &settings, &workload));
+        let report = result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys));
+        let report = report.expect("no map page takes the reserve");
+        let merges = &report.gc.merges;
+        for (sum, count) in
+            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
+        {
+            *sum += count;
+        }
+        flushed += report.buffer.flushed_units;
+        waits += report.buffer.stalls;
+    }
+    let worked = merged.iter().all(|&count| count > 100) && flushed > 10_000 && waits > 1_000;
+    assert!(worked || !all, "{merged:?} merges, {flushed} units, {waits} waits");
 }

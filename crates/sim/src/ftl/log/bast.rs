@@ -85,6 +85,8 @@ pub struct Bast {
     order: BlockList,
 }
 
+crate::saved::saved!(Bast { engine, log, log_owner, order } skip { log_blocks, victim });
+
 impl Bast {
     /// Merges one log block.
     fn merge(&mut self, block: u32, plan: &mut Plan) {
@@ -131,6 +133,10 @@ impl TranslationLayer for Bast {
         let Some(block) = self.order.first() else { return false };
         self.merge(block, plan);
         true
+    }
+
+    fn clean_log_blocks(&self) -> Option<u32> {
+        Some(self.log_blocks - self.order.len())
     }
 
     by_engine!();

@@ -49,7 +49,7 @@ impl Scheme for BlockKeys {
 }
 
 /// A rewrite that waits for further pages of its request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Rewrite {
     lbn: u32,
     block: u32,
@@ -64,6 +64,9 @@ pub struct Block {
     coalesce: bool,
     rewrite: Option<Rewrite>,
 }
+
+crate::saved::saved!(Rewrite { lbn, block, next });
+crate::saved::saved!(Block { engine, rewrite } skip { coalesce });
 
 impl Block {
     /// Writes a page of a rewrite, which ends unless the next page of the request belongs to it.

@@ -9,6 +9,7 @@
 
 use super::NONE;
 use crate::ftl::layer::{MergeCounts, Plan, ProgramOrder, Shape, Step};
+use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use std::collections::VecDeque;
 
 /// Shared state of the log-block schemes.
@@ -41,6 +42,34 @@ struct Groups {
     leader: Vec<u32>,
     members: Vec<u32>,
     distinct: Vec<u32>,
+}
+
+saved!(Groups { leader, members, distinct });
+
+impl Saved for Engine {
+    fn save(&self, to: &mut Writer<'_>) {
+        let Self { data, newest, owner, used, end, valid, .. } = self;
+        for table in [data, newest, owner, used, end, valid] {
+            table.save(to);
+        }
+        self.free.save(to);
+        if let Some(groups) = &self.groups {
+            groups.save(to);
+        }
+        self.counts.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let Self { data, newest, owner, used, end, valid, .. } = self;
+        for table in [data, newest, owner, used, end, valid] {
+            table.load(from)?;
+        }
+        self.free.load(from)?;
+        if let Some(groups) = &mut self.groups {
+            groups.load(from)?;
+        }
+        self.counts.load(from)
+    }
 }
 
 impl Engine {

@@ -33,6 +33,13 @@ keys! {
             source: "Park et al. 2011: 5 % of the capacity, what is spare",
             flip: "3", with: &["@log", "ftl.scheme=fast"],
         },
+        /// Whether one log block is kept for runs of writes that begin at page 0 of a block.
+        /// Otherwise every overwrite goes to the shared log blocks.
+        sequential_log: bool = true => {
+            kind: Kind::Bool,
+            source: "Lee et al. 2007",
+            flip: "false", with: &["@log", "ftl.scheme=fast"],
+        },
         /// What happens to a write that does not continue the run of the sequential log block.
         broken_run: BrokenRun = BrokenRun::Merge => {
             kind: Kind::Choice(BrokenRun::WORDS),
@@ -46,7 +53,7 @@ impl Scheme for FastKeys {
     type Layer = Fast;
 
     fn check(&self, shape: &Shape) -> Result<(), String> {
-        check_log("fast", self.log_blocks, 2, shape)
+        check_log("fast", self.log_blocks, 1 + u32::from(self.sequential_log), shape)
     }
 
     fn skips_pages(&self) -> bool {
@@ -62,9 +69,11 @@ impl Scheme for FastKeys {
     }
 
     fn layer(&self, shape: &Shape) -> Fast {
-        let shared = log_blocks(self.log_blocks, shape) as usize - 1;
+        let blocks = log_blocks(self.log_blocks, shape) as usize;
+        let shared = blocks - usize::from(self.sequential_log);
         Fast {
             engine: Engine::new(shape),
+            sequential_log: self.sequential_log,
             broken_run: self.broken_run,
             most: shared,
             sequential: None,
@@ -74,7 +83,7 @@ impl Scheme for FastKeys {
 }
 
 /// The sequential log block: pages at their own offset, `next` is the first not yet passed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sequential {
     lbn: u32,
     block: u32,
@@ -85,6 +94,7 @@ struct Sequential {
 #[derive(Clone, Debug)]
 pub struct Fast {
     engine: Engine,
+    sequential_log: bool,
     broken_run: BrokenRun,
     /// The most shared log blocks.
     most: usize,
@@ -92,6 +102,9 @@ pub struct Fast {
     /// Shared log blocks, oldest first; the last one takes the writes.
     shared: VecDeque<u32>,
 }
+
+crate::saved::saved!(Sequential { lbn, block, next });
+crate::saved::saved!(Fast { engine, sequential, shared } skip { sequential_log, broken_run, most });
 
 impl Fast {
     /// Merges the sequential block if there is one.
@@ -148,6 +161,9 @@ impl TranslationLayer for Fast {
         if self.engine.write_in_place(page.lpn, plan) {
             return;
         }
+        if !self.sequential_log {
+            return self.append_shared(page.lpn, plan);
+        }
         let (lbn, offset) = self.engine.split(page.lpn);
         if offset == 0 {
             return self.open_sequential(lbn, 0, plan);
@@ -175,6 +191,12 @@ impl TranslationLayer for Fast {
             self.reclaim(plan);
         }
         work
+    }
+
+    fn clean_log_blocks(&self) -> Option<u32> {
+        let own = u32::from(self.sequential_log && self.sequential.is_none());
+        let shared = u32::try_from(self.most - self.shared.len()).expect("blocks have 32 bits");
+        Some(own + shared)
     }
 
     by_engine!();

@@ -175,6 +175,9 @@ struct Sequential {
     complete: BlockList,
 }
 
+crate::saved::saved!(Sequential { block, lbn, next, order, complete } skip { most });
+crate::saved::saved!(Last { engine, sequential, shared } skip { threshold_pages });
+
 impl Sequential {
     fn new((logical, physical): (u32, u32), most: u32) -> Self {
         Self {
@@ -315,6 +318,10 @@ impl TranslationLayer for Last {
             self.merge_shared(kind, 0, plan);
         }
         kind.is_some()
+    }
+
+    fn clean_log_blocks(&self) -> Option<u32> {
+        Some(self.sequential.most - self.sequential.order.len() + self.shared.clean())
     }
 
     by_engine!();

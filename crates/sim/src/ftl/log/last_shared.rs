@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::last::{LastKeys, LastVictim};
 use crate::ftl::layer::Shape;
 use crate::random::{STEP, mix};
+use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 
 pub(super) const COLD: usize = 0;
 pub(super) const HOT: usize = 1;
@@ -38,6 +39,30 @@ pub(super) struct Shared {
     candidates: Vec<(u32, Place)>,
 }
 
+impl Saved for Shared {
+    fn save(&self, to: &mut Writer<'_>) {
+        for list in &self.blocks {
+            save_list(list, to);
+        }
+        self.leaders.save(to);
+        self.written.save(to);
+        [self.clock, u64::from(self.cursor), self.random].save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        for list in &mut self.blocks {
+            load_list(list, || NONE, from)?;
+        }
+        self.leaders.load(from)?;
+        self.written.load(from)?;
+        let mut marks = [0u64; 3];
+        marks.load(from)?;
+        self.cursor = u32::try_from(marks[1]).map_err(|_| RestoreError::Corrupt)?;
+        (self.clock, self.random) = (marks[0], marks[2]);
+        Ok(())
+    }
+}
+
 impl Shared {
     pub(super) fn new(keys: &LastKeys, shape: &Shape, max: u32) -> Self {
         let hot = (u64::from(max) * keys.hot_percent / 1_000_000).max(1);
@@ -58,6 +83,12 @@ impl Shared {
             random: keys.seed,
             candidates: Vec::with_capacity(all),
         }
+    }
+
+    /// How many more blocks there may be.
+    pub(super) fn clean(&self) -> u32 {
+        let used = self.blocks[COLD].len() + self.blocks[HOT].len();
+        u32::try_from(self.max - used).expect("blocks have 32 bits")
     }
 
     /// Notes a random write of a page and tells which list it belongs to.

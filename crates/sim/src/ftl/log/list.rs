@@ -13,6 +13,8 @@ pub(super) struct BlockList {
     len: u32,
 }
 
+crate::saved::saved!(BlockList { prev, next, linked, head, tail, len });
+
 impl BlockList {
     /// An empty list for block numbers below `blocks`.
     pub(super) fn new(blocks: u32) -> Self {

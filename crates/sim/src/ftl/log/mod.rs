@@ -25,6 +25,14 @@ macro_rules! by_engine {
         fn purpose(&self) -> flashyard_core::command::Purpose {
             flashyard_core::command::Purpose::Merge
         }
+
+        fn save(&self) -> Option<Vec<u8>> {
+            Some($crate::saved::to_bytes(self))
+        }
+
+        fn restore(&mut self, state: &[u8]) -> bool {
+            $crate::saved::from_bytes(self, state).is_ok()
+        }
     };
 }
 
@@ -237,6 +245,12 @@ macro_rules! registry {
                     Self::Own(layer) => layer.idle(plan),
                 }
             }
+            fn clean_log_blocks(&self) -> Option<u32> {
+                match self {
+                    $(Self::$variant(layer) => layer.clean_log_blocks(),)+
+                    Self::Own(layer) => layer.clean_log_blocks(),
+                }
+            }
             fn place(&self, lpn: u32) -> Option<u32> {
                 match self {
                     $(Self::$variant(layer) => layer.place(lpn),)+
@@ -259,6 +273,18 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(layer) => layer.purpose(),)+
                     Self::Own(layer) => layer.purpose(),
+                }
+            }
+            fn save(&self) -> Option<Vec<u8>> {
+                match self {
+                    $(Self::$variant(layer) => layer.save(),)+
+                    Self::Own(layer) => layer.save(),
+                }
+            }
+            fn restore(&mut self, state: &[u8]) -> bool {
+                match self {
+                    $(Self::$variant(layer) => layer.restore(state),)+
+                    Self::Own(layer) => layer.restore(state),
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! Garbage collection in idle times: since when the device has been idle, and which planes may
-//! have work then.
+//! Work in idle times: since when the device has been idle, which planes may have work then, and
+//! how much of it this period has left.
 
 use crate::config::{GcTiming, Settings};
 use crate::ftl::{Ftl, Scheme};
@@ -16,6 +16,16 @@ pub(in crate::ftl) struct Idle {
     due: Time,
     /// How long is long enough.
     patience: Span,
+    /// The period in which so many blocks are reclaimed; none where work goes on without pauses.
+    period: Option<Span>,
+    blocks: u64,
+    /// Blocks that this period has left, when the next one begins, and the plane whose turn it is.
+    left: u64,
+    next: Time,
+    turn: u32,
+    /// Planes with background work under way, a bit each, and how many.
+    working: Vec<u64>,
+    under_way: u32,
 }
 
 impl Idle {
@@ -30,6 +40,16 @@ impl Idle {
             since: Time::MAX,
             due: Time::MAX,
             patience: Span::from_ns(settings.keys.gc.idle_us),
+            period: match settings.keys.gc.background_period_us {
+                0 => None,
+                period => Some(Span::from_ns(period)),
+            },
+            blocks: settings.keys.gc.background_blocks,
+            left: 0,
+            next: Time::ZERO,
+            turn: 0,
+            working: vec![0; words],
+            under_way: 0,
         }
     }
 
@@ -37,6 +57,7 @@ impl Idle {
     pub(in crate::ftl) fn begin_phase(&mut self) {
         self.wanting.fill(u64::MAX);
         self.since = Time::MAX;
+        (self.left, self.next, self.turn) = (0, Time::ZERO, 0);
     }
 
     /// A plane may want garbage collection.
@@ -64,7 +85,7 @@ impl Ftl {
     /// outstanding for long enough.
     pub(super) fn is_idle_short(&self, free: u64, now: Time) -> bool {
         let idle = self.idle.since < Time::MAX && self.idle.ends() <= now;
-        idle && free <= self.gc.background_free_blocks
+        idle && self.idle.period.is_none() && free <= self.gc.background_free_blocks
     }
 
     /// At the end of an instant, `idle` while no request is outstanding but more will come: whether
@@ -93,7 +114,96 @@ impl Ftl {
             state.due = state.ends();
             return false;
         }
+        if let Some(period) = state.period {
+            if now >= state.next {
+                (state.left, state.next) = (state.blocks, now.saturating_add(period));
+            }
+            if state.left == 0 {
+                state.due = state.next;
+            }
+            return state.left > 0;
+        }
         true
+    }
+
+    /// Whether work in idle times is spread over periods.
+    pub(crate) const fn has_idle_period(&self) -> bool {
+        self.idle.period.is_some()
+    }
+
+    /// The plane that may reclaim a block in this period: the next one by turns that may want it
+    /// and has no work under way, after `passed` that were looked at; and how many have been looked
+    /// at then.
+    pub(crate) fn idle_turn(&self, passed: u32) -> Option<(PlaneId, u32)> {
+        let planes = self.geometry.all_planes();
+        let plane = |step: u32| PlaneId::new((self.idle.turn + step) % planes);
+        let wants = |plane: PlaneId| {
+            let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
+            self.idle.wanting[word] & bit != 0 && !self.is_at_work(plane)
+        };
+        let step = (passed..planes).find(|&step| wants(plane(step)))?;
+        (self.idle.left > 0).then(|| (plane(step), step + 1))
+    }
+
+    /// Whether a plane has work under way that another piece would have to wait for.
+    fn is_at_work(&self, plane: PlaneId) -> bool {
+        match &self.scheme {
+            Scheme::Page(page) => {
+                let job = page.planes[plane.index()].job;
+                job.is_some_and(|job| !(self.is_paced() && job.rests()))
+            }
+            _ => self.is_busy(plane),
+        }
+    }
+
+    /// A plane has begun to reclaim a block in this period.
+    pub(crate) fn idle_turn_taken(&mut self) {
+        self.idle.left -= 1;
+    }
+
+    /// A plane has nothing to reclaim now.
+    pub(crate) fn idle_turn_refused(&mut self, plane: PlaneId) {
+        self.idle.wanting[plane.index() / 64] &= !(1 << (plane.index() % 64));
+    }
+
+    /// The planes have had their turns in this instant, the last one after so many others.
+    pub(crate) fn idle_turns_over(&mut self, passed: u32) {
+        let idle = &mut self.idle;
+        idle.turn = (idle.turn + passed) % self.geometry.all_planes();
+        // A period of which nothing was used goes on until something can be.
+        let used = idle.left < idle.blocks;
+        if used && idle.wanting.iter().any(|planes| *planes != 0) {
+            idle.due = idle.next;
+        }
+    }
+
+    /// Whether a plane of a page map has few enough free blocks for work in idle times.
+    pub(crate) fn is_below_target(&self, plane: PlaneId) -> bool {
+        self.free_blocks(plane) <= self.gc.background_free_blocks
+    }
+
+    /// Background work of a plane has begun.
+    pub(crate) fn background_began(&mut self, plane: PlaneId) {
+        let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
+        self.idle.under_way += u32::from(self.idle.working[word] & bit == 0);
+        self.idle.working[word] |= bit;
+    }
+
+    /// The work of a plane is over. Returns whether it had begun in the background.
+    pub(crate) fn background_over(&mut self, plane: PlaneId) -> bool {
+        if self.idle.under_way == 0 {
+            return false;
+        }
+        let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
+        let began = self.idle.working[word] & bit != 0;
+        self.idle.working[word] &= !bit;
+        self.idle.under_way -= u32::from(began);
+        began
+    }
+
+    /// On how many planes background work is under way.
+    pub(crate) const fn background_under_way(&self) -> u32 {
+        self.idle.under_way
     }
 
     /// The first plane from `from` on that may want work.

@@ -1,12 +1,12 @@
 //! Layers that plan: what a device has of them, and the pages that its blocks hold.
 //!
-//! A layer plans when a write is translated. The host's program gets its page there and then; all
-//! other steps are work of the plane's own, done one after the other in the order of planning. That
-//! **merge queue** ([`queue`]) is cut into tasks behind every erase. A task is a set with one
-//! stage, whose command changes: it reads, programs, reads ... and erases, and every command waits
-//! in the queue of its die like any other, so requests go between them. The map of the device is
-//! committed when programs complete, as ever; what a layer believes is what will be true when all
-//! is done.
+//! A layer plans when a write is translated or, behind a write buffer, when a unit that the buffer
+//! holds begins to be programmed. That program gets its page there and then; all other steps are
+//! work of the plane's own, done one after the other in the order of planning. That **merge queue**
+//! ([`queue`]) is cut into tasks behind every erase. A task is a set with one stage, whose command
+//! changes: it reads, programs, reads ... and erases, and every command waits in the queue of its
+//! die like any other, so requests go between them. The map of the device is committed when
+//! programs complete, as ever; what a layer believes is what will be true when all is done.
 //!
 //! Everything waits for what was planned earlier, so no waits form a cycle: a task for the one
 //! before it; a host's program for the erase of its block; a copy for the program that it copies;
@@ -14,6 +14,7 @@
 
 mod planning;
 mod queue;
+mod saving;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
@@ -52,6 +53,10 @@ pub(crate) struct Planned {
     queues: Vec<MergeQueue>,
     stages: TaskStages,
     merge_first: bool,
+    /// Behind a write buffer, the place of each change in the order of planning, by its set:
+    /// [`u64::MAX`] before it is planned and after its program. None where changes are planned in
+    /// the order of their numbers.
+    orders: Option<Vec<u64>>,
     /// Whether programs of a block keep the order of their planning.
     ordered: bool,
     plan: layer::Plan,
@@ -104,6 +109,7 @@ impl Planned {
             layers,
             queues: (0..planes).map(|_| MergeQueue::default()).collect(),
             merge_first: settings.keys.ftl.merge_first,
+            orders: (settings.buffer_units > 0).then(Vec::new),
             ordered,
             plan: layer::Plan::default(),
             eraser: vec![StaleRef::NONE; blocks],

@@ -45,9 +45,20 @@ impl Planned {
         (layer.counts().searches - before, answer)
     }
 
-    /// The program of a write by the host is over: its page is no longer under way.
-    pub(crate) fn write_over(&mut self, block: BlockId) {
+    /// The program of a change is over: its page is no longer under way.
+    pub(crate) fn write_over(&mut self, set: SetId, block: BlockId) {
         self.programs[block.index()] -= 1;
+        if let Some(orders) = &mut self.orders {
+            orders[set.index()] = u64::MAX;
+        }
+    }
+
+    /// The place of a change in the order of planning, among the numbers of merge tasks.
+    pub(super) fn order(&self, set: SetId, sets: &Sets) -> u64 {
+        match &self.orders {
+            None => sets.number(set),
+            Some(orders) => orders.get(set.index()).copied().unwrap_or(u64::MAX),
+        }
     }
 
     /// A page is forgotten.
@@ -107,6 +118,44 @@ impl Ftl {
         [merge, filler, writer]
     }
 
+    /// Whether pages are planned when they are flushed from a write buffer, not when they are
+    /// translated.
+    pub(crate) fn plans_flushes(&self) -> bool {
+        self.planned().is_some_and(|planned| planned.orders.is_some())
+    }
+
+    /// Whether each planned write is over only behind what was planned with it.
+    pub(crate) fn merges_first(&self) -> bool {
+        self.planned().is_some_and(|planned| planned.merge_first)
+    }
+
+    /// A change behind a write buffer has been planned, at this place in the order of planning.
+    pub(crate) fn change_planned(&mut self, set: SetId, order: u64, sets: &Sets) {
+        let (planned, _) = self.layers();
+        let orders = planned.orders.as_mut().expect("there is a write buffer");
+        if set.index() >= orders.len() {
+            orders.resize(sets.capacity(), u64::MAX);
+        }
+        orders[set.index()] = order;
+    }
+
+    /// A page that has just been planned is forgotten: it had been trimmed before.
+    pub(crate) fn trim_planned(&mut self, lpn: Lpn) {
+        let plane = self.geometry.plane_of_lpn(lpn);
+        self.layers().0.trim(plane, lpn);
+    }
+
+    /// A trim with this number has been committed, of a unit behind a write buffer: a layer forgets
+    /// it, unless a later change of it has been planned.
+    pub(crate) fn trim_committed(&mut self, lpn: Lpn, number: u64, sets: &Sets) {
+        let Scheme::Planned(planned) = &mut self.scheme else { return };
+        let newer =
+            |change: SetId| sets.number(change) > number && planned.order(change, sets) < u64::MAX;
+        if planned.orders.is_some() && !sets.changes_of(lpn).any(newer) {
+            planned.trim(self.geometry.plane_of_lpn(lpn), lpn);
+        }
+    }
+
     /// The set of a planned write has been made. Returns how many steps its plan has.
     pub(crate) fn write_planned(&mut self, target: Ppn, set: SetId, number: u64) -> usize {
         let (planned, _) = self.layers();
@@ -127,6 +176,14 @@ impl Ftl {
     pub(crate) fn ends_behind(&self, behind: usize) -> bool {
         let planned = self.planned().expect("only layers plan");
         planned.merge_first && behind < planned.plan.steps.len()
+    }
+
+    /// Whether a layer has as many clean log blocks as work in idle times is to bring about.
+    pub(crate) fn has_clean_logs(&self, plane: PlaneId) -> bool {
+        let target = self.gc.background_log_blocks;
+        let layer = self.planned().map(|planned| &planned.layers[plane.index()]);
+        let clean = layer.and_then(TranslationLayer::clean_log_blocks);
+        target > 0 && clean.is_some_and(|clean| u64::from(clean) >= target)
     }
 
     /// Plans a piece of work of a plane that nobody waits for; none where the plane is busy or has

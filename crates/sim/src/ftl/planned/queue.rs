@@ -88,6 +88,14 @@ pub(crate) enum TaskStep {
     Over(Option<SetId>),
 }
 
+/// Whether a set of a device with layers is a merge task: one of the device's own that changes
+/// nothing, as flushes do.
+#[inline]
+fn merges(set: SetId, sets: &Sets) -> bool {
+    let state = &sets[set];
+    state.request.is_none() && !state.changes
+}
+
 impl Planned {
     /// A step in the numbers of the device.
     fn numbered(&self, plane: PlaneId, step: Step) -> PlannedStep {
@@ -126,11 +134,10 @@ impl Planned {
     /// The page that a program has been given.
     #[inline]
     pub(crate) fn page_of(&self, set: SetId, sets: &Sets) -> Ppn {
-        let state = &sets[set];
-        if state.request.is_none() {
+        if merges(set, sets) {
             self.current_step(sets.plane(set)).to()
         } else {
-            state.source.expect("a layer gives every write its page")
+            sets[set].source.expect("a layer gives every write its page")
         }
     }
 }
@@ -139,7 +146,7 @@ impl Ftl {
     /// Whether a set is a merge task.
     #[inline]
     pub(crate) fn is_task(&self, set: SetId, sets: &Sets) -> bool {
-        self.is_planned() && sets[set].request.is_none()
+        self.is_planned() && merges(set, sets)
     }
 
     /// The commands of merge tasks.

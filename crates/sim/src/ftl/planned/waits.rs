@@ -15,22 +15,23 @@ pub(super) fn commit_stage(sets: &Sets, set: SetId) -> u8 {
     program.map_or_else(|| sets.last_stage(set), |(place, _)| place)
 }
 
-/// A change of a page with one of these numbers that has not been committed, among those that are
-/// `wanted`.
-fn uncommitted(
-    sets: &Sets,
-    lpn: Lpn,
-    numbers: Range<u64>,
-    wanted: impl Fn(&Set) -> bool,
-) -> Option<SetId> {
-    sets.changes_of(lpn).find(|&set| {
-        wanted(&sets[set])
-            && numbers.contains(&sets.number(set))
-            && sets.commands_over(set) <= commit_stage(sets, set)
-    })
-}
-
 impl Planned {
+    /// A change of a page that was planned at one of these places and has not been committed, among
+    /// those that are `wanted`.
+    fn uncommitted(
+        &self,
+        sets: &Sets,
+        lpn: Lpn,
+        places: Range<u64>,
+        wanted: impl Fn(&Set) -> bool,
+    ) -> Option<SetId> {
+        sets.changes_of(lpn).find(|&set| {
+            wanted(&sets[set])
+                && places.contains(&self.order(set, sets))
+                && sets.commands_over(set) <= commit_stage(sets, set)
+        })
+    }
+
     /// A task waits for this change.
     fn wait_for(&mut self, sets: &Sets, change: SetId) {
         self.waits.push((change, commit_stage(sets, change)));
@@ -41,7 +42,7 @@ impl Planned {
     fn wait_for_copy(&mut self, step: PlannedStep, number: u64, sets: &Sets, map: &PageMap) {
         if !map.is_valid(step.from()) {
             let writes = |change: &Set| change.source == Some(step.from());
-            if let Some(writer) = uncommitted(sets, step.lpn(), 0..number, writes) {
+            if let Some(writer) = self.uncommitted(sets, step.lpn(), 0..number, writes) {
                 self.wait_for(sets, writer);
             }
         }
@@ -57,7 +58,7 @@ impl Planned {
         while let Some((unit, _, owner)) = map.next_valid(block, from) {
             from = unit + 1;
             let Owner::Data(lpn) = owner else { unreachable!("the map is in memory") };
-            let change = uncommitted(sets, lpn, 0..number, |_| true);
+            let change = self.uncommitted(sets, lpn, 0..number, |_| true);
             self.wait_for(sets, change.expect("a layer erases only what is changed or copied"));
         }
     }
@@ -68,7 +69,16 @@ impl Planned {
         if self.programs[block.index()] == 0 {
             return;
         }
-        for change in sets.changes().take_while(|&change| sets.number(change) < number) {
+        // Without a write buffer changes are in the order of planning.
+        let in_order = self.orders.is_none();
+        for change in sets.changes() {
+            let order = self.order(change, sets);
+            if order >= number {
+                if in_order {
+                    break;
+                }
+                continue;
+            }
             let state = &sets[change];
             let into = state.source.filter(|_| !state.trims);
             if into.is_some_and(|page| self.geometry.block_of(page) == block)
@@ -76,8 +86,7 @@ impl Planned {
             {
                 self.wait_for(sets, change);
                 if erases && !state.superseded {
-                    let behind = sets.number(change) + 1..number;
-                    let behind = uncommitted(sets, state.lpn, behind, |_| true);
+                    let behind = self.uncommitted(sets, state.lpn, order + 1..number, |_| true);
                     let behind = behind.expect("a layer erases only what is changed or copied");
                     self.wait_for(sets, behind);
                 }

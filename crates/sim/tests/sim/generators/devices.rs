@@ -8,8 +8,8 @@ use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{
-    BusTiming, DeviceKeys, MovedEntries, Precision, Readiness, RewriteOrder, SchedulerScope,
-    Settings, apply_setting,
+    BusTiming, DeviceKeys, GcTiming, MovedEntries, Precision, Readiness, RewriteOrder,
+    SchedulerScope, Settings, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -30,6 +30,8 @@ pub enum Family {
     Bus,
     /// Any of the others, with firmware cores and faster reads of parts of pages.
     Firmware,
+    /// Any of the others, with background work in periods.
+    Background,
 }
 
 /// The device of a seed and its requests.
@@ -45,12 +47,19 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_firmware(&mut random, settings.keys), requests);
     }
+    if family == Family::Background {
+        let of = [Family::Any, Family::LogBlocks, Family::Cached];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_periods(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Bus | Family::Firmware => unreachable!("another family with these parts"),
+        Family::Bus | Family::Firmware | Family::Background => {
+            unreachable!("another family with these parts")
+        }
     };
     let mut settings = random_settings(&mut random, kind);
     if family == Family::Worn {
@@ -61,6 +70,17 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         settings = with_power(&mut random, &settings);
     }
     (settings, requests)
+}
+
+/// A device that works in idle times, a number of blocks in each period.
+fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.gc.timing = GcTiming::Background;
+    keys.gc.idle_us = random.pick(&[0, 50_000, 1_000_000]);
+    keys.gc.background_period_us = random.pick(&[1_000, 300_000, 5_000_000]);
+    keys.gc.background_blocks = random.pick(&[1, 1, 3, 100]);
+    keys.gc.background_log_blocks = random.pick(&[0, 1, 4]);
+    keys.schemes.fast.sequential_log = random.below(2) == 0;
+    Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A device whose channels carry bus requests, without what the bus policy refuses.

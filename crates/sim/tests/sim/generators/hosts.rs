@@ -30,8 +30,17 @@ pub fn case(parts: OwnParts, seed: u64) -> (Settings, Workload) {
         5.. => Kind::Tight,
         _ => Kind::Any,
     };
-    let settings = random_settings(&mut random, parts, kind);
-    let workload = random_workload(&mut random, &settings);
+    drawn_case(&mut random, parts, kind)
+}
+
+/// The device and the workload of a seed, with log blocks behind a write buffer.
+pub fn log_case(parts: OwnParts, seed: u64) -> (Settings, Workload) {
+    drawn_case(&mut Random(seed), parts, Kind::BufferedLogs)
+}
+
+fn drawn_case(random: &mut Random, parts: OwnParts, kind: Kind) -> (Settings, Workload) {
+    let settings = random_settings(random, parts, kind);
+    let workload = random_workload(random, &settings);
     (settings, workload)
 }
 
@@ -255,6 +264,41 @@ const LOG_BLOCKS: Draws = &[
     ("state.initial", &["fresh", "full", "random", "aged"]),
 ];
 
+/// The same behind a write buffer.
+const BUFFERED_LOGS: Draws = &[
+    ("ftl.scheme", PLANNING),
+    ("ftl.mapping_unit_bytes", &["0"]),
+    ("ftl.allocation", &["static"]),
+    ("ftl.streams", &["1"]),
+    ("ftl.merge_first", &["false", "false", "true"]),
+    ("ftl.block.coalesce", &["false", "true"]),
+    ("ftl.bast.log_blocks", &["0", "1", "3"]),
+    ("ftl.bast.victim", &["lru", "fifo"]),
+    ("ftl.fast.log_blocks", &["0", "2", "4"]),
+    ("ftl.fast.broken_run", &["merge", "keep", "reopen"]),
+    ("ftl.last.log_blocks", &["0", "3", "5"]),
+    ("ftl.last.threshold_bytes", &["4096", "16384", "65536"]),
+    ("ftl.last.victim", &["all", "window", "drawn"]),
+    ("geometry.pages_per_block", &["6", "12", "24"]),
+    ("geometry.blocks_per_plane", &["24", "40"]),
+    ("nand.one_shot", &["false"]),
+    ("nand.multi_plane", &["none", "any"]),
+    ("nand.factory_bad_percent", &["0"]),
+    ("nand.program_order", &["any", "any", "ascending"]),
+    ("wear.dynamic", &["false"]),
+    ("gc.erase_after_map", &["false"]),
+    ("gc.map_reserve", &["half"]),
+    ("gc.restore", &["false"]),
+    ("map.store", &["resident"]),
+    ("buffer.bytes", &["0", "16384", "16384", "65536", "262144", "1000000000"]),
+    ("buffer.flush_width", &["0", "0", "1", "8"]),
+    ("gc.background_period_us", &["0", "0", "500", "20000"]),
+    ("gc.background_blocks", &["1", "5"]),
+    ("gc.background_log_blocks", &["0", "1"]),
+    ("ftl.fast.sequential_log", &["true", "true", "false"]),
+    ("state.initial", &["fresh", "full", "random", "aged"]),
+];
+
 /// As little of everything as can be, instead of what is drawn above.
 const TIGHT: Draws = &[
     ("ftl.mapping_unit_bytes", &["4096"]),
@@ -277,6 +321,8 @@ enum Kind {
     Tight,
     /// A scheme with log blocks.
     LogBlocks,
+    /// The same behind a write buffer.
+    BufferedLogs,
 }
 
 /// A device that can be.
@@ -285,6 +331,7 @@ fn random_settings(random: &mut Random, parts: OwnParts, kind: Kind) -> Settings
         Kind::Any => &[],
         Kind::Tight => TIGHT,
         Kind::LogBlocks => LOG_BLOCKS,
+        Kind::BufferedLogs => BUFFERED_LOGS,
     };
     let lists = [FLASH, CARE, MAP, BUFFER, HOST, own];
     let draws = lists.into_iter().flatten();
