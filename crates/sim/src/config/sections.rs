@@ -2,6 +2,7 @@
 
 use super::buffer::BufferKeys;
 use super::bus::BusKeys;
+use super::disk::{DeviceChoice, DiskKeys};
 use super::energy::EnergyKeys;
 use super::ftl::{FtlKeys, StateKeys};
 use super::gc::{GcKeys, WearKeys};
@@ -246,6 +247,8 @@ macro_rules! device_keys {
 }
 
 device_keys! {
+    /// What kind of device it is.
+    device: DeviceChoice,
     /// The shape of the flash array.
     geometry: GeometryKeys,
     /// Array times.
@@ -266,6 +269,8 @@ device_keys! {
     policy: PolicyChoice,
     /// The host policy.
     host: HostChoice,
+    /// A disk, in place of flash.
+    disk: DiskKeys,
     /// Submission queues and the link to the host.
     interface: InterfaceKeys,
     /// The write buffer, in DRAM or PRAM.
