@@ -1,7 +1,7 @@
 //! One simulation: the phases of an experiment on a device.
 
 use crate::error::{workload_error, wrong};
-use crate::experiment::{Experiment, PhasePlan, Source};
+use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::inputs::Inputs;
 use crate::lanes::{self, Lane};
 use crate::output::json::{self, Provenance};
@@ -198,7 +198,10 @@ impl Streams<'_> {
     fn open(&mut self, phase: &PhasePlan) -> Result<Vec<Lane<Hashed>>> {
         let mut all = Vec::new();
         for place in 0..phase.streams.len() {
-            let seed = self.inputs.stream_seed(self.opened);
+            let plan = &phase.streams[place];
+            // Stages of a file system share its files.
+            let number = if plan.origin == Origin::Files { 0 } else { self.opened };
+            let seed = self.inputs.stream_seed(number);
             self.opened += 1;
             let (opened, split) = lanes::open(phase, place, seed, self.settings)?;
             let of = self.whose(phase, place);

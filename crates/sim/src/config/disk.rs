@@ -115,7 +115,7 @@ keys! {
         full_stroke_ms: u64 = 22_000_000 => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed",
-            flip: "18", with: &[DISK],
+            flip: "24", with: &[DISK],
         },
         /// How long the head waits for a sector once it is on its track.
         rotation: Rotation = Rotation::Angle => {
