@@ -164,6 +164,12 @@ impl StreamPlan {
         self.origin = origin;
     }
 
+    /// Whether it is a pattern that does not end by itself.
+    pub(crate) fn is_endless(&self) -> bool {
+        let PatternKeys { requests, total_mib, .. } = self.pattern;
+        self.origin == Origin::Pattern && requests == 0 && total_mib == 0
+    }
+
     /// Whether it reads standard input.
     pub(crate) fn is_standard_input(&self) -> bool {
         matches!(&self.origin, Origin::Trace { path, .. } | Origin::Raw(Some(path)) if path == "-")
@@ -459,7 +465,7 @@ impl Experiment {
             if plan.origin != Origin::Pattern {
                 continue;
             }
-            if plan.pattern.requests == 0 && !self.phases[phase].has_limit() {
+            if plan.is_endless() && !self.phases[phase].has_limit() {
                 found.push(format!(
                     "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
                      requests, time_ms or stable_percent of the phase"

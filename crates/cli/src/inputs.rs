@@ -222,7 +222,7 @@ impl Inputs {
         let stream = stream.ok_or_else(|| {
             wrong(&format!("{}: it has several streams; name one of them", self.workload_name()))
         })?;
-        if stream.origin == Origin::Pattern && stream.pattern.requests == 0 {
+        if stream.is_endless() {
             return Err(wrong("pattern.requests: 0 has no end; set a number"));
         }
         if let Origin::Raw(path) = &stream.origin {

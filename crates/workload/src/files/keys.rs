@@ -32,7 +32,7 @@ choice! {
 const PARK: &str = "Park, Kim, Urgaonkar, Lee, Seo, 2011";
 
 /// Few files, so that the tests of the keys are quick.
-const FEW: &[&str] = &["files.files=60"];
+const FEW: &[&str] = &["files.files=60", "files.loops=100"];
 const FEW_IN_LOG: &[&str] = &["files.files=60", "files.layout=log", "files.loops=1500"];
 const FEW_READ: &[&str] = &["files.files=60", "files.stage=read"];
 
