@@ -35,6 +35,8 @@ const ROOMS: &[&[Room]] = &[
     &[("initial", &["initial"])],
     &[("settings", &["settings"])],
     &[("device", &["device"])],
+    &[("disk", &["disk"])],
+    &[("drive", &["drive"])],
 ];
 
 /// Crates whose top modules form no circle.

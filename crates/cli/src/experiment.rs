@@ -1,7 +1,7 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `profile`, `raw`, `stream` and `phase`. Where a file has several phases, the
+//! `pattern`, `mix`, `profile`, `files`, `raw`, `stream` and `phase`. Where a file has several phases, the
 //! sections of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several
 //! streams, those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
@@ -13,6 +13,7 @@ use flashyard_core::request::Request;
 use flashyard_sim::config::{Sections, Settings};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::{Pacing, StreamKeys};
+use flashyard_workload::files::{BuiltInFiles, Files, FilesKeys};
 use flashyard_workload::generator::{BuiltIn, Generator, GeneratorKeys};
 use flashyard_workload::input::Input;
 use flashyard_workload::mix::{BuiltInMix, Mix, MixKeys};
@@ -50,6 +51,8 @@ pub(crate) enum Origin {
     Mix,
     /// The twin of a trace, with the keys of `[profile]`.
     Profile(Arc<Profile>),
+    /// A file system, with the keys of `[files]`.
+    Files,
     /// Raw operations: with the keys of `[raw]`, or from a file that lists them.
     Raw(Option<String>),
 }
@@ -63,6 +66,7 @@ impl Origin {
             Self::Pattern => "pattern",
             Self::Mix => "mix",
             Self::Profile(_) => "profile",
+            Self::Files => "files",
             Self::Raw(_) => "raw",
         }
     }
@@ -75,6 +79,7 @@ impl Origin {
             Self::Pattern => "a pattern",
             Self::Mix => "a mix",
             Self::Profile(_) => "the twin of a trace",
+            Self::Files => "a file system",
             Self::Raw(None) => "a stream of raw operations",
             Self::Raw(Some(_)) => "a list of raw operations",
         }
@@ -94,6 +99,7 @@ pub(crate) struct StreamPlan {
     pub(crate) pattern: PatternKeys,
     pub(crate) mix: MixKeys,
     pub(crate) profile: ProfileKeys,
+    pub(crate) files: FilesKeys,
     pub(crate) raw: RawKeys,
 }
 
@@ -111,6 +117,7 @@ impl StreamPlan {
             pattern: pattern.keys,
             mix: MixKeys::default(),
             profile: ProfileKeys::default(),
+            files: FilesKeys::default(),
             raw: RawKeys::default(),
             origin: Origin::Generator,
         };
@@ -119,6 +126,10 @@ impl StreamPlan {
         }
         if origin == Origin::Raw(None) {
             plan.keys.pacing = Pacing::Spaced;
+        }
+        if origin == Origin::Files {
+            // A thread waits for its calls.
+            (plan.keys.pacing, plan.keys.depth) = (Pacing::Closed, 1);
         }
         plan.set_origin(origin);
         plan
@@ -136,6 +147,9 @@ impl StreamPlan {
         if let Some(built_in) = BuiltInRaw::from_name(name) {
             return Some(Self { raw: built_in.keys, from, ..Self::new(Origin::Raw(None)) });
         }
+        if let Some(built_in) = BuiltInFiles::from_name(name) {
+            return Some(Self { files: built_in.keys, from, ..Self::new(Origin::Files) });
+        }
         let built_in = BuiltInPattern::from_name(name)?;
         let mut plan = Self { from, ..Self::new(Origin::Pattern) };
         plan.start_from(built_in);
@@ -148,6 +162,12 @@ impl StreamPlan {
             self.from = Some(path.clone());
         }
         self.origin = origin;
+    }
+
+    /// Whether it is a pattern that does not end by itself.
+    pub(crate) fn is_endless(&self) -> bool {
+        let PatternKeys { requests, total_mib, .. } = self.pattern;
+        self.origin == Origin::Pattern && requests == 0 && total_mib == 0
     }
 
     /// Whether it reads standard input.
@@ -195,6 +215,8 @@ impl StreamPlan {
                 Twin::new(Arc::clone(profile), &self.profile, seed, capacity_sectors)
                     .map(|twin| Source::Twin(Box::new(twin)))
             }
+            Origin::Files => Files::new(&self.files, seed, capacity_sectors)
+                .map(|files| Source::Files(Box::new(files))),
             Origin::Raw(path) => {
                 let settings =
                     device.filter(|settings| settings.keys.is_raw()).ok_or_else(|| {
@@ -223,6 +245,7 @@ impl StreamPlan {
             "pattern" => (PatternKeys::KEYS, "A device benchmark."),
             "mix" => (MixKeys::KEYS, "A published mix of an enterprise workload."),
             "profile" => (ProfileKeys::KEYS, "The twin of a trace."),
+            "files" => (FilesKeys::KEYS, "A file system, and what a host does with its files."),
             "raw" => {
                 (RawKeys::KEYS, "Raw operations: erases, programs and reads of physical places.")
             }
@@ -237,6 +260,7 @@ impl StreamPlan {
             "pattern" => self.pattern.set(key, value),
             "mix" => self.mix.set(key, value),
             "profile" => self.profile.set(key, value),
+            "files" => self.files.set(key, value),
             "raw" => self.raw.set(key, value),
             _ => self.keys.set(key, value),
         }
@@ -249,6 +273,7 @@ impl StreamPlan {
             "pattern" => self.pattern.get(key),
             "mix" => self.mix.get(key),
             "profile" => self.profile.get(key),
+            "files" => self.files.get(key),
             "raw" => self.raw.get(key),
             _ => self.keys.get(key),
         }
@@ -256,7 +281,8 @@ impl StreamPlan {
 }
 
 /// The sections of a stream; the last one is its own.
-const PARTS: [&str; 7] = ["trace", "generator", "pattern", "mix", "profile", "raw", "stream"];
+const PARTS: [&str; 8] =
+    ["trace", "generator", "pattern", "mix", "profile", "files", "raw", "stream"];
 
 /// One phase: what ends it, and its streams.
 #[derive(Clone, Debug)]
@@ -300,6 +326,8 @@ pub(crate) type BufferLine = (u64, Option<u32>, bool);
 enum Owner {
     Phase(usize),
     Stream(usize, usize, &'static str),
+    /// The file system that all phases share.
+    Files,
 }
 
 impl Experiment {
@@ -313,6 +341,38 @@ impl Experiment {
             map_lines: Vec::new(),
             buffer_lines: Vec::new(),
         }
+    }
+
+    /// A built-in workload of a file system: the stages before the one that is measured are phases.
+    pub(crate) fn of_files(built_in: &BuiltInFiles) -> Option<Self> {
+        let stages = built_in.before.iter().chain([&built_in.keys.stage]);
+        let mut phases = Vec::new();
+        for &stage in stages {
+            let mut stream = StreamPlan::built_in(built_in.name)?;
+            stream.files.stage = stage;
+            let measure = stage == built_in.keys.stage;
+            if !measure {
+                stream.files.threads = 1;
+            }
+            let keys = PhaseKeys { measure, ..PhaseKeys::default() };
+            phases.push(PhasePlan { name: stage.word().to_string(), keys, streams: vec![stream] });
+        }
+        let name = built_in.name.to_string();
+        let (map_lines, buffer_lines) = (Vec::new(), Vec::new());
+        Some(Self { name, phases, numbered: true, map_lines, buffer_lines })
+    }
+
+    /// Whether its phases are the stages of a file system that they share: its keys are then set for
+    /// all of them at once.
+    fn shares_files(&self) -> bool {
+        BuiltInFiles::from_name(&self.name).is_some()
+    }
+
+    /// The stream that `trace` commands read: the only one, or the stage of a built-in workload of a
+    /// file system that is measured.
+    pub(crate) fn main_stream(&self) -> Option<&StreamPlan> {
+        let last = self.phases.last().filter(|_| self.shares_files());
+        self.only_stream().or_else(|| last.and_then(|phase| phase.streams.first()))
     }
 
     /// The only stream, where there is just one.
@@ -366,6 +426,7 @@ impl Experiment {
             }
             all.push((place, Owner::Phase(number)));
         }
+        all.extend(self.shares_files().then(|| ("files".to_string(), Owner::Files)));
         all
     }
 
@@ -404,7 +465,7 @@ impl Experiment {
             if plan.origin != Origin::Pattern {
                 continue;
             }
-            if plan.pattern.requests == 0 && !self.phases[phase].has_limit() {
+            if plan.is_endless() && !self.phases[phase].has_limit() {
                 found.push(format!(
                     "{section}.requests: 0 has no end, and neither has the phase; set a number, or \
                      requests, time_ms or stable_percent of the phase"
@@ -474,6 +535,7 @@ impl Sections for Experiment {
     fn sections(&self) -> Vec<(String, &'static [Key], &'static str)> {
         let section = |(name, owner)| match owner {
             Owner::Phase(_) => (name, PhaseKeys::KEYS, "What ends a phase, and whether it counts."),
+            Owner::Files => (name, FilesKeys::KEYS, StreamPlan::section("files").1),
             Owner::Stream(_, _, part) => {
                 let (keys, doc) = StreamPlan::section(part);
                 (name, keys, doc)
@@ -486,6 +548,13 @@ impl Sections for Experiment {
         match self.owner(section) {
             None => false,
             Some(Owner::Phase(phase)) => self.phases[phase].keys.set(key, value),
+            Some(Owner::Files) => {
+                let last = self.phases.len() - 1;
+                // The stage that is measured has the threads, and each phase its own stage.
+                let of_last = ["stage", "threads"].contains(&key);
+                let phases = &mut self.phases[if of_last { last } else { 0 }..];
+                phases.iter_mut().all(|phase| phase.streams[0].files.set(key, value))
+            }
             Some(Owner::Stream(phase, stream, part)) => {
                 self.phases[phase].streams[stream].set(part, key, value)
             }
@@ -495,6 +564,7 @@ impl Sections for Experiment {
     fn get(&self, section: &str, key: &str) -> Option<Value> {
         match self.owner(section)? {
             Owner::Phase(phase) => self.phases[phase].keys.get(key),
+            Owner::Files => self.phases.last()?.streams[0].files.get(key),
             Owner::Stream(phase, stream, part) => self.phases[phase].streams[stream].get(part, key),
         }
     }
@@ -512,6 +582,8 @@ pub(crate) enum Source {
     Mix(Box<Mix>),
     /// A twin.
     Twin(Box<Twin>),
+    /// A file system.
+    Files(Box<Files>),
     /// Raw operations.
     Raw(Raw),
 }
@@ -524,6 +596,7 @@ impl RequestSource for Source {
             Self::Pattern(pattern) => pattern.next_request(),
             Self::Mix(mix) => mix.next_request(),
             Self::Twin(twin) => twin.next_request(),
+            Self::Files(files) => files.next_request(),
             Self::Raw(raw) => raw.next_request(),
         }
     }
@@ -531,6 +604,7 @@ impl RequestSource for Source {
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Trace(trace) => trace.notes(),
+            Self::Files(files) => files.notes(),
             Self::Raw(raw) => raw.notes(),
             Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) | Self::Twin(_) => Vec::new(),
         }
@@ -543,6 +617,7 @@ impl RequestSource for Source {
             Self::Pattern(pattern) => pattern.stats(),
             Self::Mix(mix) => mix.stats(),
             Self::Twin(twin) => twin.stats(),
+            Self::Files(files) => files.stats(),
             Self::Raw(raw) => raw.stats(),
         }
     }

@@ -16,8 +16,18 @@ use flashyard_workload::random::stream_seed;
 use std::path::{Path, PathBuf};
 
 /// What only a workload file has.
-const WORKLOAD_TABLES: [&str; 9] =
-    ["trace", "generator", "pattern", "mix", "profile", "raw", "stream", "phase", "initial"];
+const WORKLOAD_TABLES: [&str; 10] = [
+    "trace",
+    "generator",
+    "pattern",
+    "mix",
+    "profile",
+    "files",
+    "raw",
+    "stream",
+    "phase",
+    "initial",
+];
 
 /// The seed where none is given.
 pub(crate) const DEFAULT_SEED: u64 = 1;
@@ -208,11 +218,11 @@ impl Inputs {
 
     /// Opens a workload of one stream for a device of this capacity.
     pub(crate) fn open(&self, capacity_sectors: Option<u64>) -> Result<Source> {
-        let stream = self.experiment().only_stream();
+        let stream = self.experiment().main_stream();
         let stream = stream.ok_or_else(|| {
             wrong(&format!("{}: it has several streams; name one of them", self.workload_name()))
         })?;
-        if stream.origin == Origin::Pattern && stream.pattern.requests == 0 {
+        if stream.is_endless() {
             return Err(wrong("pattern.requests: 0 has no end; set a number"));
         }
         if let Origin::Raw(path) = &stream.origin {

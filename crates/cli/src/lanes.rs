@@ -1,5 +1,5 @@
-//! The streams of a phase as a run has them: one for each that was planned, or, of a trace that is
-//! split by a column, one for each value of it. All parts of a split trace keep the clock and the
+//! The streams of a phase as a run has them: one for each that was planned; of files that threads read,
+//! one for each thread; or, of a trace that is split by a column, one for each value of it. All parts of a split trace keep the clock and the
 //! places of the whole: each is read from the start and leaves out the requests of the others.
 
 use crate::error::{workload_error, wrong};
@@ -7,6 +7,7 @@ use crate::experiment::{Origin, PhasePlan, Source, StreamPlan};
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::stream::StreamKeys;
+use flashyard_workload::files::Files;
 use flashyard_workload::input::Input;
 use flashyard_workload::trace::{TraceStream, find_streams};
 
@@ -35,12 +36,20 @@ pub(crate) fn open(
 ) -> Result<(Vec<Lane<Source>>, Option<String>)> {
     let plan = &phase.streams[place];
     let capacity_sectors = settings.capacity_sectors();
-    let lane = |name: &str, source| {
+    let lane = |name: &str, source: Source| {
         let name = name.to_string();
         // Random times between requests follow the seed of the run, as drawn requests do.
         let gap_seed = plan.keys.gap_seed.wrapping_add(seed);
         Lane { name, keys: StreamKeys { gap_seed, ..plan.keys }, plan: place, source }
     };
+    if plan.origin == Origin::Files && plan.files.threads > 1 {
+        let threads = Files::threads(&plan.files, seed, Some(capacity_sectors));
+        let threads = threads.map_err(|error| workload_error(&error))?;
+        let named = |(thread, files)| {
+            lane(&format!("{}-{thread}", plan.name), Source::Files(Box::new(files)))
+        };
+        return Ok(((1..).zip(threads).map(named).collect(), None));
+    }
     let Some((path, column)) = split(plan) else {
         let source = plan.open(seed, Some(capacity_sectors), Some(settings))?;
         return Ok((vec![lane(&plan.name, source)], None));

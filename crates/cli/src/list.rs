@@ -15,7 +15,9 @@ use flashyard_core::policy::PolicyKeys;
 use flashyard_sim::config::{Sections, show_value};
 use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::{Family, OwnParts};
-use flashyard_workload::{BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo};
+use flashyard_workload::{
+    BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo,
+};
 
 /// A part as the registries list it: name, keys, what it is.
 type Part = (&'static str, &'static [Key], &'static str);
@@ -45,6 +47,7 @@ fn list(what: Listing, own: OwnParts) -> String {
                 .map(|built_in| (built_in.name, built_in.title))
                 .chain(BUILT_IN_PATTERNS.iter().map(|built_in| (built_in.name, built_in.title)))
                 .chain(BUILT_IN_MIXES.iter().map(|built_in| (built_in.name, built_in.title)))
+                .chain(BUILT_IN_FILES.iter().map(|built_in| (built_in.name, built_in.title)))
                 .chain(BUILT_IN_RAW.iter().map(|built_in| (built_in.name, built_in.title)))
                 .map(|(name, title)| (name.to_string(), title)),
         ),

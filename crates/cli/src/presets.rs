@@ -19,6 +19,7 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("nvme-tlc", include_str!("../../../devices/nvme-tlc.toml")),
     ("nvme-enterprise", include_str!("../../../devices/nvme-enterprise.toml")),
     ("nvme-qlc", include_str!("../../../devices/nvme-qlc.toml")),
+    ("wd1600bekt", include_str!("../../../devices/wd1600bekt.toml")),
 ];
 
 /// The studies that come with the program: name and experiment file.

@@ -81,6 +81,17 @@ type Logs = (Vec<Box<dyn Observer>>, Vec<SharedLog>);
 
 /// The logs that are asked for.
 fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
+    if settings.keys.is_disk() {
+        let given = [
+            ("--commands", args.commands.is_some()),
+            ("--bus", args.bus.is_some()),
+            ("--microcode", args.input.microcode.is_some()),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+            let what = "a disk has no flash commands and no channels";
+            return Err(wrong(&format!("{option}: {what}; leave it out")));
+        }
+    }
     let has_requests = settings.keys.bus.precision == Precision::Requests;
     for (option, given) in [("--bus", &args.bus), ("--microcode", &args.input.microcode)] {
         if given.is_some() && !has_requests {

@@ -1,7 +1,7 @@
 //! One simulation: the phases of an experiment on a device.
 
 use crate::error::{workload_error, wrong};
-use crate::experiment::{Experiment, PhasePlan, Source};
+use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::inputs::Inputs;
 use crate::lanes::{self, Lane};
 use crate::output::json::{self, Provenance};
@@ -9,7 +9,8 @@ use crate::output::{WholeFile, state};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, RunError, SimError};
+use flashyard_sim::device::{RunError, SimError};
+use flashyard_sim::drive::Drive;
 use flashyard_sim::initial::progress::Building;
 use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
@@ -41,11 +42,18 @@ pub(crate) fn simulate(
     save: Option<&Path>,
 ) -> Result<Outcome> {
     let experiment = inputs.experiment();
+    if settings.keys.is_disk() {
+        check_disk(inputs, save.is_some())?;
+    }
     let (mut device, state_sha256) = match &inputs.restore {
         None => (build(settings, show), None),
-        Some(path) => state::restore(path, settings).map(|(device, sha)| (device, Some(sha)))?,
+        Some(path) => state::restore(path, settings)
+            .map(|(device, sha)| (Drive::Flash(Box::new(device)), Some(sha)))?,
     };
-    if save.is_some() && !device.can_be_saved() {
+    if let Some(flash) = device.flash()
+        && save.is_some()
+        && !flash.can_be_saved()
+    {
         return Err(wrong(
             "--save: this ftl.scheme is one of yours that cannot be saved (`TranslationLayer::save`); \
              leave --save out, or set ftl.scheme = \"page\"",
@@ -54,12 +62,14 @@ pub(crate) fn simulate(
     if check {
         device.check();
     }
-    if !experiment.map_lines.is_empty() {
-        device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
-    }
-    if !experiment.buffer_lines.is_empty() {
-        let filled = device.preload_buffer(&experiment.buffer_lines);
-        filled.map_err(|error| wrong(&error.to_string()))?;
+    if let Some(flash) = device.flash() {
+        if !experiment.map_lines.is_empty() {
+            flash.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
+        }
+        if !experiment.buffer_lines.is_empty() {
+            let filled = flash.preload_buffer(&experiment.buffer_lines);
+            filled.map_err(|error| wrong(&error.to_string()))?;
+        }
     }
     for observer in observers {
         device.observe(observer);
@@ -102,6 +112,24 @@ pub(crate) fn simulate(
     Ok(Outcome { report, provenance, saved })
 }
 
+/// What a disk does not have, of all that the arguments and the workload ask for.
+fn check_disk(inputs: &Inputs, saves: bool) -> Result<()> {
+    let experiment = inputs.experiment();
+    let stable = experiment.phases.iter().any(|phase| phase.keys.stable_percent > 0);
+    let asked = [
+        (saves, "--save: a disk holds nothing that changes its times; leave --save out"),
+        (inputs.restore.is_some(), "--restore: a disk is not saved; leave --restore out"),
+        (!experiment.map_lines.is_empty(), "[initial]: a disk has no map cache; take it out"),
+        (!experiment.buffer_lines.is_empty(), "[initial]: a disk has no buffer lines; take it out"),
+        (
+            stable,
+            "phase.stable_percent: a disk has no write amplification; end the phase by \
+             phase.requests or phase.time_ms",
+        ),
+    ];
+    asked.iter().find(|(is_asked, _)| *is_asked).map_or(Ok(()), |(_, why)| Err(wrong(why)))
+}
+
 /// Whether progress is shown: only on a terminal.
 fn is_shown(show: bool) -> bool {
     show && std::io::stderr().is_terminal()
@@ -109,14 +137,14 @@ fn is_shown(show: bool) -> bool {
 
 /// A device in its initial state. With `show`, a display of how far it has been built on a
 /// terminal.
-fn build(settings: &Settings, show: bool) -> Device {
+fn build(settings: &Settings, show: bool) -> Drive {
     if !is_shown(show) {
-        return Device::new(settings);
+        return Drive::new(settings);
     }
     let template = "{spinner} building the device: {percent} % of {len} writes, {eta} left";
     let style = ProgressStyle::with_template(template).expect("the template is valid");
     let progress = ProgressBar::new(0).with_style(style);
-    let device = Device::new_telling(settings, &mut |Building { done, of }| {
+    let device = Drive::new_telling(settings, &mut |Building { done, of }| {
         progress.set_length(of);
         progress.set_position(done);
     });
@@ -142,19 +170,20 @@ struct Streams<'a> {
 impl Streams<'_> {
     fn run(
         &mut self,
-        mut device: Device,
+        mut device: Drive,
         experiment: &Experiment,
         save: Option<&Path>,
     ) -> Result<(Report, Option<WholeFile>)> {
         for phase in &experiment.phases {
             self.phase(&mut device, phase)?;
         }
-        let saved = save.map(|path| state::save(path, &device)).transpose()?;
+        let flash = save.zip(device.flash());
+        let saved = flash.map(|(path, device)| state::save(path, device)).transpose()?;
         let report = device.finish().map_err(|error| run_error(RunError::Sim(error)))?;
         Ok((report, saved))
     }
 
-    fn phase(&mut self, device: &mut Device, phase: &PhasePlan) -> Result<()> {
+    fn phase(&mut self, device: &mut Drive, phase: &PhasePlan) -> Result<()> {
         let mut lanes = self.open(phase)?;
         let streams = lanes.iter_mut().map(|lane| Stream {
             name: lane.name.clone(),
@@ -169,7 +198,10 @@ impl Streams<'_> {
     fn open(&mut self, phase: &PhasePlan) -> Result<Vec<Lane<Hashed>>> {
         let mut all = Vec::new();
         for place in 0..phase.streams.len() {
-            let seed = self.inputs.stream_seed(self.opened);
+            let plan = &phase.streams[place];
+            // Stages of a file system share its files.
+            let number = if plan.origin == Origin::Files { 0 } else { self.opened };
+            let seed = self.inputs.stream_seed(number);
             self.opened += 1;
             let (opened, split) = lanes::open(phase, place, seed, self.settings)?;
             let of = self.whose(phase, place);

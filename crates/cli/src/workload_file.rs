@@ -1,7 +1,7 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern`, `mix`, `profile` and `raw`, with the keys of a `stream` table;
+//! `trace`, `generator`, `pattern`, `mix`, `profile`, `files` and `raw`, with the keys of a `stream` table;
 //! or it has an array of tables `stream`, each with its own; or, inside a phase, it names a
 //! workload.
 
@@ -14,17 +14,19 @@ use flashyard_sim::config::{
     Extras, Item, Problem, Sections, Table, line_of_item, nearest, parse_toml, read_table,
 };
 use flashyard_sim::device::PhaseKeys;
+use flashyard_workload::files::BuiltInFiles;
 use flashyard_workload::generator::{BUILT_IN, BuiltIn};
 use flashyard_workload::mix::BuiltInMix;
 use flashyard_workload::pattern::BuiltInPattern;
 use flashyard_workload::profile::Profile;
 use flashyard_workload::raw::BuiltInRaw;
-use flashyard_workload::{BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW};
+use flashyard_workload::{BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The tables that say where requests come from.
-pub(crate) const ORIGINS: [&str; 6] = ["trace", "generator", "pattern", "mix", "profile", "raw"];
+pub(crate) const ORIGINS: [&str; 7] =
+    ["trace", "generator", "pattern", "mix", "profile", "files", "raw"];
 
 /// Lines that a device holds before the first request: of the map cache, by first page and whether
 /// they are dirty; and of the write buffer.
@@ -36,6 +38,9 @@ const INITIAL: [&str; 2] = ["initial.map_lines", "initial.buffer_lines"];
 /// The workload of this name: built in, a workload file or a trace. `inside` a phase, a file may
 /// have no phases.
 pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
+    if let Some(stages) = BuiltInFiles::from_name(name).filter(|_| !inside) {
+        return Ok(Experiment::of_files(stages).expect("the workload is built in"));
+    }
     if let Some(stream) = StreamPlan::built_in(name) {
         return Ok(Experiment::of(name, vec![stream]));
     }
@@ -54,8 +59,10 @@ pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Re
 pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
     let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
     let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
+    let files = BUILT_IN_FILES.iter().map(|built_in| built_in.name);
     let raw = BUILT_IN_RAW.iter().map(|built_in| built_in.name);
-    BUILT_IN.iter().map(|built_in| built_in.name).chain(patterns).chain(mixes).chain(raw)
+    let generators = BUILT_IN.iter().map(|built_in| built_in.name);
+    generators.chain(patterns).chain(mixes).chain(files).chain(raw)
 }
 
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
@@ -267,11 +274,13 @@ impl Reader<'_> {
         let workloads: Vec<&str> = BUILT_IN.iter().map(|known| known.name).collect();
         let patterns: Vec<&str> = BUILT_IN_PATTERNS.iter().map(|known| known.name).collect();
         let mixes: Vec<&str> = BUILT_IN_MIXES.iter().map(|known| known.name).collect();
+        let files: Vec<&str> = BUILT_IN_FILES.iter().map(|known| known.name).collect();
         let raw: Vec<&str> = BUILT_IN_RAW.iter().map(|known| known.name).collect();
         for (path, known, kind) in [
             ("generator.base", workloads, "workload"),
             ("pattern.base", patterns, "pattern"),
             ("mix.base", mixes, "mix"),
+            ("files.base", files, "file system workload"),
             ("raw.base", raw, "stream of raw operations"),
         ] {
             let Some(base) = self.string(extras, path) else { continue };
@@ -330,6 +339,9 @@ impl Reader<'_> {
         if table.contains_key("mix") {
             return Origin::Mix;
         }
+        if table.contains_key("files") {
+            return Origin::Files;
+        }
         if table.contains_key("raw") {
             let path = self.string(extras, "raw.path");
             let raw = table.get("raw").and_then(Item::as_table_like);
@@ -344,8 +356,8 @@ impl Reader<'_> {
             return self.profile(table, extras, level);
         }
         if !table.contains_key("generator") {
-            let what = "none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says \
-                        where requests come from";
+            let what = "none of trace.path, [generator], [pattern], [mix], [profile], [files] and [raw] \
+                        says where requests come from";
             self.whole(table, level, what.to_string());
         }
         Origin::Generator
@@ -415,6 +427,8 @@ fn base(table: &Table) -> StreamPlan {
         Origin::Pattern
     } else if part("raw").is_some() && !listed {
         Origin::Raw(None)
+    } else if part("files").is_some() {
+        Origin::Files
     } else {
         Origin::Generator
     };
@@ -427,6 +441,9 @@ fn base(table: &Table) -> StreamPlan {
     }
     if let Some(built_in) = base("mix").and_then(BuiltInMix::from_name) {
         stream.mix = built_in.keys;
+    }
+    if let Some(built_in) = base("files").and_then(BuiltInFiles::from_name) {
+        stream.files = built_in.keys;
     }
     if let Some(built_in) = base("raw").and_then(BuiltInRaw::from_name) {
         stream.raw = built_in.keys;
@@ -443,6 +460,7 @@ fn extras(level: Level, several: bool) -> Vec<&'static str> {
         "generator.base",
         "pattern.base",
         "mix.base",
+        "files.base",
         "raw.base",
         "raw.path",
         "profile.path",

@@ -27,6 +27,8 @@ mod account;
 pub mod buffer;
 pub mod config;
 pub mod device;
+pub mod disk;
+pub mod drive;
 mod flash;
 pub mod ftl;
 pub mod handle;

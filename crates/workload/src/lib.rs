@@ -8,6 +8,8 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
+//! * [`files`]: file systems and what a host does with files, the keys of `[files]`, and the built-in
+//!   ones.
 //! * [`raw`]: erases, programs and reads of physical places, the keys of `[raw]`.
 //! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`merge`]: several sources as one, a stream each.
@@ -19,6 +21,7 @@
 
 mod bits;
 pub mod error;
+pub mod files;
 pub mod format;
 pub mod generator;
 pub mod info;
@@ -38,6 +41,7 @@ pub mod trace;
 use flashyard_core::request::Request;
 
 pub use error::WorkloadError;
+pub use files::{BUILT_IN_FILES, Files, FilesKeys};
 pub use format::{FORMATS, FormatInfo};
 pub use generator::{BUILT_IN, Generator, GeneratorKeys};
 pub use info::Info;

@@ -32,6 +32,7 @@ const RANDOM: [(&str, Family, Range<u64>); 6] = [
     ("bus", Family::Bus, 4_000..4_060),
     ("firmware", Family::Firmware, 5_000..5_060),
     ("background", Family::Background, 5_000..5_080),
+    ("disk", Family::Disk, 5_000..5_060),
 ];
 
 /// Seeds of random devices with every host policy, buffer and link, and of those with log blocks

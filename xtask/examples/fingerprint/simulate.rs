@@ -3,7 +3,8 @@
 use crate::common;
 use crate::hash::{Events, Hash};
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
+use flashyard_sim::device::{PhaseKeys, RunError, SimError};
+use flashyard_sim::drive::Drive;
 use flashyard_sim::stream::Stream;
 use std::fmt;
 
@@ -49,20 +50,26 @@ impl<'a, E: fmt::Debug, F: Fn() -> Vec<Stream<'a, E>>> Plan<'a, F> {
     }
 
     fn try_once(&self, events: Option<&Events>) -> Result<String, RunError<E>> {
-        let watch = |device: &mut Device| {
+        let watch = |device: &mut Drive| {
             if let Some(events) = events {
                 device.observe(Box::new(events.clone()));
             }
         };
-        let mut device = Device::new(self.settings);
+        let mut device = Drive::new(self.settings);
         watch(&mut device);
-        if !self.units.is_empty() {
-            device.preload_buffer(self.units).map_err(RunError::Sim)?;
+        if let Some(flash) = device.flash()
+            && !self.units.is_empty()
+        {
+            flash.preload_buffer(self.units).map_err(RunError::Sim)?;
         }
         device.run_phase(&self.phase, (self.streams)())?;
-        if self.again && device.can_be_saved() {
-            let bytes = common::saved(&device);
-            device = common::restored(self.settings, &bytes).expect("it was saved just now");
+        if let Some(flash) = device.flash()
+            && self.again
+            && flash.can_be_saved()
+        {
+            let bytes = common::saved(flash);
+            let flash = common::restored(self.settings, &bytes).expect("it was saved just now");
+            device = Drive::Flash(Box::new(flash));
             watch(&mut device);
             device.run_phase(&self.phase, (self.streams)())?;
         }
@@ -70,7 +77,7 @@ impl<'a, E: fmt::Debug, F: Fn() -> Vec<Stream<'a, E>>> Plan<'a, F> {
     }
 }
 
-fn json(device: Device) -> Result<String, SimError> {
+fn json(device: Drive) -> Result<String, SimError> {
     let report = device.finish()?;
     Ok(serde_json::to_string(&report).expect("a report is plain data"))
 }

@@ -31,7 +31,8 @@ pub(crate) struct Provenance {
 
 /// One run as one object.
 pub(crate) fn object(inputs: &Inputs, provenance: &Provenance, report: &Report) -> Value {
-    let device = settings(&inputs.sections.device);
+    let keys = &inputs.sections.device;
+    let device = settings(keys, |section| keys.has_section(section));
     let mut object = json!({
         "schema_version": SCHEMA_VERSION,
         "flashyard": env!("CARGO_PKG_VERSION"),
@@ -94,11 +95,11 @@ fn plan(inputs: &Inputs) -> Value {
     inputs.experiment().phases.iter().map(phase).collect()
 }
 
-/// The effective settings by section and key, numbers in the unit that the key's name says.
-pub(crate) fn settings(sections: &dyn Sections) -> Value {
+/// The effective settings of sections that there are, by section and key, numbers in the unit that the key's name says.
+pub(crate) fn settings(sections: &dyn Sections, has_section: impl Fn(&str) -> bool) -> Value {
     let mut all = Map::new();
     for (section, listed, _) in sections.sections() {
-        if !listed.is_empty() {
+        if !listed.is_empty() && has_section(&section) {
             let values = keys(listed, |key| sections.get(&section, key));
             all.insert(section, values);
         }

@@ -75,7 +75,11 @@ pub(crate) fn summary(inputs: &Inputs, report: &Report) -> String {
         text += &streams(report);
         text += "\n";
     }
-    text += &figures(verdict::merges(inputs), report);
+    text += &if inputs.sections.device.is_disk() {
+        of_disk(report)
+    } else {
+        figures(verdict::merges(inputs), report)
+    };
     text += "\n";
     text += &parts(report);
     text += "\n";
@@ -156,23 +160,58 @@ fn streams(report: &Report) -> String {
     render(&table)
 }
 
-fn figures(merges: bool, report: &Report) -> String {
-    let flash = &report.flash;
-    let sum = |operation: &str| flash.array_ops[operation].values().sum::<u64>();
+/// Requests and bytes a second.
+fn throughput(report: &Report) -> String {
     let rate = |value: Option<f64>, scale: f64| {
         value.map_or_else(|| "-".to_string(), |value| format!("{:.1}", value / scale))
     };
+    format!(
+        "throughput   {} IOPS, read {} MB/s, write {} MB/s, makespan {:.3} s",
+        rate(report.throughput.iops, 1.0),
+        rate(report.throughput.read_bytes_per_s, 1e6),
+        rate(report.throughput.write_bytes_per_s, 1e6),
+        report.throughput.makespan_ns as f64 / 1e9
+    )
+}
+
+/// All energy, and how much of it no request took.
+fn energy(report: &Report) -> String {
     let energy = &report.energy_pj;
+    format!(
+        "energy       {:.3} mJ, {} of it of no request",
+        energy.total as f64 / 1e9,
+        percent(energy.unattributed as f64, energy.total as f64)
+    )
+}
+
+/// What a disk did.
+fn of_disk(report: &Report) -> String {
+    let cache = &report.buffer;
+    let reads = cache.read_hits + cache.read_misses;
+    let by = report.energy_pj.by_resource.iter();
+    let shares = by
+        .map(|(name, pj)| format!("{name} {}", percent(*pj as f64, report.energy_pj.total as f64)));
+    let lines = [
+        throughput(report),
+        format!("busy         arm {} of the time", share(&report.utilisation.dies)),
+        format!(
+            "cache        {} of {reads} reads hit, {} writes acknowledged, {} waited for room, {} \
+             operations of the arm wrote",
+            cache.read_hits, cache.dirtied_units, cache.stalls, cache.flushed_units
+        ),
+        format!("{}: {}", energy(report), shares.collect::<Vec<_>>().join(", ")),
+        power(report),
+    ];
+    lines.join("\n") + "\n"
+}
+
+fn figures(merges: bool, report: &Report) -> String {
+    let flash = &report.flash;
+    let sum = |operation: &str| flash.array_ops[operation].values().sum::<u64>();
     let amplification =
         flash.write_amplification.map_or_else(|| "-".to_string(), |factor| format!("{factor:.3}"));
     let mut lines = vec![
-        format!(
-            "throughput   {} IOPS, read {} MB/s, write {} MB/s, makespan {:.3} s",
-            rate(report.throughput.iops, 1.0),
-            rate(report.throughput.read_bytes_per_s, 1e6),
-            rate(report.throughput.write_bytes_per_s, 1e6),
-            report.throughput.makespan_ns as f64 / 1e9
-        ),
+        throughput(report),
         format!(
             "busy         dies {}, channels {} of the time",
             share(&report.utilisation.dies),
@@ -189,14 +228,7 @@ fn figures(merges: bool, report: &Report) -> String {
     lines.extend(map_cache(report));
     lines.push(if merges { merged(report) } else { collected(report) });
     lines.extend(memory(report));
-    lines.extend([
-        format!(
-            "energy       {:.3} mJ, {} of it of no request",
-            energy.total as f64 / 1e9,
-            percent(energy.unattributed as f64, energy.total as f64)
-        ),
-        power(report),
-    ]);
+    lines.extend([energy(report), power(report)]);
     lines.extend(buffer(report));
     if let Some(waits) = &report.waits_ns {
         let all = &waits["all"];

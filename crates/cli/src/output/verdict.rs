@@ -138,7 +138,8 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let (state, state_cell) = initial_state(report);
     let collector = if merges(inputs) { "merges" } else { "garbage collection" };
     let ran = if verdict.gc_ran { "ran" } else { "did not run" };
-    let (load, load_cell) = load(report);
+    let is_disk = inputs.sections.device.is_disk();
+    let (load, load_cell) = load(report, if is_disk { "the arm is" } else { "the dies are" });
     let (queue, queue_cell) = if verdict.queue_grew {
         ("the queue grew: latencies depend on the length of the run", "grew")
     } else {
@@ -150,7 +151,11 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let spread = percent(verdict.spread_requests as f64, report.workload.requests as f64);
     vec![
         fact("starts", state_cell, format!("the device starts {state}")),
-        fact("GC", ran.to_string(), format!("{collector} {ran}")),
+        if is_disk {
+            fact("GC", "none".to_string(), String::new())
+        } else {
+            fact("GC", ran.to_string(), format!("{collector} {ran}"))
+        },
         spare_space(report),
         fact(LOAD, load_cell, load),
         fact(QUEUE, queue_cell.to_string(), queue.to_string()),
@@ -211,16 +216,17 @@ fn spare_space(report: &Report) -> Fact {
 }
 
 /// The offered load, at length and in short.
-fn load(report: &Report) -> (String, String) {
+fn load(report: &Report, whoever: &str) -> (String, String) {
     let percent = |load: f64| format!("{:.1} %", load * 100.0);
     match report.verdict.offered_load {
         None => ("all requests arrive at once".to_string(), "all at once".to_string()),
         Some(load) if load > 1.0 => {
             let of = format!("{:.0} %", load * 100.0);
-            let sentence = format!("the work offered is {of} of what the dies can do: overloaded");
+            let what = whoever.trim_end_matches(" are").trim_end_matches(" is");
+            let sentence = format!("the work offered is {of} of what {what} can do: overloaded");
             (sentence, format!("{of}, overloaded"))
         }
-        Some(load) => (format!("the dies are busy {} of the time", percent(load)), percent(load)),
+        Some(load) => (format!("{whoever} busy {} of the time", percent(load)), percent(load)),
     }
 }
 
@@ -245,7 +251,12 @@ fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
     };
     if let Some(load) = verdict.offered_load.filter(|load| *load > 1.0) {
         let of = format!("{:.0} % of what they can do", load * 100.0);
-        warn(Some(LOAD), "overloaded: more work is offered than the dies can do", of);
+        let what = if inputs.sections.device.is_disk() {
+            "overloaded: more work is offered than the arm can do"
+        } else {
+            "overloaded: more work is offered than the dies can do"
+        };
+        warn(Some(LOAD), what, of);
     }
     if verdict.queue_grew {
         let most = format!("most outstanding: {}", verdict.most_outstanding);

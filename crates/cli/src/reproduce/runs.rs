@@ -10,7 +10,8 @@ use crate::output::remark;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{Device, RunError};
+use flashyard_sim::device::RunError;
+use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
 use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -409,7 +410,7 @@ fn figures_of(requests: &[Request]) -> Vec<f64> {
 
 /// One run of requests.
 pub(crate) fn simulate(settings: &Settings, requests: &[Request], check: bool) -> Result<Report> {
-    let mut device = Device::new(settings);
+    let mut device = Drive::new(settings);
     if check {
         device.check();
     }

@@ -23,7 +23,7 @@ fn check_settings(set: &[String]) -> Result<()> {
     };
     let Some(setting) = set.iter().find(|setting| !is_of_requests(setting)) else { return Ok(()) };
     Err(wrong(&format!(
-        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile] and [raw] matter here"
+        "--set {setting}: only [trace], [generator], [pattern], [mix], [profile], [files] and [raw] matter here"
     )))
 }
 

@@ -3,6 +3,7 @@
 use crate::support::{Folder, Ran, repository_file};
 use flashyard_core::key::Key;
 use flashyard_workload::FormatInfo;
+use flashyard_workload::files::FilesKeys;
 use flashyard_workload::generator::GeneratorKeys;
 use flashyard_workload::mix::MixKeys;
 use flashyard_workload::pattern::PatternKeys;
@@ -79,6 +80,11 @@ fn every_key_of_raw_operations_does_something() {
 }
 
 #[test]
+fn every_key_of_files_does_something() {
+    every_flip_shows(&Folder::new(), "varmail-ext2", "files", FilesKeys::KEYS);
+}
+
+#[test]
 fn every_key_of_a_profile_does_something() {
     let folder = Folder::new();
     folder.run(&["trace", "fit", "facebook", "-o", "twin.toml"]).text();
@@ -106,7 +112,7 @@ fn the_defaults_that_are_shown_are_the_defaults() {
     let settings = shown_defaults(&folder.run(&["list", "keys"]).text());
     assert!(settings.len() > 70, "{settings:?}");
     // A generated workload has no use for the keys of other origins.
-    let others = ["trace.", "pattern.", "mix.", "profile.", "raw."];
+    let others = ["trace.", "pattern.", "mix.", "profile.", "files.", "raw."];
     let idle = |set: &&str| others.iter().any(|section| set.starts_with(section));
     let settings = settings.iter().map(String::as_str).filter(|set| !idle(set));
     let settings: Vec<&str> = settings.collect();

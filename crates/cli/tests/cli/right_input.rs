@@ -4,7 +4,7 @@
 use crate::support::{Folder, Ran, TRACE, finish, int, without_command, without_names};
 use flashyard_workload::format::{Parsed, ReaderOptions};
 use flashyard_workload::{
-    BUILT_IN, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FORMATS, FormatInfo,
+    BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FORMATS, FormatInfo,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -86,13 +86,18 @@ fn everything_that_list_names_can_be_run() {
         json(&folder, &[&device, "movie", FEW[0], FEW[1], "--check"]);
     }
     let workloads = first_words("workloads");
-    let others = BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len() + BUILT_IN_RAW.len();
+    let others =
+        BUILT_IN_PATTERNS.len() + BUILT_IN_MIXES.len() + BUILT_IN_FILES.len() + BUILT_IN_RAW.len();
     assert_eq!(workloads.len(), BUILT_IN.len() + others);
     assert_eq!(first_words("formats").len(), FormatInfo::all().count());
     for workload in workloads {
         let is_pattern = BUILT_IN_PATTERNS.iter().any(|built_in| built_in.name == workload);
         if BUILT_IN_RAW.iter().any(|built_in| built_in.name == workload) {
             json(&folder, &["framework", &workload, "--check", "--set", "raw.requests=50"]);
+            continue;
+        }
+        if BUILT_IN_FILES.iter().any(|built_in| built_in.name == workload) {
+            json(&folder, &[&workload, "--set", "files.files=20", "--set", "files.loops=20"]);
             continue;
         }
         let is_mix = BUILT_IN_MIXES.iter().any(|built_in| built_in.name == workload);

@@ -311,7 +311,7 @@ fn wrong_streams_are_refused() {
     refused(
         "[[stream]]\nname = \"a\"\n",
         &[
-            "w.toml:1: none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says where requests \
+            "w.toml:1: none of trace.path, [generator], [pattern], [mix], [profile], [files] and [raw] says where requests \
              come from",
         ],
     );
@@ -344,7 +344,7 @@ fn wrong_phases_are_refused() {
         &[
             "w.toml:3: mesure: unknown key; did you mean measure?",
             "w.toml:5: workload: a string in quotes is needed",
-            "w.toml:6: none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says where requests \
+            "w.toml:6: none of trace.path, [generator], [pattern], [mix], [profile], [files] and [raw] says where requests \
              come from",
             "w.toml:8: [stream] and workload exclude each other",
         ],

@@ -282,7 +282,7 @@ fn workload_files_with_problems_are_refused_with_their_lines() {
         let folder = Folder::with("w.toml", text);
         run_refuses(&folder, &["drs", "w.toml"], message);
     };
-    let neither = "w.toml: none of trace.path, [generator], [pattern], [mix], [profile] and [raw] says where requests come from";
+    let neither = "w.toml: none of trace.path, [generator], [pattern], [mix], [profile], [files] and [raw] says where requests come from";
     check("title = \"nothing\"\n", neither);
     let both = "w.toml: [trace] and [generator] exclude each other";
     check("[trace]\npath = \"t.txt\"\n[generator]\nbase = \"movie\"\n", both);

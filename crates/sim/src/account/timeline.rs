@@ -2,7 +2,7 @@
 
 use super::Account;
 use crate::ftl::layer::MergeCounts;
-use crate::metrics::series::Counts;
+use crate::metrics::series::{Counts, MIB_BITS};
 use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Span, Time};
@@ -43,6 +43,15 @@ impl Account {
             let power = self.background_uw_mib(active);
             series.advance(now, outstanding, power, || self.counts(&ftl()));
             self.set_series(Some(series));
+        }
+    }
+
+    /// Time goes on to `now`. Until then so many requests were outstanding, and a device without
+    /// flash took so much power.
+    pub(crate) fn level_held(&mut self, now: Time, outstanding: u64, power_mw: u64) {
+        if let Some(series) = self.series() {
+            let power = u128::from(power_mw * 1_000) << MIB_BITS;
+            series.advance(now, outstanding, power, Counts::default);
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod bus;
+mod disk;
 mod energy;
 mod file;
 mod firmware;
@@ -22,6 +23,7 @@ mod sections;
 
 pub use buffer::*;
 pub use bus::*;
+pub use disk::*;
 pub use energy::*;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,

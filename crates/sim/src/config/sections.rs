@@ -2,6 +2,7 @@
 
 use super::buffer::BufferKeys;
 use super::bus::BusKeys;
+use super::disk::{DeviceChoice, DiskKeys};
 use super::energy::EnergyKeys;
 use super::firmware::FirmwareKeys;
 use super::ftl::{FtlKeys, StateKeys};
@@ -247,6 +248,8 @@ macro_rules! device_keys {
 }
 
 device_keys! {
+    /// What kind of device it is.
+    device: DeviceChoice,
     /// The shape of the flash array.
     geometry: GeometryKeys,
     /// Array times.
@@ -267,6 +270,8 @@ device_keys! {
     policy: PolicyChoice,
     /// The host policy.
     host: HostChoice,
+    /// A disk, in place of flash.
+    disk: DiskKeys,
     /// Submission queues and the link to the host.
     interface: InterfaceKeys,
     /// The cores that serve requests before the device works on them.

@@ -73,6 +73,12 @@ impl Settings {
     /// checked while it runs (`Device::check`).
     pub fn footprint(&self, checked: bool) -> Footprint {
         let mut footprint = Footprint::default();
+        if self.keys.is_disk() {
+            // A range of the write cache for each sector at worst, in a tree.
+            let ranges = self.keys.disk.write_cache_bytes / 512 * 64;
+            footprint.add("write cache", ranges, false, "lower disk.write_cache_bytes");
+            return footprint;
+        }
         self.add_map(&mut footprint);
         self.add_blocks(&mut footprint);
         self.add_array(&mut footprint);

@@ -2,6 +2,7 @@
 //! [`Settings`] result.
 
 mod bus;
+mod disk;
 mod gc;
 mod planned;
 mod raw;
@@ -23,10 +24,12 @@ impl Settings {
     /// Checks the keys as a whole.
     pub fn new(mut keys: DeviceKeys) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
+        disk::check_kind(&keys, &mut |what| problems.push(Problem { place: String::new(), what }));
         keys.channel = keys.channel.resolved();
         keys.energy = keys.energy.resolved();
         let settings = Self::derive(&keys, &mut problems);
         match settings {
+            Some(settings) if problems.is_empty() && settings.keys.is_disk() => Ok(settings),
             Some(settings) if problems.is_empty() => {
                 Ok(Self { tables: TableCost::of(&settings), ..settings })
             }
@@ -36,6 +39,9 @@ impl Settings {
 
     fn derive(keys: &DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
+        if keys.is_disk() {
+            return Some(disk::derive(keys, &mut fail));
+        }
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let plans = keys.plans();

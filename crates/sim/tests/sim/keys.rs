@@ -4,12 +4,13 @@ use crate::generators::keys::{is_full, requests, settings, streams};
 use flashyard_core::key::{Key, Kind};
 use flashyard_core::request::Request;
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, parse_value, show_value};
-use flashyard_sim::device::{Device, PhaseKeys};
+use flashyard_sim::device::PhaseKeys;
+use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn run(with: &[&str], settings: &Settings, requests: &[Request]) -> Report {
-    let mut device = Device::new(settings);
+    let mut device = Drive::new(settings);
     let streams = streams(with, requests);
     device.run_phase(&PhaseKeys::default(), streams).expect("the workload fits the device");
     device.finish().expect("the energy fits")

@@ -15,6 +15,7 @@ mod common;
 mod data;
 mod demand_map;
 mod determinism;
+mod disk;
 mod energy;
 mod explain;
 mod fair;

@@ -33,6 +33,7 @@ const LARGE: u64 = 256;
 
 const READS: PatternKeys = PatternKeys {
     requests: 1_000_000,
+    total_mib: 0,
     access: Access::Uniform,
     read_percent: 1_000_000,
     trim_percent: 0,

@@ -37,6 +37,8 @@ const UNKNOWN_CAPACITY: u64 = 64 << 21;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     left: u64,
+    /// Sectors that are left.
+    sectors_left: u64,
     arrivals: Arrivals,
     ops: Ops,
     sizes: Sizes,
@@ -63,6 +65,7 @@ impl Pattern {
             .ok_or_else(|| too_narrow(largest, length))?;
         Ok(Self {
             left: if keys.requests == 0 { u64::MAX } else { keys.requests },
+            sectors_left: if keys.total_mib == 0 { u64::MAX } else { keys.total_mib << 11 },
             arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1))?,
             ops,
             sizes,
@@ -80,7 +83,7 @@ impl Pattern {
 impl RequestSource for Pattern {
     #[inline]
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
-        if self.left == 0 {
+        if self.left == 0 || self.sectors_left == 0 {
             return Ok(None);
         }
         let arrival = self.arrivals.draw().ok_or_else(too_slow)?;
@@ -91,6 +94,7 @@ impl RequestSource for Pattern {
             (0, 0)
         } else {
             let sectors = self.sizes.draw(op);
+            self.sectors_left = self.sectors_left.saturating_sub(sectors.into());
             (self.places.draw(u64::from(sectors)), sectors)
         };
         Ok(Some(Request {

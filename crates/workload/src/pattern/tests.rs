@@ -43,6 +43,18 @@ fn chi_square(counts: &[u64], chances: &[f64]) -> f64 {
     counts.iter().zip(chances).map(term).sum()
 }
 
+/// 256 MiB of any size; the last request may go beyond.
+#[test]
+fn a_total_ends_a_pattern() {
+    for size_kib in [4, 12, 16_384] {
+        let keys =
+            PatternKeys { size_kib: 2 * size_kib, total_mib: 256, ..BUILT_IN_PATTERNS[0].keys };
+        let mut pattern = Pattern::new(&keys, 1, None).unwrap();
+        let count = std::iter::from_fn(|| pattern.next_request().unwrap()).count() as u64;
+        assert_eq!(count, (256 * 1_024_u64).div_ceil(size_kib));
+    }
+}
+
 #[test]
 fn uniform_places_are_uniform_and_independent() {
     let pages = pages(&keys(100_000), 1, 64 * PAGE);

@@ -239,7 +239,7 @@ pub struct Recorded {
     pub requests: Vec<RequestDone>,
 }
 
-struct Recorder(Rc<RefCell<Recorded>>);
+pub struct Recorder(pub Rc<RefCell<Recorded>>);
 
 impl Observer for Recorder {
     fn queued(&mut self, event: &Queued) {

@@ -7,9 +7,10 @@ use flashyard_core::bus::policy::framework::{DataOrder, Questions};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::units::Time;
 use flashyard_sim::config::{
-    BusTiming, DeviceKeys, GcTiming, MovedEntries, Precision, Readiness, RewriteOrder,
-    SchedulerScope, Settings, apply_setting,
+    ArmOrder, BusTiming, DeviceKeys, GcTiming, MovedEntries, Precision, Readiness, RewriteOrder,
+    Rotation, SchedulerScope, Settings, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -32,6 +33,8 @@ pub enum Family {
     Firmware,
     /// Any of the others, with background work in periods.
     Background,
+    /// Disks.
+    Disk,
 }
 
 /// The device of a seed and its requests.
@@ -52,12 +55,15 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_periods(&mut random, settings.keys), requests);
     }
+    if family == Family::Disk {
+        return disk_case(&mut random);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Bus | Family::Firmware | Family::Background => {
+        Family::Background | Family::Bus | Family::Disk | Family::Firmware => {
             unreachable!("another family with these parts")
         }
     };
@@ -81,6 +87,56 @@ fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.gc.background_log_blocks = random.pick(&[0, 1, 4]);
     keys.schemes.fast.sequential_log = random.below(2) == 0;
     Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Keys of disks and the values that are drawn for them.
+const DISK_DRAWS: &[(&str, &[&str])] = &[
+    ("disk.sectors", &["80000", "4000000"]),
+    ("disk.rpm", &["5400", "15000"]),
+    ("disk.zones", &["1", "3", "16"]),
+    ("disk.rotation", Rotation::WORDS),
+    ("disk.overhead_us", &["1", "100", "3000"]),
+    ("disk.order", ArmOrder::WORDS),
+    ("disk.write_back", ArmOrder::WORDS),
+    ("disk.segments", &["0", "1", "3", "16"]),
+    ("disk.segment_bytes", &["4096", "65536", "524288"]),
+    ("disk.write_cache_bytes", &["0", "4096", "65536", "8388608"]),
+    ("interface.fetch_depth", &["0", "1", "4", "32"]),
+    ("interface.link_ps_per_byte", &["0", "3333"]),
+    ("interface.link_latency_ns", &["0", "1000"]),
+    ("interface.duplex", &["full", "half"]),
+    ("metrics.bin_ms", &["0", "7"]),
+];
+
+/// A disk, and requests for a small part of it, many of which overlap.
+fn disk_case(random: &mut Random) -> (Settings, Vec<Request>) {
+    let drawn = DISK_DRAWS.iter().map(|(key, values)| format!("{key}={}", random.pick(values)));
+    let drawn: Vec<_> = drawn.chain(["device.kind=disk".to_string()]).collect();
+    let settings = Settings::new(keys(&drawn)).unwrap_or_else(|error| panic!("{error}"));
+    let reach = random.pick(&[300, 3_000, 60_000]);
+    let mut now_us = 0;
+    let requests = (0..200).map(|_| {
+        now_us += random.pick(&[0, 0, 20, 900, 30_000]);
+        let op = match random.below(20) {
+            0 => RequestOp::Flush,
+            1 => RequestOp::Trim,
+            2..11 => RequestOp::Write,
+            _ => RequestOp::Read,
+        };
+        let flags = match (op, random.below(8)) {
+            (RequestOp::Write, 0) => Flags::FUA,
+            (RequestOp::Write, 1) => Flags::PREFLUSH.with(Flags::FUA),
+            (RequestOp::Write, 2) => Flags::PREFLUSH,
+            (RequestOp::Trim, 0..4) => Flags::ZEROES,
+            _ => Flags::NONE,
+        };
+        let longest = random.pick(&[8, 64, 2_000]);
+        let sectors = u32::try_from(1 + random.below(longest)).unwrap();
+        let first_sector = random.below(reach);
+        Request { arrival: Time::from_us(now_us), first_sector, sectors, stream: 0, op, flags }
+    });
+    let requests = requests.collect();
+    (settings, requests)
 }
 
 /// A device whose channels carry bus requests, without what the bus policy refuses.
