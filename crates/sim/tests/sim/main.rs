@@ -40,6 +40,7 @@ mod own;
 mod own_hosts;
 mod pacing;
 mod page_map;
+mod power;
 mod random_devices;
 mod random_hosts;
 mod raw;
