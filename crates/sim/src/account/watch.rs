@@ -68,7 +68,7 @@ macro_rules! checked {
 checked! {
     adopt_buffer(lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>);
     asks(order: u64, request: &Request, durable: bool);
-    to_carry(order: u64, bytes: u64);
+    must_carry(order: u64, bytes: u64);
     carried(order: u64, bytes: u64);
     dozes(dozes: bool);
     entered(order: u64);

@@ -21,7 +21,7 @@ keys! {
         power_mw: u64 = 0 => {
             kind: Kind::count("mW", 0, 1_000_000),
             source: "assumed",
-            flip: "7", with: &["sleep.after_us=1000", "deep_sleep.after_us=50000"],
+            flip: "7", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
         },
         /// Time that the device takes to fall asleep. A request that arrives meanwhile waits for
         /// the rest of it and for the exit.
@@ -31,7 +31,7 @@ keys! {
             flip: "400", with: &[
                 "sleep.after_us=1000",
                 "sleep.power_mw=7",
-                "deep_sleep.after_us=50000",
+                "deep_sleep.after_us=220000",
                 "deep_sleep.power_mw=3",
             ],
         },
@@ -39,19 +39,19 @@ keys! {
         entry_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 10_000_000_000_000_000),
             source: "assumed",
-            flip: "1000000", with: &["sleep.after_us=1000", "deep_sleep.after_us=50000"],
+            flip: "1000000", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
         },
         /// Time that the device takes to wake. The request that wakes it waits so long.
         exit_us: u64 = 0 => {
             kind: Kind::micros(0, 1 << 46),
             source: "assumed",
-            flip: "900", with: &["sleep.after_us=1000", "deep_sleep.after_us=50000"],
+            flip: "900", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
         },
         /// Energy of waking: all that the device takes meanwhile, besides operations.
         exit_pj: u64 = 0 => {
             kind: Kind::count("pJ", 0, 10_000_000_000_000_000),
             source: "assumed",
-            flip: "1000000", with: &["sleep.after_us=1000", "deep_sleep.after_us=50000"],
+            flip: "1000000", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
         },
     }
 }

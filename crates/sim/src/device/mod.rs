@@ -276,7 +276,7 @@ impl Device {
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
         if self.account.is_checked() && self.host.notes_carried() {
-            self.account.to_carry(order, self.bytes_to_carry(request, first, pages));
+            self.account.must_carry(order, self.bytes_to_carry(request, first, pages));
         }
         let handle = self.host.open(request, first, pages);
         self.account.request_opened(handle);

@@ -214,7 +214,7 @@ impl Checker {
     }
 
     /// So many bytes of a request have to cross the link before it is answered.
-    pub fn to_carry(&mut self, order: u64, bytes: u64) {
+    pub fn must_carry(&mut self, order: u64, bytes: u64) {
         self.asked.get_mut(&order).expect("a request arrives first").to_carry = bytes;
     }
 
