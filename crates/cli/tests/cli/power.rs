@@ -31,8 +31,8 @@ const KEYS: [&str; 10] = [
     "sleep.power_mw=2",
 ];
 
-/// One option gives a sample every millisecond; a key gives another period, and a file in the folder
-/// of results.
+/// One option gives a sample every millisecond; a key gives another period, and a file in the
+/// folder of results.
 #[test]
 fn the_log_of_the_power_meter_sums_up_to_the_energy() {
     let folder = Folder::new();
@@ -81,10 +81,11 @@ fn joules_a_megabyte_are_shown_and_compared() {
     let vary = ["--vary", "energy.standby_mw=0,30"];
     let table = folder.run(&[&["compare"], &inputs[..], &vary].concat()).text();
     for (number, [joules, watts, rate]) in figures.iter().enumerate() {
-        let cells = [(joules, 4), (watts, 3), (rate, 2)]
-            .iter()
-            .zip(figures[0])
-            .map(|((value, digits), first)| format!("{value:.digits$} {:.3}", *value / first));
+        let values = [(joules, 4), (watts, 3), (rate, 2)];
+        let cells = values.iter().zip(figures[0]).map(|((value, digits), first)| {
+            let digits = *digits;
+            format!("{value:.digits$} {:.3}", *value / first)
+        });
         let cells = cells.collect::<Vec<_>>().join(" ");
         let row = table.lines().nth(3 + number).unwrap();
         let row = row.split_whitespace().collect::<Vec<_>>().join(" ");

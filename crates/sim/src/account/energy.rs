@@ -2,9 +2,9 @@
 //!
 //! Operations are counted where they end (`metrics::counters`). What is there at all times
 //! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
-//! of its work, and accesses to memory are counts x energy. While the device sleeps, falls asleep or
-//! wakes, it takes the energy of that instead. Data on the link is bytes x energy. All sums are exact; the one division,
-//! of a power by bytes, is rounded down once.
+//! of its work, and accesses to memory are counts x energy. While the device sleeps, falls asleep
+//! or wakes, it takes the energy of that instead. Data on the link is bytes x energy. All sums are
+//! exact; the one division, of a power by bytes, is rounded down once.
 
 use super::Account;
 use super::timeline::{FtlFigures, Passed};

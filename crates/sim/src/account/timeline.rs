@@ -122,8 +122,8 @@ impl Account {
         counts
     }
 
-    /// Puts the energy of an operation that is over into the time series and the power meter; it worked on this many
-    /// planes.
+    /// Puts the energy of an operation that is over into the time series and the power meter; it
+    /// worked on this many planes.
     pub(crate) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
         self.record_array(die, operation, planes, operation.array_end, None);
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
@@ -137,7 +137,7 @@ impl Account {
         }
     }
 
-    /// Puts the energy of a bus request into the time series.
+    /// Puts the energy of a bus request there.
     pub(crate) fn record_transfer(&mut self, from: Time, until: Time) {
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
         self.record(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);

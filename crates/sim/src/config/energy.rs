@@ -156,7 +156,7 @@ keys! {
         /// Energy of a byte of data that crosses the link to the host, in either direction. With
         /// `interface.transfer = "page"` whole mapping units cross.
         link_pj_per_byte: u64 = 0 => {
-            kind: Kind::count("pJ", 0, 1_000_000_000),
+            kind: Kind::count("pJ", 0, 1_000_000),
             source: "assumed: none; 40 pJ a byte is 5 pJ a bit",
             flip: "40", with: &[],
         },
