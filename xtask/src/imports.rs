@@ -16,7 +16,7 @@ type Room = (&'static str, &'static [&'static str]);
 const ROOMS: &[&[Room]] = &[
     &[(
         "plain data",
-        &["account::metrics", "account::observe", "handle", "random", "saved", "stream"],
+        &["account::metrics", "account::observe", "handle", "random", "saved", "sleep", "stream"],
     )],
     &[(
         "parts",

@@ -96,7 +96,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Writes summary.json and requests.parquet (a row for each request) into DIR; with
-    /// `metrics.bin_ms` also series.csv (a row for each bin of the time series).
+    /// `metrics.bin_ms` also series.csv (a row for each bin of the time series), with
+    /// `metrics.power_us` also power.csv (a row for each sample of the power meter).
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Saves the state of the device at the end of the run, for --restore.
@@ -110,6 +111,10 @@ pub(crate) struct RunArgs {
     /// kind, channel, chip, block, page, bytes, times, answer.
     #[arg(long, value_name = "FILE")]
     pub(crate) bus: Option<PathBuf>,
+    /// Writes a CSV row for each sample of the power meter: its time, length, energy and mean
+    /// power. The period is `metrics.power_us`, or 1 ms.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) power: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use crate::simulate::{Outcome, simulate};
 use anyhow::{Context, Result};
 use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::report::Report;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use std::io::IsTerminal;
@@ -161,7 +162,7 @@ fn combinations(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
 fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcome]) -> String {
     let mut header: Vec<&str> = axes.iter().map(|axis| axis.key.as_str()).collect();
     header.extend(["read us", "ratio", "write us", "ratio", "all us", "ratio", "all p99", "ratio"]);
-    header.extend(["WA", "mJ"]);
+    header.extend(["WA", "mJ", "J/MB", "ratio", "W", "ratio", "MB/s", "ratio"]);
     let buffered = outcomes.iter().any(|outcome| outcome.report.buffer.units > 0);
     if buffered {
         header.extend(["read hits", "write hits", "hidden reads"]);
@@ -171,17 +172,18 @@ fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcom
     for (settings, outcome) in names.iter().zip(outcomes) {
         let report = &outcome.report;
         let mut row: Vec<String> = settings.iter().map(|(_, value)| value.clone()).collect();
+        let ratio = |value: Option<f64>, base: Option<f64>| {
+            let ratio = value.zip(base).filter(|(_, base)| *base > 0.0);
+            ratio.map_or_else(|| "-".to_string(), |(v, base)| format!("{:.3}", v / base))
+        };
         let mut cell = |value: Option<f64>, base: Option<f64>| {
             row.push(value.map_or_else(|| "-".to_string(), table::us));
-            let ratio = value.zip(base).filter(|(_, base)| *base > 0.0);
-            row.push(ratio.map_or_else(|| "-".to_string(), |(v, base)| format!("{:.3}", v / base)));
+            row.push(ratio(value, base));
         };
         for class in ["read", "write", "all"] {
             cell(report.latency_ns[class].mean, first.latency_ns[class].mean);
         }
-        let p99 = |report: &flashyard_sim::report::Report| {
-            report.latency_ns["all"].p99.map(|ns| ns as f64)
-        };
+        let p99 = |report: &Report| report.latency_ns["all"].p99.map(|ns| ns as f64);
         cell(p99(report), p99(first));
         let amplification = report.flash.write_amplification;
         let three = |value: Option<f64>| {
@@ -189,6 +191,10 @@ fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcom
         };
         row.push(three(amplification));
         row.push(format!("{:.3}", report.energy_pj.total as f64 / 1e9));
+        for ((value, base), digits) in efficiency(report).zip(efficiency(first)).zip([4, 3, 2]) {
+            row.push(value.map_or_else(|| "-".to_string(), |value| format!("{value:.digits$}")));
+            row.push(ratio(value, base));
+        }
         if buffered {
             let buffer = &report.buffer;
             let ratios = [buffer.hit_ratio_read, buffer.hit_ratio_write, buffer.hidden_read_ratio];
@@ -197,4 +203,11 @@ fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcom
         table.add_row(row);
     }
     table::render(&table)
+}
+
+/// Joules a megabyte, watts, megabytes a second.
+fn efficiency(report: &Report) -> impl Iterator<Item = Option<f64>> {
+    let watts = report.power.mean_mw.map(|mw| mw / 1e3);
+    let rate = report.throughput.bytes_per_s.map(|rate| rate / 1e6);
+    [report.power.j_per_mb, watts, rate].into_iter()
 }

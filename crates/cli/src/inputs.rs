@@ -118,6 +118,14 @@ impl Inputs {
         Ok(inputs)
     }
 
+    /// A device that has no power meter gets one that takes a sample every millisecond.
+    pub(crate) const fn measure_power(&mut self) {
+        let period = &mut self.sections.device.metrics.power_us;
+        if *period == 0 {
+            *period = 1_000_000;
+        }
+    }
+
     /// A device and a workload by name, with settings applied to both: the option that gave a
     /// setting, and `section.key=value`.
     pub(crate) fn load(

@@ -8,6 +8,7 @@ use crate::output::commands::CommandLogger;
 use crate::output::json;
 use crate::output::log::SharedLog;
 use crate::output::parquet::{RequestLog, RequestLogger};
+use crate::output::power::PowerLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
 use crate::simulate::simulate;
@@ -22,7 +23,10 @@ use std::time::Instant;
 
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
-    let inputs = Inputs::new(own, &args.input, &[])?;
+    let mut inputs = Inputs::new(own, &args.input, &[])?;
+    if args.power.is_some() {
+        inputs.measure_power();
+    }
     let settings = inputs.settings()?;
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
@@ -108,6 +112,13 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
     }
     if let Some(path) = &args.bus {
         let (logger, log) = BusLogger::new(WholeFile::create(path)?);
+        observers.push(Box::new(logger));
+        logs.push(log);
+    }
+    let meters = settings.keys.metrics.power_us > 0;
+    let in_folder = args.out.as_ref().filter(|_| meters).map(|folder| folder.join("power.csv"));
+    for path in args.power.iter().chain(&in_folder) {
+        let (logger, log) = PowerLogger::new(WholeFile::create(path)?);
         observers.push(Box::new(logger));
         logs.push(log);
     }

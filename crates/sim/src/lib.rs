@@ -41,6 +41,7 @@ mod random;
 pub mod saved;
 mod sets;
 mod settings;
+mod sleep;
 pub mod stream;
 
 pub use account::{check, metrics, observe, report};

@@ -33,6 +33,7 @@ const RANDOM: [(&str, Family, Range<u64>); 6] = [
     ("firmware", Family::Firmware, 5_000..5_060),
     ("background", Family::Background, 5_000..5_080),
     ("disk", Family::Disk, 5_000..5_060),
+    ("powered", Family::Powered, 5_000..5_120),
 ];
 
 /// Seeds of random devices with every host policy, buffer and link, and of those with log blocks

@@ -6,7 +6,8 @@ use flashyard_core::request::Request;
 use flashyard_sim::metrics::counters::{Tally, Work};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
-    BufferAccess, BusTransfer, CommandDone, CommandName, Observer, Queued, RequestDone, Suspension,
+    BufferAccess, BusTransfer, CommandDone, CommandName, Observer, PowerSamples, Queued,
+    RequestDone, Suspension,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -170,6 +171,11 @@ impl Observer for Events {
             hash.maybe(bank.map(u64::from));
             hash.words([page.into(), lpn.into(), put.into(), start.as_ns(), end.as_ns()]);
         });
+    }
+
+    fn power(&mut self, event: &PowerSamples) {
+        let PowerSamples { start_ns, samples, span_ns, energy_pj } = *event;
+        self.event(7, |hash| hash.words([start_ns, samples, span_ns, energy_pj]));
     }
 
     fn request_done(&mut self, event: &RequestDone) {

@@ -5,6 +5,7 @@ pub(crate) mod commands;
 pub(crate) mod json;
 pub(crate) mod log;
 pub(crate) mod parquet;
+pub(crate) mod power;
 pub(crate) mod series;
 pub(crate) mod state;
 pub(crate) mod table;

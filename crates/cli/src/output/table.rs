@@ -229,6 +229,8 @@ fn figures(merges: bool, report: &Report) -> String {
     lines.push(if merges { merged(report) } else { collected(report) });
     lines.extend(memory(report));
     lines.extend([energy(report), power(report)]);
+    lines.extend(efficiency(report));
+    lines.extend(sleep(report));
     lines.extend(buffer(report));
     if let Some(waits) = &report.waits_ns {
         let all = &waits["all"];
@@ -355,6 +357,9 @@ fn power(report: &Report) -> String {
     if power.peak_mw.is_some() {
         line += &format!(", {} in the highest bin", milliwatts(power.peak_mw));
     }
+    if let Some(meter) = power.meter.as_ref().filter(|meter| meter.peak_mw.is_some()) {
+        line += &format!(", {} in the highest sample", milliwatts(meter.peak_mw));
+    }
     for phase in ["idle", "post"] {
         let share = percent(energy.by_phase[phase] as f64, energy.total as f64);
         line += &format!(", {share} {phase}");
@@ -364,6 +369,25 @@ fn power(report: &Report) -> String {
         line += &format!(", dies waited {} times for power, {} us each", power.waits, us(mean));
     }
     line
+}
+
+/// Joules a megabyte, with the rate and the power that it comes from, where data was moved.
+fn efficiency(report: &Report) -> Option<String> {
+    let (joules, rate) = (report.power.j_per_mb?, report.throughput.bytes_per_s?);
+    let watts = report.power.mean_mw? / 1e3;
+    Some(format!("efficiency   {joules:.4} J/MB, {:.2} MB/s, {watts:.3} W", rate / 1e6))
+}
+
+/// How the device slept, if it may.
+fn sleep(report: &Report) -> Option<String> {
+    let (sleep, span) = (report.power.sleep?, report.power.span_ns as f64);
+    let mut line = format!("sleep        {} of the time", percent(sleep.asleep_ns as f64, span));
+    if sleep.deep_asleep_ns > 0 {
+        line += &format!(", {} at the deeper level", percent(sleep.deep_asleep_ns as f64, span));
+    }
+    let energy = report.energy_pj.by_resource["sleep"];
+    line += &format!(", woke {} times, {:.3} mJ", sleep.wakes, energy as f64 / 1e9);
+    Some(line)
 }
 
 /// What the write buffer did, if there is one.

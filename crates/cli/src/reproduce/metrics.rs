@@ -70,6 +70,9 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "erases", "blocks erased", |report| whole(operations(report, "erases"));
     "table_bytes", "bytes of the tables of the translation layer", |report: &Report| whole(report.memory.table_bytes);
     "table_accesses", "entries looked up or changed", |report: &Report| whole(report.memory.table_accesses);
+    "mb_per_s", "bytes that reads and writes moved over the makespan, MB/s", |report: &Report| report.throughput.bytes_per_s.map(|rate| rate / 1e6);
+    "watts", "mean power until the end of all work, W", |report: &Report| report.power.mean_mw.map(|mw| mw / 1e3);
+    "j_per_mb", "all energy over the megabytes that reads and writes moved, J/MB", |report: &Report| report.power.j_per_mb;
     "energy", "all energy, pJ", |report: &Report| whole(report.energy_pj.total);
     "post_energy", "energy of array operations after the last request, pJ", |report| whole(Parts::of(report).post);
     "host_read_energy", "energy of host reads, pJ", |report| whole(Parts::of(report).host[0]);
@@ -84,6 +87,9 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "dram_energy", "energy of DRAM, pJ", |report| resource(report, "dram");
     "buffer_energy", "energy of accesses of the buffer, pJ", |report| resource(report, "buffer");
     "buffer_standby", "standby energy of the buffer, pJ", |report| resource(report, "buffer_standby");
+    "link_energy", "energy of data on the link to the host, pJ", |report| resource(report, "link");
+    "reclaim_energy", "energy of garbage collection and merges besides their operations, pJ", |report| resource(report, "reclaim");
+    "sleep_energy", "energy of sleep and of the ways there and back, pJ", |report| resource(report, "sleep");
 };
 
 /// Every figure of a workload.

@@ -21,9 +21,12 @@ buffer.{allocated_units,flush_get_ns,get_ns,hidden_read_ns,put_ns} integer
 buffer.{hidden_read_ratio,hit_ratio_read,hit_ratio_write} number?
 energy_pj.by_phase.{foreground,idle,post} integer
 energy_pj.by_purpose.{buffer,buffer_standby,controller,dram,search} integer
+energy_pj.by_purpose.{link,reclaim,sleep} integer
 energy_pj.by_purpose.{gc,host,map_fetch,map_gc,map_writeback,merge,standby,wear} integer
 energy_pj.by_resource.{array_erase,array_program,array_read,channel,standby} integer
 energy_pj.by_resource.{buffer,buffer_standby,controller,dram,search} integer
+energy_pj.by_resource.{link,reclaim,sleep} integer
+energy_pj.link.{read,write} integer
 energy_pj.{attributed,total,unattributed} integer
 flash.array_ops.{erases,programs,reads}.{gc,host,map_fetch,map_gc,map_writeback,merge,wear} integer
 flash.phases.{foreground,idle,post}.{erase,program,read} integer
@@ -50,7 +53,7 @@ map.{batch_cleaned,commands_moved,data_hazards_ignored,dirty_evictions} integer
 map.{hazard_picks,hazards_ignored,hits,lookups,misses,stalls} integer
 memory.{buffer_bytes,cache_bytes,table_accesses,table_bytes} integer
 phases list
-power.{mean_mw,peak_mw} number?
+power.{j_per_mb,mean_mw,peak_mw} number?
 power.{span_ns,waited_ns,waits} integer
 provenance.command list
 provenance.seed integer?
@@ -59,7 +62,7 @@ provenance.{device_sha256,workload_sha256} text
 schema_version integer
 series null
 throughput.makespan_ns integer
-throughput.{iops,read_bytes_per_s,write_bytes_per_s} number?
+throughput.{bytes_per_s,iops,read_bytes_per_s,write_bytes_per_s} number?
 utilisation.{channels,dies}.{max,mean,min} number?
 verdict.{effective_over_provisioning,offered_load} number?
 verdict.over_provisioning number

@@ -19,6 +19,7 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod mutated;
 mod picture;
+mod power;
 mod presets;
 mod raw;
 mod right_input;

@@ -176,7 +176,7 @@ impl Account {
         };
         self.totals.attributed.count(op, purpose, work);
         if let Some(watch) = &mut self.watch
-            && let Some(works) = watch.works.get_mut(request.index())
+            && let Some((works, _)) = watch.works.get_mut(request.index())
         {
             works.count(op, purpose, work);
         }

@@ -2,16 +2,21 @@
 //!
 //! Operations are counted where they end (`metrics::counters`). What is there at all times
 //! (standby, controller, DRAM, buffer) is power x time from the first arrival of a phase to the end
-//! of its work, and accesses to memory are counts x energy. All sums are exact; the one division,
-//! of a power by bytes, is rounded down once.
+//! of its work, and accesses to memory are counts x energy. While the device sleeps, falls asleep
+//! or wakes, it takes the energy of that instead. Data on the link is bytes x energy. All sums are
+//! exact; the one division, of a power by bytes, is rounded down once.
 
 use super::Account;
+use super::timeline::{FtlFigures, Passed};
 use crate::config::EnergyKeys;
 use crate::ftl::layer::MergeCounts;
+use crate::handle::RequestId;
 use crate::metrics::counters::{Phase, Tally};
+use crate::metrics::meter::{Exact, MeterReport};
 use crate::metrics::series::{MIB_BITS, SeriesReport};
-use crate::report::{Counts, EnergyReport, PowerReport};
+use crate::report::{Counts, EnergyReport, PowerReport, SleepReport};
 use crate::saved::saved;
+use crate::sleep::{Doze, Stretch};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::Time;
 use std::collections::BTreeMap;
@@ -32,6 +37,17 @@ pub(super) struct EnergyTotals {
     /// Dies that waited for power, and how long in all.
     pub(super) power_waits: u64,
     pub(super) power_waited_ns: u64,
+    /// Bytes that crossed the link, to the device and back.
+    pub(super) link_bytes: [u64; 2],
+    /// Time by phase in which space was reclaimed.
+    pub(super) reclaim_ns: [u64; 3],
+    /// Time by phase in which the device was not awake, without and with something to do, and the
+    /// energy of its sleep.
+    pub(super) dozed_ns: [[u64; 2]; 3],
+    pub(super) sleep_pj: [u128; 3],
+    /// Time asleep by level, and how often the device woke.
+    pub(super) asleep_ns: [u64; 2],
+    pub(super) wakes: u64,
 }
 
 /// Accesses of tables, and looks at candidates in searches.
@@ -43,7 +59,21 @@ pub(super) struct Accesses {
 
 saved!(Accesses { tables, searches });
 
-saved!(EnergyTotals { flushed, quiet_ns, quiet_until, quiet, seen, power_waits, power_waited_ns });
+saved!(EnergyTotals {
+    flushed,
+    quiet_ns,
+    quiet_until,
+    quiet,
+    seen,
+    power_waits,
+    power_waited_ns,
+    link_bytes,
+    reclaim_ns,
+    dozed_ns,
+    sleep_pj,
+    asleep_ns,
+    wakes,
+});
 
 /// Energy of a phase besides operations, in picojoules.
 #[derive(Clone, Copy, Default)]
@@ -54,12 +84,15 @@ pub(super) struct Background {
     pub(super) buffer: u128,
     pub(super) buffer_standby: u128,
     pub(super) search: u128,
+    pub(super) reclaim: u128,
+    pub(super) sleep: u128,
 }
 
 impl Background {
     pub(super) fn total(&self) -> u128 {
         let memory = self.dram + self.buffer + self.buffer_standby;
-        self.standby + self.controller + memory + self.search
+        let states = self.reclaim + self.sleep;
+        self.standby + self.controller + memory + self.search + states
     }
 }
 
@@ -112,17 +145,101 @@ impl Account {
         Accesses { tables: self.table_accesses(&work, merges), searches }
     }
 
-    /// Power of standby, memory and the controller, which is `active` or not, at this moment, in
-    /// microwatts times bytes of a MiB.
-    pub(super) fn background_uw_mib(&self, active: bool) -> u128 {
+    /// Power of standby, memory and the controller and of reclaiming space at this moment, while
+    /// the device is awake.
+    pub(super) fn background_power(&self, passed: Passed) -> Exact {
         if !self.totals.has_begun() {
-            return 0;
+            return [0; 2];
         }
         let keys = &self.config.energy;
-        let controller = if active { keys.controller_active_mw } else { keys.controller_idle_mw };
+        let controller =
+            if passed.active { keys.controller_active_mw } else { keys.controller_idle_mw };
         let standby = keys.standby_mw * u64::from(self.config.geometry.dies());
         let power = u128::from((standby + controller) * 1_000) + u128::from(self.config.dram_uw);
-        (power << MIB_BITS) + self.config.buffer_uw_mib
+        [power + self.reclaim_uw(passed.phase), self.config.buffer_uw_mib]
+    }
+
+    /// Power of reclaiming space at this moment, in microwatts.
+    fn reclaim_uw(&self, phase: Phase) -> u128 {
+        let reclaims = self.own_work > 0 && self.totals.has_begun();
+        if reclaims { u128::from(self.config.energy.reclaim_mw_in(phase) * 1_000) } else { 0 }
+    }
+
+    /// The device begins work of its own: it collects garbage, merges blocks or levels wear. More
+    /// of it may be under way.
+    pub(crate) const fn own_work_begun(&mut self) {
+        self.own_work += 1;
+    }
+
+    /// A piece of such work is over.
+    pub(crate) const fn own_work_over(&mut self) {
+        self.own_work -= 1;
+    }
+
+    /// Between two instants of a phase such work did not begin and did not end.
+    pub(crate) fn reclaimed(&mut self, from: Time, until: Time, phase: Phase) {
+        if self.own_work > 0 && self.totals.has_begun() {
+            self.totals.energy.reclaim_ns[phase as usize] += until.since(from).as_ns();
+        }
+    }
+
+    /// A stretch of time has passed on a device that may sleep.
+    pub(crate) fn dozed(
+        &mut self,
+        stretch: &Stretch,
+        passed: Passed,
+        ftl: impl Fn() -> FtlFigures,
+        pending: impl FnOnce() -> Time,
+    ) {
+        let Stretch { from, until, doze, pj, woke } = *stretch;
+        self.dozes(doze != Doze::Awake && !woke);
+        if doze == Doze::Awake {
+            return self.time_passes(until, passed, ftl, pending);
+        }
+        if self.totals.has_begun() {
+            let (totals, phase) = (&mut self.totals.energy, passed.phase as usize);
+            let ns = until.since(from).as_ns();
+            totals.dozed_ns[phase][usize::from(passed.active)] += ns;
+            totals.sleep_pj[phase] += pj;
+            totals.wakes += u64::from(woke);
+            if let Doze::Asleep(level) = doze {
+                totals.asleep_ns[level] += ns;
+            }
+        }
+        if self.records_power() {
+            let power = [self.reclaim_uw(passed.phase), 0];
+            self.record_time(until, passed.outstanding, power, ftl, || pending().min(from));
+            if self.totals.has_begun() {
+                self.record(from, until, pj);
+            }
+        }
+    }
+
+    /// The link carries data of a request, to the device or back, between two instants, the first
+    /// of which may lie ahead of `now`.
+    pub(crate) fn link_carries(
+        &mut self,
+        now: Time,
+        handle: RequestId,
+        (back, bytes): (bool, u64),
+        (from, until): (Time, Time),
+    ) {
+        self.totals.energy.link_bytes[usize::from(back)] += bytes;
+        let pj = bytes * self.config.energy.link_pj_per_byte;
+        let Some(watch) = &mut self.watch else { return };
+        if let Some((_, link_pj)) = watch.works.get_mut(handle.index()) {
+            *link_pj += pj;
+        }
+        if watch.records_power() {
+            watch.pending.link.push((from, until, u128::from(pj)));
+            self.record_link(now);
+        }
+    }
+
+    /// Energy of the link, to the device and back.
+    fn link_pj(&self) -> [u128; 2] {
+        let key = u128::from(self.config.energy.link_pj_per_byte);
+        self.totals.energy.link_bytes.map(|bytes| u128::from(bytes) * key)
     }
 
     /// Energy of accesses to tables and to the write buffer and of searches in a phase, with all
@@ -156,8 +273,8 @@ impl Account {
 
     /// Energy besides operations by phase.
     fn background(&self, merges: &MergeCounts) -> [Background; 3] {
-        let keys = &self.config.energy;
-        let quiet = &self.totals.energy.quiet_ns;
+        let (keys, totals) = (&self.config.energy, &self.totals.energy);
+        let quiet = &totals.quiet_ns;
         let foreground = self.totals.work_ns() - quiet.iter().flatten().sum::<u64>();
         let accesses = self.accesses(merges);
         let dram = u128::from(self.config.dram_uw) << MIB_BITS;
@@ -165,10 +282,12 @@ impl Account {
         // Of DRAM and buffer, times bytes of a MiB.
         let mut fj = [0; 2];
         Phase::ALL.map(|phase| {
-            let [still, mut active] = quiet[phase as usize];
+            let [mut still, mut active] = quiet[phase as usize];
             if phase == Phase::Foreground {
                 active = foreground;
             }
+            let [dozed_still, dozed_active] = totals.dozed_ns[phase as usize];
+            (still, active) = (still - dozed_still, active - dozed_active);
             let time = u128::from(still + active);
             let [tables, buffer, search] = self.accesses_of(phase, accesses);
             let whole = |fj: u128| (fj >> MIB_BITS) / 1_000;
@@ -187,6 +306,9 @@ impl Account {
                 buffer,
                 buffer_standby: whole(fj[1]) - before[1],
                 search,
+                reclaim: u128::from(totals.reclaim_ns[phase as usize])
+                    * u128::from(keys.reclaim_mw_in(phase)),
+                sleep: totals.sleep_pj[phase as usize],
             }
         })
     }
@@ -203,7 +325,11 @@ impl Account {
             ("buffer", sum(|phase| phase.buffer)),
             ("buffer_standby", sum(|phase| phase.buffer_standby)),
             ("search", sum(|phase| phase.search)),
+            ("reclaim", sum(|phase| phase.reclaim)),
+            ("sleep", sum(|phase| phase.sleep)),
         ];
+        let [to_device, back] = self.link_pj();
+        let link = [("link", to_device + back)];
         let array = |op: Op| -> u128 {
             Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
         };
@@ -221,9 +347,11 @@ impl Account {
         let purposes = Purpose::ALL.iter().map(|p| (p.name(), purpose(*p)));
         let phases = Phase::ALL.iter().zip(&background).map(|(phase, others)| {
             let work = self.totals.work[*phase as usize].energy_pj(keys);
-            (phase.name(), work + others.total())
+            // Data crosses the link while its request is outstanding.
+            let link = if *phase == Phase::Foreground { link[0].1 } else { 0 };
+            (phase.name(), work + link + others.total())
         });
-        let attributed = self.totals.attributed.energy_pj(keys);
+        let attributed = self.totals.attributed.energy_pj(keys) + link[0].1;
         let rest = others.iter().map(|(_, pj)| pj).sum::<u128>();
         let unattributed = self.totals.unattributed.energy_pj(keys) + rest;
         let total = attributed + unattributed;
@@ -237,9 +365,10 @@ impl Account {
             total: narrow(total)?,
             attributed: narrow(attributed)?,
             unattributed: narrow(unattributed)?,
-            by_resource: axis(&mut resources.into_iter().chain(others))?,
-            by_purpose: axis(&mut purposes.chain(others))?,
+            by_resource: axis(&mut resources.into_iter().chain(link).chain(others))?,
+            by_purpose: axis(&mut purposes.chain(link).chain(others))?,
             by_phase: axis(&mut { phases })?,
+            link: Counts::from([("read", narrow(back)?), ("write", narrow(to_device)?)]),
         })
     }
 
@@ -248,7 +377,16 @@ impl Account {
         &self,
         energy: &EnergyReport,
         series: Option<&SeriesReport>,
+        meter: Option<MeterReport>,
     ) -> PowerReport {
+        let totals = &self.totals.energy;
+        let sleep = self.config.sleeps.then(|| SleepReport {
+            asleep_ns: totals.asleep_ns[0],
+            deep_asleep_ns: totals.asleep_ns[1],
+            dozed_ns: totals.dozed_ns.iter().flatten().sum(),
+            wakes: totals.wakes,
+        });
+        let bytes = self.totals.moved_bytes();
         let span = self.totals.work_ns();
         // The last bin may be cut short to almost nothing.
         let peak = series.and_then(|series| {
@@ -260,8 +398,11 @@ impl Account {
             span_ns: span,
             mean_mw: (span > 0).then(|| energy.total as f64 / span as f64),
             peak_mw: peak,
-            waits: self.totals.energy.power_waits,
-            waited_ns: self.totals.energy.power_waited_ns,
+            j_per_mb: (bytes > 0).then(|| energy.total as f64 / 1e6 / bytes as f64),
+            waits: totals.power_waits,
+            waited_ns: totals.power_waited_ns,
+            sleep,
+            meter,
         }
     }
 }

@@ -17,6 +17,7 @@ mod watch;
 
 use crate::config::{EnergyKeys, MapStore, Settings};
 use crate::ftl::memory::TableCost;
+use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::saved::{Reader, RestoreError, Saved, Writer, saved};
 use flashyard_core::geometry::Geometry;
@@ -27,7 +28,7 @@ use watch::Watch;
 pub(crate) use counters::PortUse;
 pub use phases::PhaseReport;
 pub(crate) use results::EndState;
-pub(crate) use timeline::FtlFigures;
+pub(crate) use timeline::{FtlFigures, Passed};
 pub(crate) use totals::{Answer, queue_wait};
 pub(crate) use usage::Usage;
 pub use usage::{Share, Utilisation};
@@ -48,6 +49,8 @@ struct Config {
     /// Power of the DRAM in microwatts, and of the write buffer in microwatts times bytes of a MiB.
     dram_uw: u64,
     buffer_uw_mib: u128,
+    /// Whether the device ever sleeps.
+    sleeps: bool,
 }
 
 impl Config {
@@ -63,6 +66,7 @@ impl Config {
             unmapped_read: settings.keys.nand.unmapped_read.word(),
             dram_uw: settings.dram_uw(),
             buffer_uw_mib: settings.buffer_uw_mib(),
+            sleeps: settings.keys.sleeps(),
         }
     }
 }
@@ -84,6 +88,8 @@ pub(crate) struct Account {
     totals: Totals,
     /// Whoever looks at single events; none of an unwatched run.
     watch: Option<Box<Watch>>,
+    /// Sets of the device's own work that reclaims space.
+    own_work: u64,
     phases: Vec<PhaseReport>,
     /// Work of measured time.
     measured: Usage,
@@ -101,10 +107,12 @@ impl Account {
         let metrics = &settings.keys.metrics;
         Self {
             totals: Totals::new(metrics.skip_requests),
-            watch: (metrics.bin_ms > 0).then(|| {
-                let series = Some(Series::new(metrics.bin_ms));
-                Box::new(Watch { series, ..Watch::default() })
+            watch: (metrics.bin_ms > 0 || metrics.power_us > 0).then(|| {
+                let series = (metrics.bin_ms > 0).then(|| Series::new(metrics.bin_ms));
+                let meter = (metrics.power_us > 0).then(|| Meter::new(metrics.power_us));
+                Box::new(Watch { series, meter, ..Watch::default() })
             }),
+            own_work: 0,
             phases: Vec::new(),
             measured: Usage::none(&settings.geometry),
             open: None,

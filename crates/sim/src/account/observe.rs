@@ -143,6 +143,20 @@ pub struct RequestDone {
     pub energy_pj: u64,
 }
 
+/// Samples of the power meter, one behind the other: the energy of each is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerSamples {
+    /// When the first begins, in nanoseconds of measured time: phases that are not measured leave
+    /// no gap.
+    pub start_ns: u64,
+    /// How many there are.
+    pub samples: u64,
+    /// How long each is: a period, or what is left of measured time.
+    pub span_ns: u64,
+    /// Energy of each.
+    pub energy_pj: u64,
+}
+
 /// Watches a run.
 pub trait Observer {
     /// A command waits, or moved.
@@ -155,6 +169,9 @@ pub trait Observer {
     fn bus_request(&mut self, _event: &BusTransfer) {}
     /// An access to the buffer has got its time on a port.
     fn buffer_access(&mut self, _event: &BufferAccess) {}
+    /// The power meter has samples. Those of an instant come after all that has begun before it is
+    /// over.
+    fn power(&mut self, _event: &PowerSamples) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
 }

@@ -3,6 +3,7 @@
 use super::Account;
 use super::totals::Totals;
 use super::usage::Usage;
+use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::Time;
@@ -63,7 +64,7 @@ impl PhaseReport {
 /// The phase under way: the sums at its start.
 pub(super) struct OpenPhase {
     /// The sums of the measured phases, where this one is not measured.
-    kept: Option<(Totals, Option<Series>)>,
+    kept: Option<(Totals, Option<Series>, Option<Meter>)>,
     requests: u64,
     programmed: u128,
     written: u64,
@@ -80,10 +81,9 @@ impl Account {
         cleaned: u64,
         streams: impl ExactSizeIterator<Item = &'a str>,
     ) {
-        let kept = (!measured).then(|| (std::mem::take(&mut self.totals), self.take_series()));
-        if let Some(series) = self.series() {
-            series.begin(now);
-        }
+        let kept = (!measured)
+            .then(|| (std::mem::take(&mut self.totals), self.take_series(), self.take_meter()));
+        self.begin_records(now);
         self.totals.begin(streams);
         self.open = Some(OpenPhase {
             kept,
@@ -116,12 +116,16 @@ impl Account {
             write_amplification: (written > 0).then(|| programmed as f64 / written as f64),
             ended_by,
         };
-        if let Some((totals, series)) = open.kept {
+        if let Some((totals, series, meter)) = open.kept {
             self.totals = totals;
             self.set_series(series);
+            self.set_meter(meter);
             self.totals.unmeasured_cleaned += cleaned - open.cleaned;
-        } else if let Some((from, to)) = work {
-            self.measured.add(from, to);
+        } else {
+            self.rest_meter();
+            if let Some((from, to)) = work {
+                self.measured.add(from, to);
+            }
         }
         self.phases.push(report.clone());
         report
@@ -131,13 +135,22 @@ impl Account {
     pub(crate) fn begin_maintenance(&mut self, now: Time) {
         self.totals.begin_maintenance();
         self.totals.energy.quiet_until = now;
+        self.begin_records(now);
+    }
+
+    /// Measured time begins.
+    fn begin_records(&mut self, now: Time) {
         if let Some(series) = self.series() {
             series.begin(now);
+        }
+        if let Some(meter) = self.meter() {
+            meter.begin(now);
         }
     }
 
     /// Work between phases is over; it began at `start`.
     pub(crate) fn end_maintenance(&mut self, start: Time, now: Time) {
         self.totals.end_maintenance(now.since(start));
+        self.rest_meter();
     }
 }

@@ -3,6 +3,7 @@
 pub use super::streams::StreamReport;
 use super::{PhaseReport, Utilisation};
 use crate::metrics::histogram::Histogram;
+use crate::metrics::meter::MeterReport;
 use crate::metrics::parts::Parts;
 use crate::metrics::series::SeriesReport;
 use serde::Serialize;
@@ -160,6 +161,8 @@ pub struct Throughput {
     pub read_bytes_per_s: Option<f64>,
     /// Bytes written by the host a second.
     pub write_bytes_per_s: Option<f64>,
+    /// Both.
+    pub bytes_per_s: Option<f64>,
 }
 
 /// Flash operations.
@@ -319,6 +322,8 @@ pub struct EnergyReport {
     pub by_purpose: Counts,
     /// By when: while requests were outstanding, between them, after the last one.
     pub by_phase: Counts,
+    /// Of the link, by the class of requests whose data crossed it: read, write.
+    pub link: Counts,
 }
 
 /// Power in milliwatts.
@@ -330,10 +335,31 @@ pub struct PowerReport {
     pub mean_mw: Option<f64>,
     /// The highest mean of a bin of the time series.
     pub peak_mw: Option<f64>,
+    /// All energy over the megabytes (10^6 bytes) that the host read and wrote, in joules.
+    pub j_per_mb: Option<f64>,
     /// How often a die waited for power ...
     pub waits: u64,
     /// ... and how long all of them did.
     pub waited_ns: u64,
+    /// Sleep, on a device that may sleep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<SleepReport>,
+    /// The power meter, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meter: Option<MeterReport>,
+}
+
+/// How the device slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SleepReport {
+    /// Time at the level of `[sleep]` ...
+    pub asleep_ns: u64,
+    /// ... and at that of `[deep_sleep]`.
+    pub deep_asleep_ns: u64,
+    /// Both, and the ways there and back.
+    pub dozed_ns: u64,
+    /// How often the device woke.
+    pub wakes: u64,
 }
 
 /// Erases a block.

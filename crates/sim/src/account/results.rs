@@ -50,6 +50,10 @@ impl Account {
         let unit_bytes = u64::from(self.config.geometry.page_bytes);
         let series = series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes));
         let energy_pj = self.energy(&all, &end.ftl.merges)?;
+        let meter = self.finish_meter(&end.ftl);
+        if let Some(meter) = meter.as_ref().filter(|meter| meter.whole) {
+            assert_eq!(meter.energy_pj, energy_pj.total, "the samples of the power meter add up");
+        }
         let latency = &self.totals.latency.by_op;
         let both = |make: fn(&Histogram) -> Tails| {
             BTreeMap::from([("read", make(&latency[0])), ("write", make(&latency[1]))])
@@ -73,7 +77,7 @@ impl Account {
             memory: self.memory_report(&all, &end.ftl.merges, &end.footprint),
             buffer: self.buffer_report(end),
             gc: self.gc_report(&end.ftl.merges),
-            power: self.power(&energy_pj, series.as_ref()),
+            power: self.power(&energy_pj, series.as_ref(), meter),
             energy_pj,
             verdict: self.verdict(end),
             wear: Wear { levelling_jobs: self.totals.wear_jobs, ..end.wear.clone() },
@@ -171,6 +175,7 @@ impl Account {
             iops: per_second(self.totals.requests),
             read_bytes_per_s: per_second(bytes(RequestOp::Read)),
             write_bytes_per_s: per_second(bytes(RequestOp::Write)),
+            bytes_per_s: per_second(self.totals.moved_bytes()),
         }
     }
 

@@ -1,8 +1,13 @@
-//! What goes into the time series: the state of the device over time and the energy of operations.
+//! What goes into the time series and the power meter: the state of the device over time and the
+//! energy of operations.
 
 use super::Account;
+use super::watch::{Pending, Watch};
 use crate::ftl::layer::MergeCounts;
+use crate::metrics::counters::Phase;
+use crate::metrics::meter::{Exact, MeterReport};
 use crate::metrics::series::{Counts, MIB_BITS};
+use crate::observe::{Observer, PowerSamples};
 use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Span, Time};
@@ -15,34 +20,91 @@ pub(crate) struct FtlFigures {
     pub(crate) merges: MergeCounts,
 }
 
+/// How the device was, until the instant to which time goes on.
+#[derive(Clone, Copy)]
+pub(crate) struct Passed {
+    /// Outstanding requests.
+    pub(crate) outstanding: u64,
+    /// The part of time, and whether there were requests or work of the device's own.
+    pub(crate) phase: Phase,
+    pub(crate) active: bool,
+}
+
 impl Account {
-    /// Time goes on to `now`. Until then so many requests were outstanding, the device was `active`
-    /// or not, and its counts stayed as they are.
+    /// Time goes on to `now`. Until then the device was so, and its counts stayed as they are. What
+    /// operations have begun and is not recorded has begun at `pending` or later.
     #[inline]
     pub(crate) fn time_passes(
         &mut self,
         now: Time,
-        outstanding: u64,
-        active: bool,
-        ftl: impl FnOnce() -> FtlFigures,
+        passed: Passed,
+        ftl: impl Fn() -> FtlFigures,
+        pending: impl FnOnce() -> Time,
     ) {
-        if self.has_series() {
-            self.advance_series(now, outstanding, active, ftl);
+        if self.records_power() {
+            let power = self.background_power(passed);
+            self.record_time(now, passed.outstanding, power, ftl, pending);
         }
     }
 
     #[cold]
-    fn advance_series(
+    pub(super) fn record_time(
         &mut self,
         now: Time,
         outstanding: u64,
-        active: bool,
-        ftl: impl FnOnce() -> FtlFigures,
+        power: Exact,
+        ftl: impl Fn() -> FtlFigures,
+        pending: impl FnOnce() -> Time,
     ) {
+        let ends = self.meter().is_some_and(|meter| meter.ends_period(now));
+        let counts = if ends { Some(self.counts(&ftl())) } else { None };
+        let Some(watch) = self.watch.as_deref_mut() else { return };
+        let Watch { meter, observers, pending: link, .. } = watch;
+        if let Some(meter) = meter {
+            let pending = if ends { link.since(now).min(pending()) } else { now };
+            let accesses = counts.map_or(0, |counts| counts.accesses_pj);
+            meter.advance(now, power, pending, accesses, &mut told(observers));
+        }
         if let Some(mut series) = self.take_series() {
-            let power = self.background_uw_mib(active);
+            let power = (power[0] << MIB_BITS) + power[1];
             series.advance(now, outstanding, power, || self.counts(&ftl()));
             self.set_series(Some(series));
+        }
+        self.record_link(now);
+    }
+
+    /// The last sample of the power meter.
+    pub(super) fn finish_meter(&mut self, ftl: &FtlFigures) -> Option<MeterReport> {
+        let accesses = self.accesses_pj(&ftl.merges);
+        let meter = self.take_meter()?;
+        let observers = &mut self.watch.as_mut()?.observers;
+        Some(meter.finish(accesses, &mut told(observers)))
+    }
+
+    /// A measured phase is over: all that has begun is recorded.
+    pub(super) fn rest_meter(&mut self) {
+        let Some(watch) = self.watch.as_deref_mut() else { return };
+        let Watch { meter: Some(meter), observers, .. } = watch else { return };
+        meter.rest(&mut told(observers));
+    }
+
+    /// Puts the energy of data that the link has carried by now where it belongs.
+    pub(super) fn record_link(&mut self, now: Time) {
+        let Some(watch) = self.watch.as_deref_mut() else { return };
+        let mut link = std::mem::take(&mut watch.pending.link);
+        link.retain(|&(from, until, pj)| {
+            if until <= now {
+                watch.took(from, until, pj);
+            }
+            until > now
+        });
+        watch.pending.link = link;
+    }
+
+    /// Puts an energy that was taken evenly between two instants of the past where it belongs.
+    pub(super) fn record(&mut self, from: Time, until: Time, pj: u128) {
+        if let Some(watch) = &mut self.watch {
+            watch.took(from, until, pj);
         }
     }
 
@@ -69,28 +131,25 @@ impl Account {
         counts
     }
 
-    /// Puts the energy of an operation that is over into the time series; it worked on this many
-    /// planes.
+    /// Puts the energy of an operation that is over into the time series and the power meter; it
+    /// worked on this many planes.
     pub(crate) fn record_operation(&mut self, die: DieId, operation: &Operation, planes: u64) {
         self.record_array(die, operation, planes, operation.array_end, None);
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
-        let Some(series) = self.series() else { return };
         for (from, ns) in
             [(operation.lead_from, operation.lead_ns), (operation.out_from, operation.out_ns)]
         {
             // The parts of an operation that is sent request by request are recorded one by one.
             if ns > 0 && from < Time::MAX {
-                series.took(from, from + Span::from_ns(ns), u128::from(ns) * transfer_mw);
+                self.record(from, from + Span::from_ns(ns), u128::from(ns) * transfer_mw);
             }
         }
     }
 
-    /// Puts the energy of a bus request into the time series.
+    /// Puts the energy of a bus request there.
     pub(crate) fn record_transfer(&mut self, from: Time, until: Time) {
         let transfer_mw = u128::from(self.config.energy.transfer_mw);
-        if let Some(series) = self.series() {
-            series.took(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);
-        }
+        self.record(from, until, u128::from(until.since(from).as_ns()) * transfer_mw);
     }
 
     /// The array of a die has worked on its operation until an instant: to the end, or for `done`
@@ -114,9 +173,9 @@ impl Account {
             0 => u128::from(planes) * all * u128::from(keys.array_mw(op)),
             pj => u128::from(pages) * u128::from(pj),
         };
-        let Some(series) = self.series() else { return };
+        let Some(watch) = &mut self.watch else { return };
         // Reads that run while another operation is suspended were not suspended themselves.
-        let known = series.suspended(die.index());
+        let known = watch.pending.suspended_on(die);
         let before = if operation.suspensions > 0 { *known } else { 0 };
         let done = done.max(before);
         if suspends {
@@ -125,7 +184,7 @@ impl Account {
         let share = |ns: u64| (energy * u128::from(ns)).checked_div(all).unwrap_or(energy);
         let earlier = if before == 0 { 0 } else { share(before) };
         let from = Time::from_ns(until.as_ns() - (done - before));
-        series.took(from, until, share(done) - earlier);
+        watch.took(from, until, share(done) - earlier);
     }
 
     /// The operation of a die is suspended: what it has done counts. It works on so many planes.
@@ -139,5 +198,43 @@ impl Account {
         let left = operation.array_end.since(now).min(operation.array);
         let done = operation.array.as_ns() - left.as_ns();
         self.record_array(die, operation, planes, now, Some(done));
+    }
+}
+
+/// Tells observers of samples of the power meter.
+fn told(observers: &mut [Box<dyn Observer>]) -> impl FnMut(&PowerSamples) {
+    |samples| {
+        for observer in observers.iter_mut() {
+            observer.power(samples);
+        }
+    }
+}
+
+impl Watch {
+    /// An energy was taken evenly between two instants, by now both past.
+    fn took(&mut self, from: Time, until: Time, pj: u128) {
+        if let Some(series) = &mut self.series {
+            series.took(from, until, pj);
+        }
+        if let Some(meter) = &mut self.meter {
+            meter.took(from, until, pj);
+        }
+    }
+}
+
+impl Pending {
+    /// The earliest instant from which on data has been on the link that is not recorded; `now`
+    /// where there is none.
+    fn since(&self, now: Time) -> Time {
+        self.link.iter().map(|&(from, ..)| from).fold(now, Time::min)
+    }
+
+    /// Array time of the suspended operation of a die that is recorded already.
+    fn suspended_on(&mut self, die: DieId) -> &mut u64 {
+        let die = die.index();
+        if self.suspended.len() <= die {
+            self.suspended.resize(die + 1, 0);
+        }
+        &mut self.suspended[die]
     }
 }

@@ -221,6 +221,11 @@ impl Totals {
         self.sectors[RequestOp::Write as usize] * SECTOR_BYTES as u64
     }
 
+    /// Bytes that the host has read or written, or is about to.
+    pub(super) const fn moved_bytes(&self) -> u64 {
+        self.written_bytes() + self.sectors[RequestOp::Read as usize] * SECTOR_BYTES as u64
+    }
+
     fn arrived(&mut self, request: &Request, order: u64, outstanding: u64) {
         let arrival = request.arrival;
         self.first_arrival.get_or_insert(arrival);

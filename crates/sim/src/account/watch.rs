@@ -5,6 +5,7 @@ use super::timeline::FtlFigures;
 use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
+use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::observe::{
     BufferAccess, BusTransfer, CommandDone, Observer, Queued, RequestDone, Suspension,
@@ -24,8 +25,27 @@ pub(super) struct Watch {
     pub(super) checker: Option<Checker>,
     pub(super) observers: Vec<Box<dyn Observer>>,
     pub(super) series: Option<Series>,
-    /// The work of each request under way, where there are observers.
-    pub(super) works: Vec<Tally>,
+    pub(super) meter: Option<Meter>,
+    /// The work of each request under way and the energy of its data on the link, where there are
+    /// observers.
+    pub(super) works: Vec<(Tally, u64)>,
+    /// What goes into the time series and the power meter by and by.
+    pub(super) pending: Pending,
+}
+
+/// Energy that the time series and the power meter get when the time that it spans has passed.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// Array time of the suspended operation of each die that is recorded already.
+    pub(super) suspended: Vec<u64>,
+    /// Data on the link: from when until when, and energy in picojoules.
+    pub(super) link: Vec<(Time, Time, u128)>,
+}
+
+impl Watch {
+    pub(super) const fn records_power(&self) -> bool {
+        self.series.is_some() || self.meter.is_some()
+    }
 }
 
 /// Methods that tell the checker, where there is one, what has happened: its method of the same
@@ -48,6 +68,9 @@ macro_rules! checked {
 checked! {
     adopt_buffer(lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>);
     asks(order: u64, request: &Request, durable: bool);
+    must_carry(order: u64, bytes: u64);
+    carried(order: u64, bytes: u64);
+    dozes(dozes: bool);
     entered(order: u64);
     translated(order: u64, lpn: Lpn, changes: bool);
     entry_changed(lpn: Lpn);
@@ -121,7 +144,7 @@ impl Account {
     /// Whether anybody looks at single events.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| {
-            watch.checker.is_some() || watch.series.is_some() || !watch.observers.is_empty()
+            watch.checker.is_some() || watch.records_power() || !watch.observers.is_empty()
         })
     }
 
@@ -137,10 +160,10 @@ impl Account {
         self.watch.as_ref().is_some_and(|watch| watch.checker.is_some())
     }
 
-    /// Whether there is a time series.
+    /// Whether there is a time series or a power meter.
     #[inline]
-    pub(crate) fn has_series(&self) -> bool {
-        self.watch.as_ref().is_some_and(|watch| watch.series.is_some())
+    pub(crate) fn records_power(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.records_power())
     }
 
     /// A request has arrived and is known by this handle.
@@ -150,8 +173,9 @@ impl Account {
             && !watch.observers.is_empty()
         {
             let place = handle.index();
-            watch.works.resize(watch.works.len().max(place + 1), Tally::default());
-            watch.works[place] = Tally::default();
+            let none = (Tally::default(), 0);
+            watch.works.resize(watch.works.len().max(place + 1), none);
+            watch.works[place] = none;
         }
     }
 
@@ -159,8 +183,8 @@ impl Account {
     /// picojoules.
     pub(crate) fn work_of(&self, handle: RequestId) -> (Tally, u64) {
         let watch = self.watch.as_ref().expect("works are kept for observers");
-        let work = watch.works[handle.index()];
-        let energy = work.energy_pj(&self.config.energy);
+        let (work, link_pj) = watch.works[handle.index()];
+        let energy = work.energy_pj(&self.config.energy) + u128::from(link_pj);
         (work, u64::try_from(energy).unwrap_or(u64::MAX))
     }
 
@@ -173,8 +197,16 @@ impl Account {
         self.watch.as_mut()?.series.as_mut()
     }
 
+    pub(super) fn meter(&mut self) -> Option<&mut Meter> {
+        self.watch.as_mut()?.meter.as_mut()
+    }
+
     pub(super) fn take_series(&mut self) -> Option<Series> {
         self.watch.as_mut()?.series.take()
+    }
+
+    pub(super) fn take_meter(&mut self) -> Option<Meter> {
+        self.watch.as_mut()?.meter.take()
     }
 
     pub(super) fn set_series(&mut self, series: Option<Series>) {
@@ -183,11 +215,23 @@ impl Account {
         }
     }
 
+    pub(super) fn set_meter(&mut self, meter: Option<Meter>) {
+        if let Some(watch) = &mut self.watch {
+            watch.meter = meter;
+        }
+    }
+
     pub(super) fn save_series(&self, to: &mut Writer<'_>) {
-        let series = self.watch.as_ref().and_then(|watch| watch.series.as_ref());
+        let watch = self.watch.as_ref();
+        let series = watch.and_then(|watch| watch.series.as_ref());
         series.is_some().save(to);
         if let Some(series) = series {
             series.save(to);
+        }
+        let meter = watch.and_then(|watch| watch.meter.as_ref());
+        meter.is_some().save(to);
+        if let Some(meter) = meter {
+            meter.save(to);
         }
     }
 
@@ -207,6 +251,23 @@ impl Account {
         } else if let Some(mut series) = wanted {
             series.count_from(&self.counts(ftl));
             self.set_series(Some(series));
+        }
+        self.load_meter(from, ftl)
+    }
+
+    fn load_meter(&mut self, from: &mut Reader<'_>, ftl: &FtlFigures) -> Result<(), RestoreError> {
+        let (mut has_meter, mut saved) = (false, Meter::new(1));
+        has_meter.load(from)?;
+        if has_meter {
+            saved.load(from)?;
+        }
+        if let Some(mut meter) = self.take_meter() {
+            if has_meter && saved.period_ns() == meter.period_ns() {
+                meter = saved;
+            } else {
+                meter.from_now_on(self.accesses_pj(&ftl.merges));
+            }
+            self.set_meter(Some(meter));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use super::{DeviceKeys, Settings};
 use crate::ftl::memory::Footprint;
+use crate::metrics::counters::Phase;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
 use flashyard_core::{choice, keys};
@@ -151,6 +152,26 @@ keys! {
             kind: Kind::count("mW", 0, 1_000_000),
             source: "assumed",
             flip: "21", with: &["channel.ps_per_byte=2500"],
+        },
+        /// Energy of a byte of data that crosses the link to the host, in either direction. With
+        /// `interface.transfer = "page"` whole mapping units cross.
+        link_pj_per_byte: u64 = 0 => {
+            kind: Kind::count("pJ", 0, 1_000_000),
+            source: "assumed: none; 40 pJ a byte is 5 pJ a bit",
+            flip: "40", with: &[],
+        },
+        /// Additional power of the device while garbage is collected, blocks are merged or wear is
+        /// levelled, and a request is outstanding.
+        reclaim_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: none; Park et al. 2011 measure the power of random writes",
+            flip: "519", with: &["@full"],
+        },
+        /// The same while no request is outstanding.
+        reclaim_idle_mw: u64 = 0 => {
+            kind: Kind::count("mW", 0, 1_000_000),
+            source: "assumed: none; Park et al. 2011: twice the idle power of 519 mW on a drive of theirs",
+            flip: "519", with: &["@full"],
         },
         /// Power of each die at all times, in addition to the power of its operations.
         standby_mw: u64 = 0 => {
@@ -301,6 +322,14 @@ impl EnergyKeys {
             Op::Read => self.read_pj,
             Op::Program => self.program_pj,
             Op::Erase => self.erase_pj,
+        }
+    }
+
+    /// Power of reclaiming space in a part of time, in milliwatts.
+    pub const fn reclaim_mw_in(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::Foreground => self.reclaim_mw,
+            Phase::Idle | Phase::Post => self.reclaim_idle_mw,
         }
     }
 

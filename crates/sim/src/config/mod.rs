@@ -20,6 +20,7 @@ mod nand;
 mod onfi;
 mod parts;
 mod sections;
+mod sleep;
 
 pub use buffer::*;
 pub use bus::*;
@@ -39,6 +40,7 @@ pub use metrics::*;
 pub use nand::*;
 pub use onfi::*;
 pub use sections::*;
+pub use sleep::*;
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 

@@ -12,6 +12,7 @@ use super::map::MapKeys;
 use super::memory::MemoryKeys;
 use super::metrics::MetricsKeys;
 use super::nand::{ChannelKeys, GeometryKeys, NandKeys};
+use super::sleep::SleepKeys;
 use crate::ftl::log::SchemeKeys;
 use crate::ftl::victim::VictimKeys;
 use crate::own::{OwnKeys, OwnParts};
@@ -260,6 +261,10 @@ device_keys! {
     bus: BusKeys,
     /// Power of each state.
     energy: EnergyKeys,
+    /// Sleep of a device that is idle.
+    sleep: SleepKeys,
+    /// The deeper level of sleep.
+    deep_sleep: SleepKeys,
     /// Mapping entries and their cache.
     map: MapKeys,
     /// The flash command queue.

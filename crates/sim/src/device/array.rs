@@ -192,7 +192,7 @@ impl Device {
     /// The operation of a die has been suspended; the array is free at `ready`.
     fn suspended(&mut self, die: DieId, operation: &Operation, ready: Time) {
         self.account.operation_suspended();
-        if self.account.has_series() {
+        if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(operation.leader, |device, set| {
                 planes += u64::from(device.sets[set].page_units > 0);

@@ -117,7 +117,7 @@ impl Device {
     /// Shows requests that have got a bus to those who watch.
     #[cold]
     pub(super) fn follow_requests(&mut self) {
-        let recorded = self.account.has_series();
+        let recorded = self.account.records_power();
         while let Some(carried) = self.flash.next_carried() {
             if recorded && carried.until > carried.from {
                 self.work.transfers.push((carried.from, carried.until));

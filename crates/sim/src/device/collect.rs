@@ -150,6 +150,7 @@ impl Device {
         if let Some(request) = charge {
             self.host[request].charges += 1;
         }
+        self.account.own_work_begun();
         let set = self.new_set(state, stages);
         self.sets[set].charge = charge;
         set

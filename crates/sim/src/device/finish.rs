@@ -16,7 +16,7 @@ impl Device {
     /// An operation is over: all its effects, then whoever goes on.
     pub(super) fn operation_over(&mut self, operation: Operation, die: DieId) {
         let leader = operation.leader;
-        if self.account.has_series() {
+        if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(leader, |device, set| {
                 planes += u64::from(device.sets[set].page_units > 0);
@@ -268,6 +268,9 @@ impl Device {
             self.flush_over(set, line);
         }
         let Some(handle) = handle else {
+            if !changes {
+                self.account.own_work_over();
+            }
             self.sets.remove(set);
             return self.release_charge(charge);
         };
@@ -313,7 +316,9 @@ impl Device {
     /// All sets of a request are complete.
     pub(super) fn answer(&mut self, handle: RequestId) {
         let now = self.now;
-        if self.host.sends_answer(handle, now) {
+        let waits = self.host.sends_answer(handle, now);
+        self.link_carries(handle);
+        if waits {
             return;
         }
         self.host.answered(handle, now);

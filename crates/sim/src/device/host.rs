@@ -14,7 +14,13 @@ impl Device {
 
     /// A request sets out for the device.
     pub(super) fn send(&mut self, handle: RequestId) {
-        if self.host.send(handle, self.now) && !self.host.takes_core(handle, self.now) {
+        let is_there = self.host.send(handle, self.now);
+        self.link_carries(handle);
+        if self.follows_states {
+            // A device that wakes in no time is awake now.
+            self.time_passes(self.now);
+        }
+        if is_there && !self.host.takes_core(handle, self.now) {
             self.enter_queue(handle);
         }
     }

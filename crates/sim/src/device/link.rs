@@ -1,8 +1,8 @@
-//! The link to the host where the data of each page access crosses it by itself.
+//! The link to the host: where the data of each page access crosses it by itself, and its energy.
 
 use super::Device;
-use crate::handle::SetId;
-use crate::host::Timer;
+use crate::handle::{RequestId, SetId};
+use crate::host::{Carried, Timer};
 use crate::sets::{Mode, Stage};
 
 impl Device {
@@ -22,11 +22,24 @@ impl Device {
         self.enter(set, Mode::Linking);
         let back = !self.sets[set].changes;
         let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
+        self.link_carries(self.sets[set].owner());
         let takes = over > self.now;
         if takes {
             self.host.timers.set(over, Timer::Linked(set));
         }
         takes
+    }
+
+    /// Counts what the link has begun to carry for a request, where that takes energy.
+    #[inline]
+    pub(super) fn link_carries(&mut self, handle: RequestId) {
+        if self.host.notes_carried()
+            && let Some(carried) = self.host.take_carried()
+        {
+            let Carried { back, bytes, from, until } = carried;
+            self.account.carried(self.host[handle].order, bytes);
+            self.account.link_carries(self.now, handle, (back, bytes), (from, until));
+        }
     }
 
     /// The data of a page access has come over the link. [`Self::wake_due`] must follow.

@@ -61,7 +61,7 @@ use crate::random::BitErrors;
 use crate::sets::{Set, Sets, Stage, Wait};
 use delays::Split;
 pub use error::{LAST_ARRIVAL, RunError, SimError};
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
 use std::fmt;
@@ -83,6 +83,8 @@ pub struct Device {
     /// Whether reads ask neither a map cache nor a buffer, wait for no earlier change and cross the
     /// link with their request.
     reads_are_plain: bool,
+    /// Whether the device sleeps, or takes power for work of its own.
+    follows_states: bool,
     /// Whether copies of log blocks may be done in bulk, as things are in this phase.
     copies_in_bulk: bool,
     /// Which bits that host reads take from flash are wrong, if any.
@@ -195,6 +197,7 @@ impl Device {
             host,
             account: Account::new(settings),
             gathers,
+            follows_states: settings.keys.follows_states(),
             copies_in_bulk: false,
             bit_errors: match settings.keys.nand.bit_errors_ppb {
                 0 => None,
@@ -274,6 +277,9 @@ impl Device {
             let programmed = self.settings.keys.buffer.acknowledge == Acknowledge::Program;
             self.account.asks(order, request, programmed || request.flags.has(Flags::FUA));
         }
+        if self.account.is_checked() && self.host.notes_carried() {
+            self.account.must_carry(order, self.bytes_to_carry(request, first, pages));
+        }
         let handle = self.host.open(request, first, pages);
         self.account.request_opened(handle);
         if self.host.submit(handle, lane, self.now) {
@@ -306,6 +312,25 @@ impl Device {
         let narrow = |number: u64| u32::try_from(number).expect("checked against the capacity");
         let pages = narrow(last.saturating_sub(first));
         (Lpn::new(if pages == 0 { 0 } else { narrow(first) }), pages)
+    }
+
+    /// Bytes that cross the link for a request that accesses these pages.
+    fn bytes_to_carry(&self, request: &Request, first: Lpn, pages: u32) -> u64 {
+        let by_pages = self.host.carries_pages();
+        let unit = u64::from(self.settings.geometry.unit_bytes());
+        match request.op {
+            RequestOp::Read | RequestOp::Write if by_pages => u64::from(pages) * unit,
+            RequestOp::Read | RequestOp::Write => {
+                u64::from(request.sectors) * u64::from(SECTOR_BYTES)
+            }
+            // Units that are filled with zeroes in part are written.
+            RequestOp::Trim if by_pages && request.flags.has(Flags::ZEROES) => {
+                let pages = (first.get()..first.get() + pages).map(Lpn::new);
+                let written = pages.filter(|&lpn| self.is_partial(request, lpn));
+                if self.ftl.is_raw() { 0 } else { written.count() as u64 * unit }
+            }
+            RequestOp::Trim | RequestOp::Flush => 0,
+        }
     }
 
     const fn phase(&self) -> Phase {

@@ -306,8 +306,11 @@ impl Device {
             let order = self.host.oldest_unanswered();
             return Err(SimError::Stuck { order, requests: self.host.outstanding() });
         }
-        if self.ftl.is_paced() && self.end_resting_jobs() {
-            self.drain()?;
+        if self.ftl.is_paced() {
+            self.be_awake();
+            if self.end_resting_jobs() {
+                self.drain()?;
+            }
         }
         assert_eq!(self.sets.live(), 0, "sets are left over");
         let waits = self.buffer.as_ref().is_some_and(|buffer| buffer.has_waiting());

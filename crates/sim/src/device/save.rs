@@ -19,7 +19,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer, load_list, save_list};
 const MAGIC: [u8; 8] = *b"FLASHYRD";
 
 /// Raised when anything that is saved changes.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// Sections whose keys must agree, and single keys.
 const SHAPE: [&str; 6] =
@@ -52,6 +52,7 @@ impl Device {
         self.flash.operations().save(&mut to);
         save_list(&self.flash.bus_marks(), &mut to);
         self.bit_errors.map_or([0; 3], |errors| errors.marks()).save(&mut to);
+        self.host.save_sleep(&mut to);
         self.account.save(&mut to);
         to.finish();
     }
@@ -158,6 +159,7 @@ impl Device {
         if let Some(errors) = &mut self.bit_errors {
             errors.go_on(marks);
         }
+        self.host.load_sleep(from, self.now)?;
         self.account.load(from, &ftl_figures(&self.ftl))
     }
 }

@@ -27,6 +27,7 @@ impl Device {
         self.host.set_exhausted(true);
         let start = self.now;
         self.account.begin_maintenance(start);
+        self.be_awake();
         match work {
             Upkeep::Merge => self.merge_all()?,
             Upkeep::FlushMap => self.flush_map()?,

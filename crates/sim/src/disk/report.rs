@@ -28,9 +28,12 @@ impl Disk {
         let energy = power.energy();
         let energy_pj = energy_report(&energy).ok_or(SimError::TooMuchEnergy)?;
         let span = report.power.span_ns;
+        let moved = report.throughput.bytes_per_s.unwrap_or(0.0);
+        let moved = moved * report.throughput.makespan_ns as f64 / 1e9;
         let mut report = Report {
             power: PowerReport {
                 mean_mw: (span > 0).then(|| energy_pj.total as f64 / span as f64),
+                j_per_mb: (moved > 0.0).then(|| energy_pj.total as f64 / 1e6 / moved),
                 ..report.power
             },
             energy_pj,
@@ -62,5 +65,6 @@ fn energy_report(energy: &super::power::Energy) -> Option<EnergyReport> {
         by_resource: axis(&energy.states)?,
         by_purpose: axis(&energy.causes)?,
         by_phase: axis(&energy.phases)?,
+        link: ["read", "write"].map(|class| (class, 0)).into(),
     })
 }

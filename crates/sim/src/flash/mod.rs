@@ -117,8 +117,9 @@ impl Flash {
         let suspends = nand.program_suspends > 0 || nand.erase_suspends > 0;
         let (mut timing, mut bus) = (Timing::new(settings), Bus::new(settings));
         if let Some(bus) = &mut bus {
-            // Whoever asks for a time series wants its energy request by request.
-            bus.watch(settings.keys.metrics.bin_ms > 0);
+            // Whoever asks for a time series or a power meter wants energy request by request.
+            let metrics = &settings.keys.metrics;
+            bus.watch(metrics.bin_ms > 0 || metrics.power_us > 0);
             timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
         }
         let is_followed = suspends || bus.is_some();
@@ -313,6 +314,13 @@ impl Flash {
 
 /// Operations.
 impl Flash {
+    /// When the oldest operation that is not over began; [`Time::MAX`] where none is under way.
+    pub(crate) fn oldest_operation(&self) -> Time {
+        let operations = self.dies.iter().flat_map(|die| [&die.array, &die.output, &die.suspended]);
+        let under_way = operations.filter(|operation| operation.is_some());
+        under_way.map(|operation| operation.began).min().unwrap_or(Time::MAX)
+    }
+
     /// Whether the array of a die is at work, or has not got rid of what it has sensed.
     #[inline]
     pub(crate) fn array_works(&self, die: DieId) -> bool {

@@ -49,6 +49,17 @@ pub(super) struct Ticket {
     answering: bool,
 }
 
+/// Data that the link has begun to carry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried {
+    /// Whether it goes back to the host.
+    pub(crate) back: bool,
+    pub(crate) bytes: u64,
+    /// From when until when the link carries it.
+    pub(crate) from: Time,
+    pub(crate) until: Time,
+}
+
 impl Host {
     /// A phase of these streams begins.
     /// `watched` is whether every answer is looked at.
@@ -191,13 +202,29 @@ impl Host {
         let direction = usize::from(back && self.keys.duplex == Duplex::Full);
         let bytes = u128::from(sectors) * u128::from(SECTOR_BYTES);
         let ns = (bytes * u128::from(self.keys.link_ps_per_byte)).div_ceil(1_000);
-        let mut sent = now;
+        let (mut from, mut sent) = (now, now);
         if ns > 0 {
-            let free = self.link_free[direction].max(now);
-            sent = free + Span::from_ns(u64::try_from(ns).expect("sizes and rates are limited"));
+            from = self.link_free[direction].max(now);
+            sent = from + Span::from_ns(u64::try_from(ns).expect("sizes and rates are limited"));
             self.link_free[direction] = sent;
         }
+        if self.notes_carried && sectors > 0 {
+            let bytes = u64::try_from(bytes).expect("a request is small");
+            self.carried = Some(Carried { back, bytes, from, until: sent });
+        }
         sent
+    }
+
+    /// What the link has begun to carry since the last look, where its energy is counted.
+    #[inline]
+    pub(crate) const fn take_carried(&mut self) -> Option<Carried> {
+        self.carried.take()
+    }
+
+    /// Whether somebody looks at that.
+    #[inline]
+    pub(crate) const fn notes_carried(&self) -> bool {
+        self.notes_carried
     }
 
     /// Whether the data of each page access crosses the link by itself.
@@ -317,14 +344,15 @@ impl Host {
         }
     }
 
-    /// A request sets out for the device. Returns whether it is there at once; otherwise
-    /// [`Timer::Enter`] says when.
+    /// A request sets out for the device, when that is awake. Returns whether it is there at once;
+    /// otherwise [`Timer::Enter`] says when.
     pub(crate) fn send(&mut self, handle: RequestId, now: Time) -> bool {
         if !self.has_link {
             return true;
         }
         let sectors = carried(&self[handle].request, RequestOp::Write);
-        let there = self.cross(false, sectors, now);
+        let awake = self.wake(now);
+        let there = self.cross(false, sectors, awake);
         let later = there > now;
         if later {
             self.tickets[handle.index()].link_ns = there.since(now).as_ns();

@@ -15,6 +15,7 @@ mod overlaps;
 mod queue;
 mod rate;
 mod request;
+mod sleep;
 mod started;
 mod timers;
 
@@ -22,11 +23,13 @@ use crate::config::{HostChoice, InterfaceKeys, Settings, Transfer};
 use crate::handle::RequestId;
 use crate::metrics::parts::{Part, Parts};
 use crate::policy::HostRule;
+use crate::sleep::Sleep;
 use buffered_reads::BufferedReads;
 use die_limit::DieLimit;
 use firmware::Firmware;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
+pub(crate) use lanes::Carried;
 use lanes::{Lane, Ticket};
 use overlaps::Overlaps;
 use queue::{QueuePlace, QueueSlots};
@@ -77,6 +80,11 @@ pub(crate) struct Host {
     served: u64,
     /// When the link has nothing left to carry, to the device and back.
     link_free: [Time; 2],
+    /// What the link has begun to carry since the last look, where somebody looks.
+    carried: Option<Carried>,
+    notes_carried: bool,
+    /// The sleep of the device, which keeps requests waiting on their way to it.
+    sleep: Option<Box<Sleep>>,
     /// Sectors of writes that were answered in this phase.
     written: u64,
     /// The host queue, and how many requests came into it.
@@ -133,7 +141,10 @@ impl Host {
             tickets: Vec::new(),
             limited: keys.queue_depth > 0 || keys.fetch_depth > 0 || die_limit.is_some(),
             die_limit,
-            has_link: keys.link_ps_per_byte > 0 || keys.link_latency_ns > 0,
+            has_link: keys.link_ps_per_byte > 0
+                || keys.link_latency_ns > 0
+                || settings.keys.energy.link_pj_per_byte > 0
+                || settings.keys.sleeps(),
             firmware: Firmware::new(settings),
             carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
             stirred: false,
@@ -144,6 +155,9 @@ impl Host {
             turn: 0,
             served: 0,
             link_free: [Time::ZERO; 2],
+            carried: None,
+            notes_carried: settings.keys.energy.link_pj_per_byte > 0,
+            sleep: Sleep::new(settings.keys.sleep_levels()).map(Box::new),
             written: 0,
             waiting: VecDeque::new(),
             entered: 0,

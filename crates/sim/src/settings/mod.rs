@@ -382,6 +382,14 @@ const fn factory_bad(keys: &DeviceKeys) -> u64 {
 
 /// A power budget must let every operation through.
 fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let (sleep, deep) = (&keys.sleep, &keys.deep_sleep);
+    if sleep.is_on() && deep.is_on() && deep.after_us <= sleep.after_us {
+        fail(format!(
+            "deep_sleep.after_us: {} ns are not more than the {} ns of sleep.after_us, and the device \
+             would never be at the lighter level; raise it, or set sleep.after_us = 0",
+            deep.after_us, sleep.after_us
+        ));
+    }
     let budget = keys.energy.budget_mw;
     for op in Op::ALL {
         let (name, power) = (op.name(), operation_mw(keys, op));

@@ -44,6 +44,7 @@ mod own_hosts;
 mod pacing;
 mod page_map;
 mod part_reads;
+mod power;
 mod random_devices;
 mod random_hosts;
 mod raw;

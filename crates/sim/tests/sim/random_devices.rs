@@ -82,6 +82,38 @@ fn random_devices_with_cached_maps_keep_every_rule() {
     assert!(jobs > 3_000 && dirty > 3_000 && short < 20, "{jobs} jobs, {dirty}, {short} errors");
 }
 
+/// The same with energy of the link, power of reclaiming space, sleep and a power meter: the parts
+/// of the energy add up to the total (the device checks that, and the sum of the samples).
+#[test]
+fn random_devices_with_states_of_power_keep_every_rule() {
+    let (mut wakes, mut samples, mut rows) = (0, 0, [0; 3]);
+    for seed in seeds(5_000..5_120) {
+        let (settings, requests) = case(Family::Powered, seed);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        let Ok((report, run)) =
+            result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys))
+        else {
+            continue;
+        };
+        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        let (energy, power) = (&report.energy_pj, &report.power);
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, energy.attributed, "seed {seed}");
+        assert_eq!(energy.link.values().sum::<u64>(), energy.by_resource["link"], "seed {seed}");
+        for (row, name) in rows.iter_mut().zip(["link", "reclaim", "sleep"]) {
+            *row += u64::from(energy.by_resource[name] > 0);
+        }
+        if let Some(sleep) = power.sleep {
+            assert!(sleep.dozed_ns >= sleep.asleep_ns + sleep.deep_asleep_ns, "seed {seed}");
+            assert!(sleep.dozed_ns <= power.span_ns, "seed {seed}");
+            wakes += sleep.wakes;
+        }
+        samples += power.meter.as_ref().map_or(0, |meter| meter.samples);
+    }
+    assert!(wakes > 500 && samples > 10_000, "{wakes} wakes, {samples} samples");
+    assert!(rows.iter().all(|&count| count > 20), "{rows:?}");
+}
+
 /// The same with schemes of log blocks.
 #[test]
 fn random_devices_with_log_blocks_keep_every_rule() {

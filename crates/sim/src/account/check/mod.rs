@@ -44,6 +44,8 @@ struct Asked {
     volatile: Vec<(Lpn, u64)>,
     /// Its place in the order in which requests came to the device, from 1; 0 until it has.
     entry: u64,
+    /// Bytes that have yet to cross the link, where that is counted.
+    to_carry: u64,
 }
 
 /// The checker of one run.
@@ -89,6 +91,8 @@ pub struct Checker {
     map: map::MapAccount,
     entered: u64,
     last_time: Time,
+    /// Whether the device sleeps, or is on its way there or back.
+    dozes: bool,
 }
 
 impl Checker {
@@ -135,6 +139,7 @@ impl Checker {
             ),
             entered: 0,
             last_time: Time::ZERO,
+            dozes: false,
         }
     }
 
@@ -203,12 +208,34 @@ impl Checker {
             durable: false,
             volatile: Vec::new(),
             entry: 0,
+            to_carry: 0,
         };
         assert!(self.asked.insert(order, asked).is_none(), "request {order} arrived twice");
     }
 
+    /// So many bytes of a request have to cross the link before it is answered.
+    pub fn must_carry(&mut self, order: u64, bytes: u64) {
+        self.asked.get_mut(&order).expect("a request arrives first").to_carry = bytes;
+    }
+
+    /// The link carries bytes of a request.
+    pub fn carried(&mut self, order: u64, bytes: u64) {
+        let asked = self.asked.get_mut(&order).expect("data of a request under way");
+        let left = asked.to_carry.checked_sub(bytes);
+        asked.to_carry =
+            left.unwrap_or_else(|| panic!("request {order} has no such {bytes} bytes"));
+    }
+
+    /// The device sleeps from now on, or is awake again.
+    pub fn dozes(&mut self, dozes: bool) {
+        let works = self.drawing.iter().any(|drawing| *drawing);
+        assert!(!dozes || !works, "a die is at work in a device that sleeps");
+        self.dozes = dozes;
+    }
+
     /// A request has come over the link and is in the host queue.
     pub fn entered(&mut self, order: u64) {
+        assert!(!self.dozes, "request {order} comes to a device that sleeps");
         self.entered += 1;
         let asked = self.asked.get_mut(&order).expect("a request arrives first");
         let before = std::mem::replace(&mut asked.entry, self.entered);
@@ -231,6 +258,7 @@ impl Checker {
     /// The array of a die begins an operation.
     pub fn started(&mut self, now: Time, die: DieId, op: Op) {
         self.clock(now);
+        assert!(!self.dozes, "{die:?} begins work in a device that sleeps");
         let busy = self.array[die.index()].replace(op);
         assert!(busy.is_none(), "{die:?} does two array operations at a time");
         let reads_on = self.cache_read && op == Op::Read;
@@ -448,6 +476,7 @@ impl Checker {
     pub fn answered(&mut self, order: u64) {
         let asked = self.asked.remove(&order);
         let asked = asked.unwrap_or_else(|| panic!("request {order} was answered twice"));
+        assert_eq!(asked.to_carry, 0, "bytes of request {order} have not crossed the link");
         self.keeps_promises(order, &asked);
         for (lpn, version) in asked.changed {
             let known = &mut self.acknowledged[lpn.index()];

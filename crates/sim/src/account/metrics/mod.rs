@@ -3,5 +3,6 @@
 pub mod backlog;
 pub mod counters;
 pub mod histogram;
+pub mod meter;
 pub mod parts;
 pub mod series;

@@ -98,8 +98,6 @@ pub struct Series {
     before: u64,
     /// Counts when the open bin began.
     base: Counts,
-    /// Array time of the suspended operation of each die that is in the bins already.
-    suspended: Vec<u64>,
 }
 
 /// The phase is over; the next one sets `start` and `before`.
@@ -133,7 +131,6 @@ impl Series {
             start: Time::ZERO,
             before: 0,
             base: Counts::default(),
-            suspended: Vec::new(),
         }
     }
 
@@ -194,14 +191,6 @@ impl Series {
             }
             (at, given) = (end, given + share);
         }
-    }
-
-    /// Array time of the suspended operation of a die that is in the bins already.
-    pub fn suspended(&mut self, die: usize) -> &mut u64 {
-        if self.suspended.len() <= die {
-            self.suspended.resize(die + 1, 0);
-        }
-        &mut self.suspended[die]
     }
 
     /// A request is answered.

@@ -7,10 +7,11 @@ use flashyard_core::bus::policy::framework::{DataOrder, Questions};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
-    ArmOrder, BusTiming, DeviceKeys, GcTiming, MovedEntries, Precision, Readiness, RewriteOrder,
-    Rotation, SchedulerScope, Settings, apply_setting,
+    ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, GcTiming, MovedEntries,
+    Precision, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings, Transfer,
+    apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -35,6 +36,9 @@ pub enum Family {
     Background,
     /// Disks.
     Disk,
+    /// Any of the others, with energy of the link, power of reclaiming space, sleep and a power
+    /// meter.
+    Powered,
 }
 
 /// The device of a seed and its requests.
@@ -58,12 +62,22 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
     if family == Family::Disk {
         return disk_case(&mut random);
     }
+    if family == Family::Powered {
+        let of = [Family::Any, Family::LogBlocks, Family::Cached, Family::Bus];
+        let (settings, mut requests) = case(random.pick(&of), seed);
+        // Pauses in which the device may fall asleep.
+        let pause = random.pick(&[0, 1_000, 30_000]);
+        for (number, request) in (0..).zip(&mut requests) {
+            request.arrival = request.arrival + Span::from_us(number / 60 * pause);
+        }
+        return (with_states(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Background | Family::Bus | Family::Disk | Family::Firmware => {
+        Family::Background | Family::Bus | Family::Disk | Family::Firmware | Family::Powered => {
             unreachable!("another family with these parts")
         }
     };
@@ -137,6 +151,34 @@ fn disk_case(random: &mut Random) -> (Settings, Vec<Request>) {
     });
     let requests = requests.collect();
     (settings, requests)
+}
+
+/// A device whose link, idle times and own work take energy, with a power meter.
+fn with_states(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.energy.link_pj_per_byte = random.pick(&[0, 1, 40]);
+    keys.energy.reclaim_mw = random.pick(&[0, 519]);
+    keys.energy.reclaim_idle_mw = random.pick(&[0, 7]);
+    keys.energy.controller_active_mw = random.pick(&[0, 210]);
+    keys.energy.controller_idle_mw = random.pick(&[0, 70]);
+    keys.energy.dram = random.pick(DramKind::ALL);
+    keys.energy.dram_scaling = random.pick(DramScaling::ALL);
+    keys.interface.link_ps_per_byte = random.pick(&[0, 0, 1_667, 100_000]);
+    keys.interface.link_latency_ns = random.pick(&[0, 700]);
+    keys.interface.transfer = random.pick(Transfer::ALL);
+    keys.interface.duplex = random.pick(Duplex::ALL);
+    for (level, after) in [(&mut keys.sleep, 20_000), (&mut keys.deep_sleep, 900_000)] {
+        level.after_us = random.pick(&[0, after, 5 * after]);
+        level.power_mw = random.pick(&[0, 3]);
+        (level.entry_us, level.entry_pj) = random.pick(&[(0, 0), (0, 999), (70_001, 1_000_003)]);
+        (level.exit_us, level.exit_pj) = random.pick(&[(0, 0), (0, 999), (410_000, 2_000_003)]);
+    }
+    keys.metrics.power_us = random.pick(&[0, 1_000_000, 37_001]);
+    keys.metrics.bin_ms = random.pick(&[0, 1_000_000]);
+    Settings::new(keys).unwrap_or_else(|_| {
+        // Host policies that start pages leave transfers of pages to others.
+        keys.interface.transfer = Transfer::Request;
+        Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
 }
 
 /// A device whose channels carry bus requests, without what the bus policy refuses.
