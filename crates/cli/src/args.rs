@@ -236,8 +236,8 @@ pub(crate) struct TraceConvertArgs {
     /// name of OUT ends in, .fyt for flashyard.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]`, `[profile]`, `[files]` or `[raw]` for
-    /// every workload; repeatable.
+    /// Sets a key of `[trace]`, `[generator]`, `[pattern]`, `[mix]`, `[profile]`, `[files]` or
+    /// `[raw]` for every workload; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of generated workloads; default: 1.

@@ -1,9 +1,9 @@
 //! What a run does: phases one after the other, each with its streams; and their keys as sections.
 //!
 //! A workload alone is one phase with one stream, whose sections are `trace`, `generator`,
-//! `pattern`, `mix`, `profile`, `files`, `raw`, `stream` and `phase`. Where a file has several phases, the
-//! sections of the second are `phase.2`, `phase.2.stream` and so on; where a phase has several
-//! streams, those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
+//! `pattern`, `mix`, `profile`, `files`, `raw`, `stream` and `phase`. Where a file has several
+//! phases, the sections of the second are `phase.2`, `phase.2.stream` and so on; where a phase has
+//! several streams, those of the stream `log` are `stream.log`, `stream.log.pattern` and so on.
 
 use crate::error::{workload_error, wrong};
 use crate::presets::DEFAULT_WORKLOAD;
@@ -362,14 +362,14 @@ impl Experiment {
         Some(Self { name, phases, numbered: true, map_lines, buffer_lines })
     }
 
-    /// Whether its phases are the stages of a file system that they share: its keys are then set for
-    /// all of them at once.
+    /// Whether its phases are the stages of a file system that they share: its keys are then set
+    /// for all of them at once.
     fn shares_files(&self) -> bool {
         BuiltInFiles::from_name(&self.name).is_some()
     }
 
-    /// The stream that `trace` commands read: the only one, or the stage of a built-in workload of a
-    /// file system that is measured.
+    /// The stream that `trace` commands read: the only one, or the stage of a built-in workload of
+    /// a file system that is measured.
     pub(crate) fn main_stream(&self) -> Option<&StreamPlan> {
         let last = self.phases.last().filter(|_| self.shares_files());
         self.only_stream().or_else(|| last.and_then(|phase| phase.streams.first()))

@@ -1,6 +1,7 @@
-//! The streams of a phase as a run has them: one for each that was planned; of files that threads read,
-//! one for each thread; or, of a trace that is split by a column, one for each value of it. All parts of a split trace keep the clock and the
-//! places of the whole: each is read from the start and leaves out the requests of the others.
+//! The streams of a phase as a run has them: one for each that was planned; of files that threads
+//! read, one for each thread; or, of a trace that is split by a column, one for each value of it.
+//! All parts of a split trace keep the clock and the places of the whole: each is read from the
+//! start and leaves out the requests of the others.
 
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Origin, PhasePlan, Source, StreamPlan};

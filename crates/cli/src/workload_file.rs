@@ -1,9 +1,9 @@
 //! Workload files: a workload, several at once, or phases of them.
 //!
 //! A table of a file says where requests come from in one of these ways: it has one of the tables
-//! `trace`, `generator`, `pattern`, `mix`, `profile`, `files` and `raw`, with the keys of a `stream` table;
-//! or it has an array of tables `stream`, each with its own; or, inside a phase, it names a
-//! workload.
+//! `trace`, `generator`, `pattern`, `mix`, `profile`, `files` and `raw`, with the keys of a
+//! `stream` table; or it has an array of tables `stream`, each with its own; or, inside a phase, it
+//! names a workload.
 
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};

@@ -8,8 +8,8 @@
 //! * [`pattern`]: device benchmarks (random, sequential, skewed, strided), the keys of `[pattern]`,
 //!   and the built-in ones.
 //! * [`mix`]: published mixes of enterprise workloads, the keys of `[mix]`, and the built-in ones.
-//! * [`files`]: file systems and what a host does with files, the keys of `[files]`, and the built-in
-//!   ones.
+//! * [`files`]: file systems and what a host does with files, the keys of `[files]`, and the
+//!   built-in ones.
 //! * [`raw`]: erases, programs and reads of physical places, the keys of `[raw]`.
 //! * [`profile`]: twins of traces: a fitted table of statistics, the keys of `[profile]`.
 //! * [`merge`]: several sources as one, a stream each.

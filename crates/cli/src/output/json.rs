@@ -95,7 +95,8 @@ fn plan(inputs: &Inputs) -> Value {
     inputs.experiment().phases.iter().map(phase).collect()
 }
 
-/// The effective settings of sections that there are, by section and key, numbers in the unit that the key's name says.
+/// The effective settings of sections that there are, by section and key, numbers in the unit that
+/// the key's name says.
 pub(crate) fn settings(sections: &dyn Sections, has_section: impl Fn(&str) -> bool) -> Value {
     let mut all = Map::new();
     for (section, listed, _) in sections.sections() {

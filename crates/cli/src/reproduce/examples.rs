@@ -95,9 +95,12 @@ impl Observer for Recorder {
 fn run_one(example: &Example, run: &ExampleRun) -> Result<Vec<Checked>> {
     let settings = [&example.settings[..], &run.settings].concat();
     let settings = settings_of(&DeviceKeys::default(), &settings)?;
+    let say = |error: &dyn std::fmt::Display| wrong(&format!("{}: {error}", example.name));
+    if settings.keys.is_disk() {
+        return Err(say(&"an example follows flash commands, and a disk has none"));
+    }
     let mut device = Device::new(&settings);
     device.check();
-    let say = |error: &dyn std::fmt::Display| wrong(&format!("{}: {error}", example.name));
     if !example.map.is_empty() {
         let lines = example.map.iter().map(|text| map_line(text)).collect::<Result<Vec<_>>>()?;
         device.preload_map(&lines).map_err(|error| say(&error))?;

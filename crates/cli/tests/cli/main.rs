@@ -7,6 +7,7 @@ mod compare;
 mod contract;
 mod convert;
 mod determinism;
+mod disk;
 mod energy;
 mod fit;
 mod ftls;

@@ -53,6 +53,9 @@ choice! {
     }
 }
 
+/// Fewer units of 4 KiB than 32 bits count.
+const MOST_SECTORS: u64 = 8 * (u32::MAX as u64 - 1);
+
 /// What the `with` of a key of `[disk]` names first.
 const DISK: &str = "device.kind=disk";
 
@@ -61,7 +64,7 @@ keys! {
     pub struct DiskKeys {
         /// Capacity.
         sectors: u64 = 312_581_808 => {
-            kind: Kind::count("sectors of 512 bytes", 8, 1 << 35),
+            kind: Kind::count("sectors of 512 bytes", 8, MOST_SECTORS),
             source: "Park, Kim, Urgaonkar, Lee, Seo, 2011, table 3: 160 GB; IDEMA LBA1-02 makes it so many sectors",
             flip: "1000000", with: &[DISK],
         },
@@ -131,8 +134,8 @@ keys! {
             flip: "500", with: &[DISK],
         },
         /// Which waiting command the arm serves next. How many the disk knows is
-        /// `interface.fetch_depth`. With all orders but "fifo", reads and writes that must reach the
-        /// platters go by turns.
+        /// `interface.fetch_depth`. With all orders but "fifo", reads and writes that must reach
+        /// the platters go by turns.
         order: ArmOrder = ArmOrder::ShortestPositioning => {
             kind: Kind::Choice(ArmOrder::WORDS),
             source: "assumed: disks with native command queueing choose by the position of the platters",

@@ -168,6 +168,7 @@ impl Device {
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
         tell: &mut dyn FnMut(Building),
     ) -> Self {
+        assert!(!settings.keys.is_disk(), "these are the settings of a disk");
         let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
         let made = initial::device::make_telling(settings, &mut device.ftl, tell);
         device.account.initial_made(made);

@@ -17,7 +17,8 @@ pub(super) struct WaitingRead {
     pub(super) number: u64,
 }
 
-/// Reading ahead into a segment: from a sector, since an instant, to a limit, which is reached then.
+/// Reading ahead into a segment: from a sector, since an instant, to a limit, which is reached
+/// then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     pub(super) segment: usize,

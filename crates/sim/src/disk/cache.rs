@@ -113,7 +113,8 @@ impl Cache {
         run
     }
 
-    /// Whether the writes of these sectors up to a place in the order of writes are on the platters.
+    /// Whether the writes of these sectors up to a place in the order of writes are on the
+    /// platters.
     pub(super) fn is_durable(&self, first: u64, end: u64, number: u64) -> bool {
         let mut dirty = self.dirty.within(first, end).map(|(.., dirty)| dirty);
         let overlaps = |run: &&(u64, u64, Dirty)| run.0 < end && run.1 > first;

@@ -4,8 +4,8 @@
 //! Life of a request: it crosses the link to the controller, which handles one command at a time. A
 //! read that the cache can serve is answered; another one waits for the arm. A write is answered
 //! when it is in the write cache or, without one, when it is on the platters. A flush waits for the
-//! writes before it. `requests` has this way, `arm` chooses what the arm does next, `mechanics` says
-//! how long that takes, `cache` holds sectors, and `power` the levels of power.
+//! writes before it. `requests` has this way, `arm` chooses what the arm does next, `mechanics`
+//! says how long that takes, `cache` holds sectors, and `power` the levels of power.
 //!
 //! Latency parts: waits for the controller are `host_queue`, its work `firmware`, waits for the arm
 //! `delaying`, seek and rotation `array`, the sectors under the head `transfer`, waits for room in

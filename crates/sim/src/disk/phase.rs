@@ -1,8 +1,8 @@
-//! Phases of a disk, as those of the flash device: until a limit or the end of all streams, and then
-//! until nothing is left to do.
+//! Phases of a disk, as those of the flash device: until a limit or the end of all streams, and
+//! then until nothing is left to do.
 //!
-//! Order at one instant: the arm, the controller, timers, all arrivals by ascending stream; then the
-//! controller and the arm turn to their next work.
+//! Order at one instant: the arm, the controller, timers, all arrivals by ascending stream; then
+//! the controller and the arm turn to their next work.
 
 use super::Disk;
 use super::power::Spent;

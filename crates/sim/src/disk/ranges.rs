@@ -74,7 +74,8 @@ mod tests {
         for step in 0..2_000u64 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (first, length) = ((state >> 40) % 60, 1 + (state >> 50) % 4);
-            let own = first as usize..(first + length) as usize;
+            let place = |sector: u64| usize::try_from(sector).expect("below 64");
+            let own = place(first)..place(first + length);
             if step % 3 == 0 {
                 let known = sectors[own.clone()].iter().flatten().count();
                 assert_eq!(ranges.remove(first, first + length), known as u64);

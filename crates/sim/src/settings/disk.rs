@@ -1,6 +1,6 @@
 //! Whether a disk with some keys can exist, and which keys belong to which kind of device.
 
-use crate::config::{DeviceKeys, Sections, Settings};
+use crate::config::{DeviceKeys, Sections, Settings, Transfer};
 use crate::ftl::blocks::Frontiers;
 use crate::ftl::memory::TableCost;
 use flashyard_core::geometry::Geometry;
@@ -19,20 +19,22 @@ pub(super) fn check_kind(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
             if keys.get(&section, key.name) == known.get(&section, key.name) {
                 continue;
             }
-            let (own, other) = if keys.is_disk() {
-                ("a disk", "a flash device")
+            let (own, other, kind) = if keys.is_disk() {
+                ("a disk", "a flash device", "flash")
             } else {
-                ("a flash device", "a disk: set device.kind = \"disk\"")
+                ("a flash device", "a disk", "disk")
             };
             fail(format!(
-                "{section}.{}: this device is {own}, and the key belongs to {other}; take it out",
+                "{section}.{}: this device is {own}, and the key belongs to {other}; take it out, or \
+                 set device.kind = \"{kind}\"",
                 key.name
             ));
         }
     }
 }
 
-/// The settings of a disk. What describes flash stands for one die of as many units as the disk has.
+/// The settings of a disk. What describes flash stands for one die of as many units as the disk
+/// has.
 pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settings {
     let disk = &keys.disk;
     if !disk.sectors.is_multiple_of(UNIT_SECTORS) {
@@ -43,6 +45,12 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
     }
     if disk.inner_mb_per_s > disk.outer_mb_per_s {
         fail("disk.inner_mb_per_s: it is above disk.outer_mb_per_s".to_string());
+    }
+    if keys.interface.transfer == Transfer::Page {
+        fail(
+            "interface.transfer: a disk has no page accesses; set interface.transfer = \"request\""
+                .to_string(),
+        );
     }
     let (root, linear) = disk.seek_curve();
     if root < 0 || linear < 0 {

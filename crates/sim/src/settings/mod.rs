@@ -27,7 +27,12 @@ impl Settings {
         disk::check_kind(&keys, &mut |what| problems.push(Problem { place: String::new(), what }));
         keys.channel = keys.channel.resolved();
         keys.energy = keys.energy.resolved();
-        let settings = Self::derive(&keys, &mut problems);
+        let settings = if keys.is_disk() {
+            let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
+            Some(disk::derive(&keys, &mut fail))
+        } else {
+            Self::derive(&keys, &mut problems)
+        };
         match settings {
             Some(settings) if problems.is_empty() && settings.keys.is_disk() => Ok(settings),
             Some(settings) if problems.is_empty() => {
@@ -39,9 +44,6 @@ impl Settings {
 
     fn derive(keys: &DeviceKeys, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
-        if keys.is_disk() {
-            return Some(disk::derive(keys, &mut fail));
-        }
         let g = keys.geometry;
         let units_per_page = check_units(keys, &mut fail);
         let plans = keys.plans();

@@ -1,5 +1,5 @@
-//! A layout in place, as that of ext2: block groups with their bitmaps and inodes, data in one piece
-//! where there is room.
+//! A layout in place, as that of ext2: block groups with their bitmaps and inodes, data in one
+//! piece where there is room.
 //!
 //! A group has 32,768 blocks of 4 KiB: a superblock, the bitmap of blocks, that of inodes, 256
 //! blocks of 32 inodes each, then data. Inodes are taken group by group; the data of a file goes

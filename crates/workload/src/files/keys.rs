@@ -6,8 +6,8 @@ use flashyard_core::{choice, keys};
 choice! {
     /// How the file system places files.
     pub enum Layout {
-        /// In place, in block groups (as ext2): a file in one piece where there is room, and inodes,
-        /// bitmaps and directories at fixed places.
+        /// In place, in block groups (as ext2): a file in one piece where there is room, and
+        /// inodes, bitmaps and directories at fixed places.
         Ext2 = "ext2",
         /// In a log of segments (LFS): all data, inodes and the inode map are appended.
         Log = "log",
@@ -77,8 +77,8 @@ keys! {
             kind: kib(1 << 20), source: "Park, Kim, Urgaonkar, Lee, Seo, 2011: 16 KB",
             flip: "8", with: FEW,
         },
-        /// Stages `update` and `read`: how many parts of each file are overwritten, each at a random
-        /// multiple of `io_kib`.
+        /// Stages `update` and `read`: how many parts of each file are overwritten, each at a
+        /// random multiple of `io_kib`.
         updates: u64 = 30 => {
             kind: Kind::count("updates", 0, 1_000_000),
             source: "Park, Kim, Urgaonkar, Lee, Seo, 2011: about 30",
@@ -106,8 +106,8 @@ keys! {
             kind: kib(1 << 20), source: "assumed: read-ahead of Linux",
             flip: "16", with: FEW,
         },
-        /// The part of the device that the file system has, from its start. 0: four times the files,
-        /// or the device if that is smaller.
+        /// The part of the device that the file system has, from its start. 0: four times the
+        /// files, or the device if that is smaller.
         area_mib: u64 = 0 => {
             kind: Kind::count("MiB", 0, 1 << 24), source: "assumed", flip: "20",
             with: FEW_IN_LOG,

@@ -112,8 +112,8 @@ keys! {
             kind: Kind::count("requests", 0, 1_000_000_000_000),
             source: "assumed: a second of a fast device", flip: "501", with: FEW,
         },
-        /// Data after which there are no more requests: of reads, writes and trims, in whole requests.
-        /// `requests` is a limit as well. 0: no limit.
+        /// Data after which there are no more requests: of reads, writes and trims, in whole
+        /// requests. `requests` is a limit as well. 0: no limit.
         total_mib: u64 = 0 => {
             kind: Kind::count("MiB", 0, 1 << 40), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
         },
