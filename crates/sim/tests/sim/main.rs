@@ -28,6 +28,7 @@ mod interface;
 mod keys;
 mod layers;
 mod log_blocks;
+mod log_buffer;
 mod many_die_formulas;
 mod many_die_policies;
 mod memory;
