@@ -19,6 +19,10 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("nvme-tlc", include_str!("../../../devices/nvme-tlc.toml")),
     ("nvme-enterprise", include_str!("../../../devices/nvme-enterprise.toml")),
     ("nvme-qlc", include_str!("../../../devices/nvme-qlc.toml")),
+    ("drive-old", include_str!("../../../devices/drive-old.toml")),
+    ("drive-mlc", include_str!("../../../devices/drive-mlc.toml")),
+    ("drive-slc", include_str!("../../../devices/drive-slc.toml")),
+    ("drive-tgn", include_str!("../../../devices/drive-tgn.toml")),
     ("wd1600bekt", include_str!("../../../devices/wd1600bekt.toml")),
 ];
 
@@ -29,6 +33,7 @@ pub(crate) const STUDIES: &[(&str, &str)] = &[
     ("ros", include_str!("../../../experiments/ros.toml")),
     ("cache-aware", include_str!("../../../experiments/cache-aware.toml")),
     ("framework", include_str!("../../../experiments/framework.toml")),
+    ("drives", include_str!("../../../experiments/drives.toml")),
     ("crossings", include_str!("../../../experiments/crossings.toml")),
 ];
 

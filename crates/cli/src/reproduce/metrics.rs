@@ -50,6 +50,7 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "second_before", "reads and writes of the second stream, MB/s, in the first third", |report| third(report, 1, 0);
     "second_during", "the same of the second stream in the middle third", |report| third(report, 1, 1);
     "second_after", "the same of the second stream in the last third", |report| third(report, 1, 2);
+    "knee", "megabytes that reads and writes moved before the first bin of the time series with less than half the mean rate of the first five bins", knee;
     "makespan", "first arrival to last answer, ns", |report: &Report| whole(report.throughput.makespan_ns);
     "hidden", "share of the port time of gets that passes beside a put", |report: &Report| report.buffer.hidden_read_ratio;
     "read_hits", "share of the page accesses of reads that the buffer serves", |report: &Report| report.buffer.hit_ratio_read;
@@ -129,6 +130,17 @@ fn bandwidth(report: &Report) -> Option<f64> {
     let bins = &report.series.as_ref()?.bins;
     let bytes: Vec<u64> = bins.iter().map(|bin| bin.read_bytes + bin.write_bytes).collect();
     rate(&bytes, report, |count| count / 10..count)
+}
+
+/// Megabytes that were moved before the rate fell to less than half of what it was at first.
+fn knee(report: &Report) -> Option<f64> {
+    const FIRST: usize = 5;
+    let bins = &report.series.as_ref()?.bins;
+    let bytes: Vec<u64> = bins.iter().map(|bin| bin.read_bytes + bin.write_bytes).collect();
+    let first: u64 = bytes.get(..FIRST)?.iter().sum();
+    let is_slow = |bytes: &u64| *bytes * 2 * (FIRST as u64) < first;
+    let fast = bytes.iter().position(is_slow).unwrap_or(bytes.len());
+    Some(bytes[..fast].iter().sum::<u64>() as f64 / 1e6)
 }
 
 /// Megabytes a second of a stream, by its place in the order of names, in a third of the series.

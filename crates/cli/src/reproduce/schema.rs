@@ -69,6 +69,8 @@ pub(crate) struct Device {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Subject {
     pub(crate) name: String,
+    /// Its own device, in place of that of the grid.
+    pub(crate) device: Option<String>,
     #[serde(default)]
     pub(crate) settings: Vec<String>,
 }

@@ -79,6 +79,10 @@ impl Study {
         let (known_names, known) = numbers.into_iter().unzip();
         names.known = known_names;
         examples::check(&experiment.example)?;
+        for name in subjects.iter().filter_map(|subject| subject.device.as_ref()) {
+            let is_known = devices.iter().any(|device| device.name == *name);
+            ensure!(is_known, "{name}: no device of this name");
+        }
         let name = name.to_string();
         Ok(Self { name, experiment, names, devices, subjects, sources, points, missing, known })
     }
@@ -96,7 +100,8 @@ impl Study {
         let point = &self.points[grid][point];
         let own = &self.subjects[subject];
         let of_point = point.of.get(&own.name).unwrap_or(&point.settings);
-        (row.device, [of_grid, &own.settings, of_point].concat())
+        let device = own.device.as_deref().and_then(|name| self.device(name).ok());
+        (device.unwrap_or(row.device), [of_grid, &own.settings, of_point].concat())
     }
 
     /// The place of a device.
@@ -167,7 +172,7 @@ fn subjects(experiment: &Experiment) -> Vec<schema::Subject> {
         };
         combined = combined.iter().flat_map(with).collect();
     }
-    let subject = |(name, settings)| schema::Subject { name, settings };
+    let subject = |(name, settings)| schema::Subject { name, device: None, settings };
     all.extend(combined.into_iter().map(subject));
     all
 }
