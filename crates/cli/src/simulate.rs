@@ -9,7 +9,7 @@ use crate::output::{WholeFile, state};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{RunError, SimError};
+use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::drive::Drive;
 use flashyard_sim::initial::progress::Building;
 use flashyard_sim::observe::Observer;
@@ -63,13 +63,7 @@ pub(crate) fn simulate(
         device.check();
     }
     if let Some(flash) = device.flash() {
-        if !experiment.map_lines.is_empty() {
-            flash.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
-        }
-        if !experiment.buffer_lines.is_empty() {
-            let filled = flash.preload_buffer(&experiment.buffer_lines);
-            filled.map_err(|error| wrong(&error.to_string()))?;
-        }
+        preload(flash, experiment)?;
     }
     for observer in observers {
         device.observe(observer);
@@ -110,6 +104,18 @@ pub(crate) fn simulate(
         state_sha256,
     };
     Ok(Outcome { report, provenance, saved })
+}
+
+/// The map cache and the write buffer hold what the experiment says.
+fn preload(device: &mut Device, experiment: &Experiment) -> Result<()> {
+    if !experiment.map_lines.is_empty() {
+        device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
+    }
+    if !experiment.buffer_lines.is_empty() {
+        let filled = device.preload_buffer(&experiment.buffer_lines);
+        filled.map_err(|error| wrong(&error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// What a disk does not have, of all that the arguments and the workload ask for.
