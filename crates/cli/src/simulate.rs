@@ -50,15 +50,7 @@ pub(crate) fn simulate(
         Some(path) => state::restore(path, settings)
             .map(|(device, sha)| (Drive::Flash(Box::new(device)), Some(sha)))?,
     };
-    if let Some(flash) = device.flash()
-        && save.is_some()
-        && !flash.can_be_saved()
-    {
-        return Err(wrong(
-            "--save: the tables of this ftl.scheme are not saved; leave --save out, or set \
-             ftl.scheme = \"page\"",
-        ));
-    }
+    check_saving(&mut device, save)?;
     if check {
         device.check();
     }
@@ -104,6 +96,18 @@ pub(crate) fn simulate(
         state_sha256,
     };
     Ok(Outcome { report, provenance, saved })
+}
+
+/// Whether the device can be saved, if it is to be.
+fn check_saving(device: &mut Drive, save: Option<&Path>) -> Result<()> {
+    let can = device.flash().is_none_or(|flash| flash.can_be_saved());
+    if save.is_none() || can {
+        return Ok(());
+    }
+    Err(wrong(
+        "--save: the tables of this ftl.scheme are not saved; leave --save out, or set ftl.scheme = \
+         \"page\"",
+    ))
 }
 
 /// The map cache and the write buffer hold what the experiment says.
