@@ -9,7 +9,7 @@ use crate::output::{WholeFile, state};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
-use flashyard_sim::device::{RunError, SimError};
+use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::drive::Drive;
 use flashyard_sim::initial::progress::Building;
 use flashyard_sim::observe::Observer;
@@ -50,26 +50,12 @@ pub(crate) fn simulate(
         Some(path) => state::restore(path, settings)
             .map(|(device, sha)| (Drive::Flash(Box::new(device)), Some(sha)))?,
     };
-    if let Some(flash) = device.flash()
-        && save.is_some()
-        && !flash.can_be_saved()
-    {
-        return Err(wrong(
-            "--save: this ftl.scheme is one of yours that cannot be saved (`TranslationLayer::save`); \
-             leave --save out, or set ftl.scheme = \"page\"",
-        ));
-    }
+    check_saving(&mut device, save)?;
     if check {
         device.check();
     }
     if let Some(flash) = device.flash() {
-        if !experiment.map_lines.is_empty() {
-            flash.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
-        }
-        if !experiment.buffer_lines.is_empty() {
-            let filled = flash.preload_buffer(&experiment.buffer_lines);
-            filled.map_err(|error| wrong(&error.to_string()))?;
-        }
+        preload(flash, experiment)?;
     }
     for observer in observers {
         device.observe(observer);
@@ -110,6 +96,30 @@ pub(crate) fn simulate(
         state_sha256,
     };
     Ok(Outcome { report, provenance, saved })
+}
+
+/// Whether the device can be saved, if it is to be.
+fn check_saving(device: &mut Drive, save: Option<&Path>) -> Result<()> {
+    let can = device.flash().is_none_or(|flash| flash.can_be_saved());
+    if save.is_none() || can {
+        return Ok(());
+    }
+    Err(wrong(
+        "--save: this ftl.scheme is one of yours that cannot be saved (`TranslationLayer::save`); \
+         leave --save out, or set ftl.scheme = \"page\"",
+    ))
+}
+
+/// The map cache and the write buffer hold what the experiment says.
+fn preload(device: &mut Device, experiment: &Experiment) -> Result<()> {
+    if !experiment.map_lines.is_empty() {
+        device.preload_map(&experiment.map_lines).map_err(|error| wrong(&error.to_string()))?;
+    }
+    if !experiment.buffer_lines.is_empty() {
+        let filled = device.preload_buffer(&experiment.buffer_lines);
+        filled.map_err(|error| wrong(&error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// What a disk does not have, of all that the arguments and the workload ask for.

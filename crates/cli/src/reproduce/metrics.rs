@@ -203,8 +203,9 @@ impl Parts {
         let flash = &report.flash;
         let kinds = [("reads", "read"), ("programs", "program"), ("erases", "erase")];
         let each = kinds.map(|(plural, single)| {
-            let energy = report.energy_pj.by_resource[format!("array_{single}").as_str()];
-            energy.checked_div(operations(report, plural)).unwrap_or(0)
+            // A disk has no arrays.
+            let energy = report.energy_pj.by_resource.get(format!("array_{single}").as_str());
+            energy.copied().unwrap_or(0).checked_div(operations(report, plural)).unwrap_or(0)
         });
         let of = |kind: usize, purposes: &[&str]| {
             let counts = &flash.array_ops[kinds[kind].0];

@@ -107,7 +107,7 @@ impl Disk {
         // A long read may not fit its segment: what it returns is on the platters.
         self.check_read(read.handle, None);
         self.charge_written(read.handle, written);
-        self.reply(read.handle);
+        self.reply_read(read.handle, written.transferred);
     }
 
     /// Takes a segment for sectors that were read.

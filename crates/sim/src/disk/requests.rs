@@ -9,7 +9,7 @@ use crate::host::Timer;
 use crate::metrics::counters::Tally;
 use crate::metrics::parts::Part;
 use crate::observe::RequestDone;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -259,6 +259,20 @@ impl Disk {
         let request = &mut self.host[handle];
         request.own = Span::from_ns(request.parts.own());
         if !self.host.sends_answer(handle, self.now) {
+            self.answer(handle);
+        }
+    }
+
+    /// The same for a read whose sectors have crossed the link while they passed the head, in so
+    /// long; the last one at least has not.
+    pub(super) fn reply_read(&mut self, handle: RequestId, passed: Span) {
+        let request = &mut self.host[handle];
+        request.own = Span::from_ns(request.parts.own());
+        let sector_ps = self.settings.keys.interface.link_ps_per_byte * u64::from(SECTOR_BYTES);
+        let crossed = (passed.as_ns() * 1_000).checked_div(sector_ps).unwrap_or(u64::MAX);
+        let crossed = u32::try_from(crossed).unwrap_or(u32::MAX);
+        let rest = request.request.sectors.saturating_sub(crossed).max(1);
+        if !self.host.sends_rest(handle, rest, self.now) {
             self.answer(handle);
         }
     }

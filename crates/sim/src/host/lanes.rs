@@ -364,12 +364,20 @@ impl Host {
     /// The work of a request is done. Returns whether its answer has yet to cross the link;
     /// [`Timer::Answer`] then says when it has.
     pub(crate) fn sends_answer(&mut self, handle: RequestId, now: Time) -> bool {
+        if !self.has_link {
+            return false;
+        }
+        let sectors = carried(&self[handle].request, RequestOp::Read);
+        self.sends_rest(handle, sectors, now)
+    }
+
+    /// The same where so many sectors have yet to cross.
+    pub(crate) fn sends_rest(&mut self, handle: RequestId, sectors: u32, now: Time) -> bool {
         let ticket = &mut self.tickets[handle.index()];
         if !self.has_link || ticket.answering {
             return false;
         }
         ticket.answering = true;
-        let sectors = carried(&self[handle].request, RequestOp::Read);
         let there = self.cross(true, sectors, now);
         self[handle].parts.add(Part::Link, there.since(now).as_ns());
         let later = there > now;

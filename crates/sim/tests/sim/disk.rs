@@ -81,6 +81,23 @@ fn sequential_transfers_have_the_rate_of_their_zone() {
     }
 }
 
+/// The link carries what the head reads at the same time: behind a long read a sector is left, or,
+/// where the link is slower, what it could not carry by then.
+#[test]
+fn the_link_carries_what_the_head_reads() {
+    let read = [request(RequestOp::Read, 0, 4_096)];
+    let with = |ps: u64| {
+        let disk = bare(&["disk.rotation=mean", &format!("interface.link_ps_per_byte={ps}")]);
+        closed(&disk, 1, &read).1[0].parts
+    };
+    let fast = with(3_333);
+    assert_eq!(fast.get(Part::Link), (512_u64 * 3_333).div_ceil(1_000));
+    let slow = with(50_000);
+    let crossing = 4_096 * 512 * 50;
+    let both = slow.get(Part::Transfer) + slow.get(Part::Link);
+    assert!(both.abs_diff(crossing) <= 512 * 50, "{both}, {crossing}");
+}
+
 /// Overhead, the mean of all seeks, half a revolution, eight sectors.
 #[test]
 fn random_reads_take_the_mean_seek_and_half_a_revolution() {

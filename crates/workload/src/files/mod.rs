@@ -1,12 +1,13 @@
 //! Requests of a file system: files that are written, updated, read, created and deleted, on a
-//! layout in place ([`mod@ext2`]) or on a log ([`mod@log`]).
+//! layout in place (`ext2`) or on a log (`log`).
 //!
 //! A stage begins in the state that the stages before it leave: that is computed without requests,
 //! from the keys and the seed. So stages can be phases of an experiment, and threads that read can
-//! be streams of their own. Random numbers: [`SplitMix64::stream`] of the seed; purposes 1 sizes of
-//! files, 2 places of updates, 3 files of stage `mail`. There is no page cache: what is read comes
-//! from the device. Requests carry no times; in a closed loop of depth 1 each is issued when the
-//! one before is answered, as a thread does that waits for its calls.
+//! be streams of their own. Each part has its own stream of random numbers
+//! ([`SplitMix64::stream`](crate::random::SplitMix64::stream); purposes 1 sizes of files, 2 places
+//! of updates, 3 files of stage `mail`). There is no page cache: what is read comes from the
+//! device. Requests carry no times; in a closed loop of depth 1 each is issued when the one before
+//! is answered, as a thread does that waits for its calls.
 
 mod builtin;
 mod ext2;
