@@ -2,7 +2,8 @@
 //! not see.
 //!
 //! Each cell of a drive is held out once: the device is fitted to the other cells, and run on this
-//! one.
+//! one. A cell that lies between others is told apart from one beyond them, where the fit has to
+//! guess what no cell shows.
 
 use super::cells::{self, Cell, What};
 use super::fit;
@@ -23,6 +24,20 @@ struct Row {
     name: String,
     cells: Vec<Cell>,
     figures: Vec<Vec<f64>>,
+    /// Whether other cells lie on both sides of each.
+    between: Vec<bool>,
+}
+
+impl Row {
+    /// The sizes of the errors of one kind of figure, of cells between others or beyond them.
+    fn errors(&self, what: What, between: bool) -> Vec<f64> {
+        let cells = self.cells.iter().zip(&self.figures).zip(&self.between);
+        let wanted = cells.filter(|(_, is)| **is == between).map(|(cell, _)| cell);
+        let error = |(cell, figures): (&Cell, &Vec<f64>)| {
+            median_error(std::slice::from_ref(cell), std::slice::from_ref(figures), what)
+        };
+        wanted.filter_map(error).collect()
+    }
 }
 
 /// Runs `flashyard board`.
@@ -40,39 +55,26 @@ pub(crate) fn board(args: &BoardArgs, own: OwnParts) -> Result<()> {
         return print(&serde_json::to_string_pretty(&object)?);
     }
     let mut text = String::new();
-    let mut board = table(&["drive", "held-out cells", "mean", "p99", "p99.9"]);
+    let mut board = table(&["drive", "held-out cells", "count", "mean", "p99", "p99.9"]);
+    let mut add = |name: &str, rows: &[&Row]| {
+        for (place, between) in [("between others", true), ("beyond them", false)] {
+            let count = |row: &&Row| row.between.iter().filter(|is| **is == between).count();
+            let count: usize = rows.iter().map(count).sum();
+            let error = |what| {
+                let errors = rows.iter().flat_map(|row| row.errors(what, between));
+                percent(median(errors.collect()))
+            };
+            let errors = [What::Mean, What::P99, What::P999].map(error);
+            let cells = [name.to_string(), place.to_string(), count.to_string()];
+            board.add_row(cells.into_iter().chain(errors).collect::<Vec<_>>());
+        }
+    };
     for row in &rows {
         text += &format!("{}\n{}\n", row.name, cells_table(&row.cells, &row.figures));
-        let error = |what| percent(median_error(&row.cells, &row.figures, what));
-        board.add_row(vec![
-            row.name.clone(),
-            row.cells.len().to_string(),
-            error(What::Mean),
-            error(What::P99),
-            error(What::P999),
-        ]);
+        add(&row.name, &[row]);
     }
-    let all = |what| {
-        let of = |row: &Row| errors(row, what);
-        percent(median(rows.iter().flat_map(of).collect()))
-    };
-    let cells: usize = rows.iter().map(|row| row.cells.len()).sum();
-    board.add_row(vec![
-        "all".to_string(),
-        cells.to_string(),
-        all(What::Mean),
-        all(What::P99),
-        all(What::P999),
-    ]);
+    add("all", &rows.iter().collect::<Vec<_>>());
     print(&format!("{text}Median errors of held-out cells\n{}", render(&board)))
-}
-
-fn errors(row: &Row, what: What) -> Vec<f64> {
-    let one = row.cells.iter().zip(&row.figures);
-    one.filter_map(|(cell, figures)| {
-        median_error(std::slice::from_ref(cell), std::slice::from_ref(figures), what)
-    })
-    .collect()
 }
 
 /// The files with measurements, by name.
@@ -117,19 +119,21 @@ fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Resul
             cells[0].place
         )));
     }
-    let mut figures = Vec::new();
+    let (mut figures, mut between) = (Vec::new(), Vec::new());
     for held_out in 0..cells.len() {
         remark(&format!("{name}: cell {} of {} held out", held_out + 1, cells.len()));
         let mut training = cells.clone();
         let test = training.remove(held_out);
+        between.push(test.is_between(&training)?);
         let fitted = fit(&model, &training, &[test], &args.key, args.evaluations, true)?;
         figures.extend(fitted.held_out);
     }
-    Ok(Row { name, cells, figures })
+    Ok(Row { name, cells, figures, between })
 }
 
 fn json_row(row: &Row) -> Value {
     let mut object = super::show::json_set(&row.cells, &row.figures);
     object["drive"] = Value::from(row.name.clone());
+    object["between"] = Value::from(row.between.clone());
     object
 }

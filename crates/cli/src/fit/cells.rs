@@ -148,6 +148,28 @@ impl Cell {
         self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
     }
 
+    /// Whether others of the same kind lie on both sides of this cell: less and more of one thing,
+    /// such as the queue depth, and all else the same.
+    pub(super) fn is_between(&self, others: &[Self]) -> Result<bool> {
+        for (column, _) in self.ran.iter().filter(|(column, _)| AXES.contains(&column.as_str())) {
+            let rest = |cell: &Self| {
+                let rest = cell.ran.iter().filter(|(name, _)| name != column);
+                rest.cloned().collect::<Vec<_>>()
+            };
+            let own = self.number(column)?;
+            let (mut less, mut more) = (false, false);
+            for other in others.iter().filter(|other| rest(other) == rest(self)) {
+                let value = other.number(column)?;
+                less |= value < own;
+                more |= value > own;
+            }
+            if less && more {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether the cell is of one of these, each `column=entry`.
     pub(super) fn is_one_of(&self, wanted: &[String]) -> bool {
         wanted.iter().any(|wanted| {
@@ -168,6 +190,10 @@ pub(super) const RAN: [&str; 7] = [
     "writes_per_s_asked",
     "visible_gib",
 ];
+
+/// Columns along which a cell can lie between others.
+const AXES: [&str; 5] =
+    ["queue_depth", "block_bytes", "rate_per_s", "writes_per_s_asked", "visible_gib"];
 
 /// Columns of what was measured, without the class.
 const MEASURED: [(&str, What); 5] = [

@@ -181,7 +181,7 @@ fn operations(report: &Report, kind: &str) -> u64 {
 }
 
 fn resource(report: &Report, name: &str) -> Option<f64> {
-    whole(report.energy_pj.by_resource[name])
+    report.energy_pj.by_resource.get(name).map(|&pj| pj as f64)
 }
 
 /// Energy of a run by what it was for, in picojoules.
