@@ -19,6 +19,9 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("nvme-tlc", include_str!("../../../devices/nvme-tlc.toml")),
     ("nvme-enterprise", include_str!("../../../devices/nvme-enterprise.toml")),
     ("nvme-qlc", include_str!("../../../devices/nvme-qlc.toml")),
+    ("pm9a3", include_str!("../../../devices/pm9a3.toml")),
+    ("pe8110", include_str!("../../../devices/pe8110.toml")),
+    ("micron-7450-pro", include_str!("../../../devices/micron-7450-pro.toml")),
 ];
 
 /// The studies that come with the program: name and experiment file.

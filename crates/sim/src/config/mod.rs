@@ -6,6 +6,7 @@
 mod buffer;
 mod bus;
 mod energy;
+mod family;
 mod file;
 mod firmware;
 mod ftl;
@@ -23,6 +24,7 @@ mod sections;
 pub use buffer::*;
 pub use bus::*;
 pub use energy::*;
+pub use family::FirmwareFamily;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,

@@ -25,6 +25,12 @@ impl Settings {
         let mut problems = Vec::new();
         keys.channel = keys.channel.resolved();
         keys.energy = keys.energy.resolved();
+        let no_family = keys.no_family(HostRule::of(&keys).by_pages());
+        if let Some(what) = no_family {
+            problems.push(Problem { place: String::new(), what });
+        } else {
+            keys = keys.with_family();
+        }
         let settings = Self::derive(&keys, &mut problems);
         match settings {
             Some(settings) if problems.is_empty() => {

@@ -171,14 +171,19 @@ fn a_read_waits_for_one_operation_of_garbage_collection() {
     assert!(p90 > victim, "{p90} us, a victim takes {victim}");
 }
 
-/// The three families of drives under saturated writes (SSD-iq, PVLDB 18(11), 2025: means of reads
-/// over those of writes 0.03, 0.29 and 0.89): reads are protected; wait for operations; wait as
-/// writes do.
+/// The three families of drives under saturated writes (Haas et al., PVLDB 18(11), 2025: means of
+/// reads over those of writes 0.03, 0.29 and 0.89): reads are protected; wait for operations; wait
+/// as writes do.
 #[test]
-fn families_of_drives_are_settings_of_pacing_suspension_and_queue() {
-    let protected = under_load(&["nand.program_suspends=16", "nand.erase_suspends=16"]);
-    let between = under_load(&["gc.reads_before_copy=1"]);
-    let stalled = under_load(&["queue.depth=8"]);
+fn families_of_firmware_keep_the_order_of_the_drives() {
+    let of = |family: &str, width: &str| {
+        let family = format!("firmware.family={family}");
+        under_load(&["gc.pacing=none", &family, &format!("host.dispatch_width={width}")])
+    };
+    let protected = of("reads_protected", "0");
+    let between = of("in_between", "0");
+    // Fewer than the 32 writes that are outstanding.
+    let stalled = of("both_wait", "8");
     let means = [&protected, &between, &stalled].map(|[reads, _]| mean(reads));
     // 20 us to suspend what runs, and the read; one of two operations of 700 and 5,000 us.
     let longest = *protected[0].last().expect("reads");

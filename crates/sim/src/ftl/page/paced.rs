@@ -83,6 +83,11 @@ impl Ftl {
         sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
     }
 
+    /// Whether reads wait for operations of a die while writes wait.
+    pub(crate) fn holds_reads(&self) -> bool {
+        self.pacing().is_some_and(|pacing| !pacing.suspends)
+    }
+
     /// The command that a die of a device with pacing takes next, of the first one of requests and
     /// the first one of garbage collection.
     pub(crate) fn paced_command(

@@ -8,7 +8,7 @@ use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{
-    BusTiming, DeviceKeys, MovedEntries, Precision, Readiness, RewriteOrder, SchedulerScope,
+    BusTiming, DeviceKeys, FirmwareFamily, GcStart, MovedEntries, Precision, Readiness, RewriteOrder, SchedulerScope,
     Settings, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
@@ -30,6 +30,8 @@ pub enum Family {
     Bus,
     /// Any of the others, with firmware cores and faster reads of parts of pages.
     Firmware,
+    /// Those of `Any` and `Cached`, with a family of firmware.
+    Families,
 }
 
 /// The device of a seed and its requests.
@@ -45,12 +47,18 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&of), seed);
         return (with_firmware(&mut random, settings.keys), requests);
     }
+    if family == Family::Families {
+        let (settings, requests) = case(random.pick(&[Family::Any, Family::Cached]), seed);
+        return (with_family(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Bus | Family::Firmware => unreachable!("another family with these parts"),
+        Family::Bus | Family::Firmware | Family::Families => {
+            unreachable!("another family with these parts")
+        }
     };
     let mut settings = random_settings(&mut random, kind);
     if family == Family::Worn {
@@ -111,6 +119,22 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         keys.energy.read_pj = 0;
         keys.nand.read_part_us = 0;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// A device with a family of firmware, where its map on flash has room for the reserve.
+fn with_family(random: &mut Random, keys: DeviceKeys) -> Settings {
+    let mut own = keys;
+    own.firmware.family = random.pick(FirmwareFamily::ALL);
+    own.gc.suspend_while_short = random.below(3) > 0;
+    own.gc.preemptible = true;
+    own.gc.start = GcStart::Early;
+    own.nand.program_suspends = random.pick(&[0, 0, 1]);
+    own.host.dispatch_width = random.pick(&[0, 0, 3]);
+    Settings::new(own).unwrap_or_else(|_| {
+        own.firmware.family = FirmwareFamily::None;
+        own.energy = keys.energy;
+        Settings::new(own).or_else(|_| Settings::new(keys)).unwrap_or_else(|error| panic!("{error}"))
     })
 }
 
