@@ -138,8 +138,8 @@ keys! {
             flip: "1", with: &["@full", "gc.pacing=spare"],
         },
         /// With pacing: whether reads suspend the operation of a die while writes wait for lines of
-        /// the write buffer or, without a buffer, a program of that die waits for copies. Otherwise
-        /// they wait for the end of the operation.
+        /// the write buffer or, without a buffer, programs of that die have to wait for copies.
+        /// Otherwise they wait for the end of the operation.
         suspend_while_short: bool = true => {
             kind: Kind::Bool,
             source: "assumed: reads are protected",

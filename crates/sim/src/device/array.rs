@@ -188,17 +188,15 @@ impl Device {
         }
     }
 
-    /// Whether writes wait for lines of the buffer or, without one, a program of the die for copies.
+    /// Whether writes wait for lines of the buffer or, without one, programs of the die for copies.
     fn writes_wait(&self, die: DieId) -> bool {
         if let Some(buffer) = &self.buffer {
             return buffer.first_waiting().is_some();
         }
         let geometry = &self.settings.geometry;
         let first = geometry.first_plane(die).get();
-        (first..first + geometry.planes).map(PlaneId::new).any(|plane| {
-            let oldest = self.queues.oldest(plane, Stage::Program);
-            oldest.is_some_and(|set| self.ftl.is_held_back(set, &self.sets))
-        })
+        let mut planes = (first..first + geometry.planes).map(PlaneId::new);
+        planes.any(|plane| self.ftl.is_held(plane, &self.sets))
     }
 
     /// The operation of a die has been suspended; the array is free at `ready`.

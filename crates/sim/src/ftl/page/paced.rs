@@ -68,7 +68,7 @@ impl Ftl {
     /// Whether programs of a plane wait: it owes copies, and its die has those or the erase behind
     /// them to do. A job that a program waits for holds nothing up, since it may come to wait for
     /// what it holds.
-    fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
+    pub(crate) fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
         let Some(pacing) = self.pacing() else { return false };
         let Some(job) = &self.page().planes[plane.index()].job else { return false };
         let erases = || {

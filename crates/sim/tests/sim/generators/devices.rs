@@ -8,8 +8,8 @@ use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_sim::config::{
-    BusTiming, DeviceKeys, FirmwareFamily, GcStart, MovedEntries, Precision, Readiness, RewriteOrder, SchedulerScope,
-    Settings, apply_setting,
+    BusTiming, DeviceKeys, FirmwareFamily, GcStart, MovedEntries, Precision, Readiness,
+    RewriteOrder, SchedulerScope, Settings, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -134,7 +134,9 @@ fn with_family(random: &mut Random, keys: DeviceKeys) -> Settings {
     Settings::new(own).unwrap_or_else(|_| {
         own.firmware.family = FirmwareFamily::None;
         own.energy = keys.energy;
-        Settings::new(own).or_else(|_| Settings::new(keys)).unwrap_or_else(|error| panic!("{error}"))
+        Settings::new(own)
+            .or_else(|_| Settings::new(keys))
+            .unwrap_or_else(|error| panic!("{error}"))
     })
 }
 
