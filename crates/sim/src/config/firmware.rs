@@ -1,5 +1,5 @@
-//! The section `[firmware]`: the family of the firmware, and the cores that look at every request before
-//! the device works on it.
+//! The section `[firmware]`: the family of the firmware, and the cores that look at every request
+//! before the device works on it.
 
 use super::FirmwareFamily;
 use flashyard_core::key::Kind;
