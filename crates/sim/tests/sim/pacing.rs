@@ -130,15 +130,24 @@ fn too_few_copies_leave_the_reserve_and_the_state_starts_there() {
 /// Latencies of reads and of writes in microseconds, in ascending order: writes in a closed loop, a
 /// read every four milliseconds.
 fn under_load(keys: &[&str]) -> [Vec<u64>; 2] {
+    beside_reads(keys, 8_000, 0)
+}
+
+/// The same with so many writes, in an open loop where they come `gap_us` apart.
+fn beside_reads(keys: &[&str], count: usize, gap_us: u64) -> [Vec<u64>; 2] {
     let settings = paced(keys);
     let mut bench = Bench::new(&settings);
-    let load = writes(&settings, 8_000);
+    let mut load = writes(&settings, count);
+    for (number, request) in (0..).zip(&mut load) {
+        request.arrival = Time::from_us(number * gap_us);
+    }
+    let rule = if gap_us > 0 { Pacing::Open } else { Pacing::Closed };
     let mut random = Random(9);
     let units = u64::from(settings.exported_units);
     let reads: Vec<Request> =
         (0..1_500).map(|number| read(number * 4_000, random.below(units))).collect();
     let done = bench.run(vec![
-        named("writes", pacing(Pacing::Closed, 32), &load),
+        named("writes", pacing(rule, 32), &load),
         named("reads", pacing(Pacing::Open, 1), &reads),
     ]);
     [RequestOp::Read, RequestOp::Write].map(|op| {
@@ -195,6 +204,20 @@ fn families_of_firmware_keep_the_order_of_the_drives() {
         let p99 = writes[writes.len() * 99 / 100] as f64;
         assert!(p99 < 3.0 * mean(&writes), "writes {p99}, mean {}", mean(&writes));
     }
+}
+
+/// With a write buffer the families differ only while writes wait for its lines.
+#[test]
+fn reads_wait_in_between_only_while_writes_wait_for_the_buffer() {
+    let of = |family: &str, count, gap_us| {
+        beside_reads(&["buffer.bytes=262144", &format!("firmware.family={family}")], count, gap_us)
+    };
+    let [calm, same] = ["reads_protected", "in_between"].map(|family| of(family, 600, 10_000));
+    assert_eq!(calm, same);
+    let [[protected, _], [between, _]] =
+        ["reads_protected", "in_between"].map(|family| of(family, 8_000, 0));
+    let means = [&protected, &between].map(|reads| mean(reads));
+    assert!(means[1] > 3.0 * means[0], "{means:?}");
 }
 
 #[test]
