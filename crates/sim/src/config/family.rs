@@ -97,15 +97,15 @@ mod tests {
 
     /// Pacing, how often programs and erases are suspended, whether also while programs wait, and
     /// how many requests are started at once.
-    fn found(keys: DeviceKeys) -> (GcPacing, u64, u64, bool, u64) {
-        let DeviceKeys { gc, nand, host, .. } = Settings::new(keys).unwrap().keys;
+    fn found(keys: &DeviceKeys) -> (GcPacing, u64, u64, bool, u64) {
+        let DeviceKeys { gc, nand, host, .. } = Settings::new(*keys).unwrap().keys;
         let suspends = (nand.program_suspends, nand.erase_suspends);
         (gc.pacing, suspends.0, suspends.1, gc.suspend_while_short, host.dispatch_width)
     }
 
     #[test]
     fn a_family_sets_the_keys_that_it_says() {
-        let of = |family| found(keys(family, |_| ()));
+        let of = |family| found(&keys(family, |_| ()));
         assert_eq!(of(None), (GcPacing::None, 0, 0, true, 0));
         assert_eq!(of(ReadsProtected), (GcPacing::Spare, 4, 8, true, 0));
         assert_eq!(of(InBetween), (GcPacing::Spare, 4, 8, false, 0));
@@ -119,7 +119,7 @@ mod tests {
             keys.nand.program_suspends = 1;
             keys.host.dispatch_width = 9;
         });
-        assert_eq!(found(own), (GcPacing::Tokens, 1, 8, true, 9));
+        assert_eq!(found(&own), (GcPacing::Tokens, 1, 8, true, 9));
     }
 
     #[test]

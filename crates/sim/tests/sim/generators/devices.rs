@@ -49,7 +49,7 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
     }
     if family == Family::Families {
         let (settings, requests) = case(random.pick(&[Family::Any, Family::Cached]), seed);
-        return (with_family(&mut random, settings.keys), requests);
+        return (with_family(&mut random, &settings.keys), requests);
     }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
@@ -123,8 +123,8 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
 }
 
 /// A device with a family of firmware, where its map on flash has room for the reserve.
-fn with_family(random: &mut Random, keys: DeviceKeys) -> Settings {
-    let mut own = keys;
+fn with_family(random: &mut Random, keys: &DeviceKeys) -> Settings {
+    let mut own = *keys;
     own.firmware.family = random.pick(FirmwareFamily::ALL);
     own.gc.suspend_while_short = random.below(3) > 0;
     own.gc.preemptible = true;
@@ -135,7 +135,7 @@ fn with_family(random: &mut Random, keys: DeviceKeys) -> Settings {
         own.firmware.family = FirmwareFamily::None;
         own.energy = keys.energy;
         Settings::new(own)
-            .or_else(|_| Settings::new(keys))
+            .or_else(|_| Settings::new(*keys))
             .unwrap_or_else(|error| panic!("{error}"))
     })
 }
