@@ -24,6 +24,9 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("drive-slc", include_str!("../../../devices/drive-slc.toml")),
     ("drive-tgn", include_str!("../../../devices/drive-tgn.toml")),
     ("wd1600bekt", include_str!("../../../devices/wd1600bekt.toml")),
+    ("pm9a3", include_str!("../../../devices/pm9a3.toml")),
+    ("pe8110", include_str!("../../../devices/pe8110.toml")),
+    ("micron-7450-pro", include_str!("../../../devices/micron-7450-pro.toml")),
 ];
 
 /// The studies that come with the program: name and experiment file.

@@ -5,8 +5,12 @@ use crate::support::Folder;
 use serde_json::Value;
 
 /// A drive that is no preset: what it "measures" is a run of it.
-const DRIVE: [&str; 4] =
-    ["nand.read_us=72", "interface.link_latency_ns=4000", "nand.spread_percent=20", "map.store=resident"];
+const DRIVE: [&str; 4] = [
+    "nand.read_us=72",
+    "interface.link_latency_ns=4000",
+    "nand.spread_percent=20",
+    "map.store=resident",
+];
 
 /// A CSV file of runs of the drive at some depths.
 fn measured(folder: &Folder, depths: &[u32]) -> String {
@@ -17,7 +21,7 @@ fn measured(folder: &Folder, depths: &[u32]) -> String {
         for set in DRIVE.iter().copied().chain(["pattern.requests=4000", depth.as_str()]) {
             args.extend(["--set", set]);
         }
-        let report: Value = serde_json::from_str(&folder.run(&args).text()).unwrap();
+        let report: Value = folder.run(&args).json();
         let latency = &report["latency_ns"]["read"];
         let us = |name: &str| latency[name].as_f64().unwrap() / 1e3;
         text += &format!(
@@ -34,18 +38,30 @@ fn measured(folder: &Folder, depths: &[u32]) -> String {
 
 fn fit(folder: &Folder, more: &[&str]) -> Value {
     let args = [
-        "fit", "m.csv", "embedded-2x2", "--json", "--requests", "2000", "--evaluations", "160",
-        "--set", "map.store=resident",
-        "--key", "nand.read_us=20..200", "--key", "interface.link_latency_ns=500..20000",
-        "--key", "nand.spread_percent=1..100",
+        "fit",
+        "m.csv",
+        "embedded-2x2",
+        "--json",
+        "--requests",
+        "2000",
+        "--evaluations",
+        "160",
+        "--set",
+        "map.store=resident",
+        "--key",
+        "nand.read_us=20..200",
+        "--key",
+        "interface.link_latency_ns=500..20000",
+        "--key",
+        "nand.spread_percent=1..100",
     ];
-    serde_json::from_str(&folder.run(&[&args[..], more].concat()).text()).unwrap()
+    folder.run(&[&args[..], more].concat()).json()
 }
 
 #[test]
 fn keys_that_made_the_measurements_are_found_again() {
-    let folder = Folder::with("m.csv", String::new());
-    std::fs::write(folder.path("m.csv"), measured(&folder, &[1, 4, 16])).unwrap();
+    let folder = Folder::new();
+    folder.write("m.csv", measured(&folder, &[1, 4, 16]));
     let found = fit(&folder, &["--hold-out", "queue_depth=4", "-o", "new.toml"]);
     let key = |name: &str| -> f64 {
         let keys = found["keys"].as_array().unwrap();
@@ -59,7 +75,7 @@ fn keys_that_made_the_measurements_are_found_again() {
     assert!(held_out["median_error_p99"].as_f64().unwrap() < 0.05, "{held_out}");
     // The file that was written is the device that was fitted.
     let ran = folder.run(&["run", "new.toml", "random-read", "--json", "--set", "stream.depth=1"]);
-    let report: Value = serde_json::from_str(&ran.text()).unwrap();
+    let report = ran.json();
     let us = report["device"]["nand"]["read_us"].as_f64().unwrap();
     assert!((us - key("nand.read_us")).abs() < 1e-9, "{us}");
 }
@@ -67,13 +83,14 @@ fn keys_that_made_the_measurements_are_found_again() {
 /// A key that no read depends on, and two that only add up.
 #[test]
 fn keys_that_the_cells_cannot_tell_apart_are_named() {
-    let folder = Folder::with("m.csv", String::new());
-    std::fs::write(folder.path("m.csv"), measured(&folder, &[1])).unwrap();
+    let folder = Folder::new();
+    folder.write("m.csv", measured(&folder, &[1]));
     let found = fit(&folder, &["--key", "nand.program_us=100..2000"]);
     let groups = found["not_told_apart"].as_array().unwrap();
     let has = |names: &[&str]| {
         groups.iter().any(|group| {
-            let group: Vec<&str> = group.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let group: Vec<&str> =
+                group.as_array().unwrap().iter().filter_map(Value::as_str).collect();
             names.iter().all(|name| group.contains(name))
         })
     };
@@ -83,13 +100,24 @@ fn keys_that_the_cells_cannot_tell_apart_are_named() {
 
 #[test]
 fn a_board_holds_out_each_cell_once() {
-    let folder = Folder::with("m.csv", String::new());
-    std::fs::write(folder.path("m.csv"), measured(&folder, &[1, 2, 4])).unwrap();
+    let folder = Folder::new();
+    folder.write("m.csv", measured(&folder, &[1, 2, 4]));
     let args = [
-        "board", ".", "--device", "embedded-2x2", "--json", "--requests", "1000", "--evaluations", "60",
-        "--set", "map.store=resident", "--key", "nand.read_us=20..200",
+        "board",
+        ".",
+        "--device",
+        "embedded-2x2",
+        "--json",
+        "--requests",
+        "1000",
+        "--evaluations",
+        "60",
+        "--set",
+        "map.store=resident",
+        "--key",
+        "nand.read_us=20..200",
     ];
-    let board: Value = serde_json::from_str(&folder.run(&args).text()).unwrap();
+    let board: Value = folder.run(&args).json();
     let drives = board["drives"].as_array().unwrap();
     assert_eq!(drives.len(), 1);
     assert_eq!(drives[0]["cells"].as_array().unwrap().len(), 3);
@@ -99,7 +127,11 @@ fn a_board_holds_out_each_cell_once() {
 #[test]
 fn wrong_measurements_are_refused() {
     let folder = Folder::with("m.csv", "block_bytes,queue_depth,mean_us\n4096,1,50\n".to_string());
-    let refused = |args: &[&str]| folder.fails(&[&["fit"], args].concat(), 2);
+    let refused = |args: &[&str]| {
+        let ran = folder.run(&[&["fit"], args].concat());
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        ran.stderr
+    };
     assert!(refused(&["none.csv"]).contains("none.csv: cannot be read"));
     assert!(refused(&["m.csv", "--hold-out", "queue_dept=1"]).contains("queue_depth"));
     assert!(refused(&["m.csv", "--hold-out", "queue_depth=2"]).contains("no cell is like this"));
@@ -107,8 +139,8 @@ fn wrong_measurements_are_refused() {
     assert!(refused(&["m.csv", "--key", "nand.read_us"]).contains("nand.read_us=20..200"));
     assert!(refused(&["m.csv", "--key", "nand.reed_us=1..2"]).contains("nand.read_us"));
     assert!(refused(&["m.csv", "-o", "x.txt"]).contains(".toml"));
-    std::fs::write(folder.path("m.csv"), "block_bytes,mean\n4096,1\n").unwrap();
+    folder.write("m.csv", "block_bytes,mean\n4096,1\n");
     assert!(refused(&["m.csv"]).contains("no such column \"mean\""));
-    std::fs::write(folder.path("m.csv"), "block_bytes,mean_us\n4096,-1\n").unwrap();
+    folder.write("m.csv", "block_bytes,mean_us\n4096,-1\n");
     assert!(refused(&["m.csv"]).contains("m.csv:2"));
 }

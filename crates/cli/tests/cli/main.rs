@@ -10,6 +10,7 @@ mod determinism;
 mod disk;
 mod energy;
 mod fit;
+mod fitting;
 mod ftls;
 #[cfg(target_os = "linux")]
 mod interrupt;

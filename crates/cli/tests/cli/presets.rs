@@ -71,6 +71,9 @@ fn presets_have_the_size_of_their_name() {
         ("nvme-tlc", 1_000.0),
         ("nvme-enterprise", 8_000.0),
         ("nvme-qlc", 2_000.0),
+        ("pm9a3", 960.0),
+        ("pe8110", 960.0),
+        ("micron-7450-pro", 960.0),
         ("mqsim-default", 549.756 * 0.93),
     ] {
         let work = ["run", device, "random-read", "--set", "pattern.requests=1", "--json"];

@@ -1,5 +1,7 @@
-//! The section `[firmware]`: the cores that look at every request before the device works on it.
+//! The section `[firmware]`: the family of the firmware, and the cores that look at every request
+//! before the device works on it.
 
+use super::FirmwareFamily;
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
 use flashyard_core::request::RequestOp;
@@ -8,6 +10,13 @@ keys! {
     /// Keys of `[firmware]`. Each request takes one core, after it has come over the link and
     /// before it enters the host queue, for the time of its kind and that of its mapping units.
     pub struct FirmwareKeys {
+        /// What the device does with more random writes than it can take. A family sets keys that
+        /// are at their defaults.
+        family: FirmwareFamily = FirmwareFamily::None => {
+            kind: Kind::Choice(FirmwareFamily::WORDS),
+            source: "Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025: three drives; assumed: none",
+            flip: "in_between", with: &["@full"],
+        },
         /// Cores that serve requests, each one request at a time, in the order in which requests
         /// come over the link. 0: firmware takes no time for requests.
         cores: u64 = 0 => {

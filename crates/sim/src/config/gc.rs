@@ -137,6 +137,16 @@ keys! {
             source: "assumed: reads are protected",
             flip: "1", with: &["@full", "gc.pacing=spare"],
         },
+        /// With pacing: whether reads suspend the operation of a die while writes wait for lines of
+        /// the write buffer or, without a buffer, programs of that die have to wait for copies.
+        /// Otherwise they wait for the end of the operation.
+        suspend_while_short: bool = true => {
+            kind: Kind::Bool,
+            source: "assumed: reads are protected",
+            flip: "false",
+            with: &["@full", "gc.pacing=spare", "nand.program_suspends=8",
+                "nand.erase_suspends=8"],
+        },
         /// With `timing` "background": garbage collection of a page map starts when no request has
         /// been outstanding for `idle_us` and a plane has at most this many free blocks. 0: as
         /// `background_percent` says.

@@ -7,6 +7,7 @@ mod buffer;
 mod bus;
 mod disk;
 mod energy;
+mod family;
 mod file;
 mod firmware;
 mod ftl;
@@ -26,6 +27,7 @@ pub use buffer::*;
 pub use bus::*;
 pub use disk::*;
 pub use energy::*;
+pub use family::FirmwareFamily;
 pub use file::{
     ConfigError, Extras, Problem, apply_setting, describe, line_of_item, nearest, parse_toml,
     parse_value, read_table, read_toml, show_value,

@@ -8,7 +8,7 @@ use crate::host::Timer;
 use crate::observe;
 use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::command::Op;
-use flashyard_core::units::{DieId, Ppn, Span, Time};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
 
 impl Device {
     /// The die takes a command, and with it whatever else one operation can serve.
@@ -182,11 +182,25 @@ impl Device {
         if next.is_none_or(|set| self.sets.stage(set).op() != Op::Read) {
             return;
         }
+        if self.ftl.holds_reads() && self.writes_wait(die) {
+            return;
+        }
         match self.flash.suspend(die, self.now) {
             Suspension::No => {}
             Suspension::Later(at) => self.host.timers.set(at, Timer::Suspendable(die)),
             Suspension::Begun(operation, ready) => self.suspended(die, &operation, ready),
         }
+    }
+
+    /// Whether writes wait for lines of the buffer or, without one, programs of the die for copies.
+    fn writes_wait(&self, die: DieId) -> bool {
+        if let Some(buffer) = &self.buffer {
+            return buffer.first_waiting().is_some();
+        }
+        let geometry = &self.settings.geometry;
+        let first = geometry.first_plane(die).get();
+        let mut planes = (first..first + geometry.planes).map(PlaneId::new);
+        planes.any(|plane| self.ftl.is_held(plane, &self.sets))
     }
 
     /// The operation of a die has been suspended; the array is free at `ready`.

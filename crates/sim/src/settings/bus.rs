@@ -1,6 +1,6 @@
 //! Which parts go together with bus requests.
 
-use crate::config::{DeviceKeys, Precision, Readiness};
+use crate::config::{DeviceKeys, FirmwareFamily, Precision, Readiness};
 use crate::policy::BusRule;
 use flashyard_core::bus::policy::{AnyBusPolicy, BusPolicy, BusPolicyName};
 
@@ -34,9 +34,13 @@ pub(super) fn check(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     };
     let nand = &keys.nand;
     if nand.program_suspends > 0 || nand.erase_suspends > 0 {
+        let family = match keys.firmware.family {
+            FirmwareFamily::None => "",
+            _ => ", with firmware.family = \"none\"",
+        };
         fail(format!(
             "channel.arbitration: this policy {why}, and an operation that is suspended would hold \
-             up those behind it; set nand.program_suspends = 0 and nand.erase_suspends = 0"
+             up those behind it; set nand.program_suspends = 0 and nand.erase_suspends = 0{family}"
         ));
     }
     if nand.cache_read {

@@ -27,6 +27,12 @@ impl Settings {
         disk::check_kind(&keys, &mut |what| problems.push(Problem { place: String::new(), what }));
         keys.channel = keys.channel.resolved();
         keys.energy = keys.energy.resolved();
+        let no_family = keys.no_family(HostRule::of(&keys).by_pages());
+        if let Some(what) = no_family {
+            problems.push(Problem { place: String::new(), what });
+        } else {
+            keys = keys.with_family();
+        }
         let settings = if keys.is_disk() {
             let mut fail = |what: String| problems.push(Problem { place: String::new(), what });
             Some(disk::derive(&keys, &mut fail))

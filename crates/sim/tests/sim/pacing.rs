@@ -130,15 +130,24 @@ fn too_few_copies_leave_the_reserve_and_the_state_starts_there() {
 /// Latencies of reads and of writes in microseconds, in ascending order: writes in a closed loop, a
 /// read every four milliseconds.
 fn under_load(keys: &[&str]) -> [Vec<u64>; 2] {
+    beside_reads(keys, 8_000, 0)
+}
+
+/// The same with so many writes, in an open loop where they come `gap_us` apart.
+fn beside_reads(keys: &[&str], count: usize, gap_us: u64) -> [Vec<u64>; 2] {
     let settings = paced(keys);
     let mut bench = Bench::new(&settings);
-    let load = writes(&settings, 8_000);
+    let mut load = writes(&settings, count);
+    for (number, request) in (0..).zip(&mut load) {
+        request.arrival = Time::from_us(number * gap_us);
+    }
+    let rule = if gap_us > 0 { Pacing::Open } else { Pacing::Closed };
     let mut random = Random(9);
     let units = u64::from(settings.exported_units);
     let reads: Vec<Request> =
         (0..1_500).map(|number| read(number * 4_000, random.below(units))).collect();
     let done = bench.run(vec![
-        named("writes", pacing(Pacing::Closed, 32), &load),
+        named("writes", pacing(rule, 32), &load),
         named("reads", pacing(Pacing::Open, 1), &reads),
     ]);
     [RequestOp::Read, RequestOp::Write].map(|op| {
@@ -171,14 +180,19 @@ fn a_read_waits_for_one_operation_of_garbage_collection() {
     assert!(p90 > victim, "{p90} us, a victim takes {victim}");
 }
 
-/// The three families of drives under saturated writes (SSD-iq, PVLDB 18(11), 2025: means of reads
-/// over those of writes 0.03, 0.29 and 0.89): reads are protected; wait for operations; wait as
-/// writes do.
+/// The three families of drives under saturated writes (Haas et al., PVLDB 18(11), 2025: means of
+/// reads over those of writes 0.03, 0.29 and 0.89): reads are protected; wait for operations; wait
+/// as writes do.
 #[test]
-fn families_of_drives_are_settings_of_pacing_suspension_and_queue() {
-    let protected = under_load(&["nand.program_suspends=16", "nand.erase_suspends=16"]);
-    let between = under_load(&["gc.reads_before_copy=1"]);
-    let stalled = under_load(&["queue.depth=8"]);
+fn families_of_firmware_keep_the_order_of_the_drives() {
+    let of = |family: &str, width: &str| {
+        let family = format!("firmware.family={family}");
+        under_load(&["gc.pacing=none", &family, &format!("host.dispatch_width={width}")])
+    };
+    let protected = of("reads_protected", "0");
+    let between = of("in_between", "0");
+    // Fewer than the 32 writes that are outstanding.
+    let stalled = of("both_wait", "8");
     let means = [&protected, &between, &stalled].map(|[reads, _]| mean(reads));
     // 20 us to suspend what runs, and the read; one of two operations of 700 and 5,000 us.
     let longest = *protected[0].last().expect("reads");
@@ -190,6 +204,20 @@ fn families_of_drives_are_settings_of_pacing_suspension_and_queue() {
         let p99 = writes[writes.len() * 99 / 100] as f64;
         assert!(p99 < 3.0 * mean(&writes), "writes {p99}, mean {}", mean(&writes));
     }
+}
+
+/// With a write buffer the families differ only while writes wait for its lines.
+#[test]
+fn reads_wait_in_between_only_while_writes_wait_for_the_buffer() {
+    let of = |family: &str, count, gap_us| {
+        beside_reads(&["buffer.bytes=262144", &format!("firmware.family={family}")], count, gap_us)
+    };
+    let [calm, same] = ["reads_protected", "in_between"].map(|family| of(family, 600, 10_000));
+    assert_eq!(calm, same);
+    let [[protected, _], [between, _]] =
+        ["reads_protected", "in_between"].map(|family| of(family, 8_000, 0));
+    let means = [&protected, &between].map(|reads| mean(reads));
+    assert!(means[1] > 3.0 * means[0], "{means:?}");
 }
 
 #[test]

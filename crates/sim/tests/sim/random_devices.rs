@@ -8,7 +8,7 @@ use crate::common::{
 use crate::generators::devices::{Family, case, with_parts};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::RequestOp;
-use flashyard_sim::config::MapReserve;
+use flashyard_sim::config::{FirmwareFamily, MapReserve};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -178,6 +178,25 @@ fn random_devices_with_periods_of_work_keep_every_rule() {
         }
     }
     assert!(jobs > 1_000 && merges > 1_000, "{jobs} jobs, {merges} merges");
+}
+
+/// The same with families of firmware, each of which runs often.
+#[test]
+fn random_devices_with_families_keep_every_rule() {
+    let mut ran = [0; FirmwareFamily::ALL.len()];
+    for seed in seeds(6_000..6_040) {
+        let (settings, requests) = case(Family::Families, seed);
+        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+            Ok((_, run)) => {
+                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+                ran[settings.keys.firmware.family as usize] += 1;
+            }
+            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(ran.iter().all(|&count| count > 3), "{ran:?}");
 }
 
 /// The same with parts drawn from the registries, whichever there are: each has run in the end.

@@ -68,7 +68,7 @@ impl Ftl {
     /// Whether programs of a plane wait: it owes copies, and its die has those or the erase behind
     /// them to do. A job that a program waits for holds nothing up, since it may come to wait for
     /// what it holds.
-    fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
+    pub(crate) fn is_held(&self, plane: PlaneId, sets: &Sets) -> bool {
         let Some(pacing) = self.pacing() else { return false };
         let Some(job) = &self.page().planes[plane.index()].job else { return false };
         let erases = || {
@@ -81,6 +81,11 @@ impl Ftl {
     /// Whether a command is a program of host data of a plane whose programs wait.
     pub(crate) fn is_held_back(&self, set: SetId, sets: &Sets) -> bool {
         sets.stage(set) == Stage::Program && self.is_held(sets.plane(set), sets)
+    }
+
+    /// Whether reads wait for operations of a die while writes wait.
+    pub(crate) fn holds_reads(&self) -> bool {
+        self.pacing().is_some_and(|pacing| !pacing.suspends)
     }
 
     /// The command that a die of a device with pacing takes next, of the first one of requests and

@@ -30,6 +30,8 @@ pub(super) struct Pacing {
     tokens: u64,
     /// Commands of requests that go before a command of garbage collection at most; 0: any number.
     most_passed: u64,
+    /// Whether reads suspend operations of a die while writes wait.
+    pub(super) suspends: bool,
     /// The spare space that planes are kept at, and how far below it the ratio is doubled; units.
     pub(super) target: u64,
     slope: u64,
@@ -51,6 +53,7 @@ impl Pacing {
             rule: gc.pacing,
             tokens: gc.copies_per_program,
             most_passed: gc.reads_before_copy,
+            suspends: gc.suspend_while_short,
             target: settings.spare_target(),
             slope: block * gc.soft_free_blocks.saturating_sub(gc.reserve_blocks).max(1),
             batch: u64::from(geometry.program_units()),

@@ -9,9 +9,9 @@ use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
-    ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, GcTiming, MovedEntries,
-    Precision, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings, Transfer,
-    apply_setting,
+    ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, FirmwareFamily, GcStart,
+    GcTiming, MovedEntries, Precision, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings,
+    Transfer, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -39,6 +39,8 @@ pub enum Family {
     /// Any of the others, with energy of the link, power of reclaiming space, sleep and a power
     /// meter.
     Powered,
+    /// Those of `Any` and `Cached`, with a family of firmware.
+    Families,
 }
 
 /// The device of a seed and its requests.
@@ -72,12 +74,21 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         }
         return (with_states(&mut random, settings.keys), requests);
     }
+    if family == Family::Families {
+        let (settings, requests) = case(random.pick(&[Family::Any, Family::Cached]), seed);
+        return (with_family(&mut random, &settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
         Family::LogBlocks => Kind::LogBlocks,
         Family::Cached => Kind::Cached,
-        Family::Background | Family::Bus | Family::Disk | Family::Firmware | Family::Powered => {
+        Family::Background
+        | Family::Bus
+        | Family::Disk
+        | Family::Families
+        | Family::Firmware
+        | Family::Powered => {
             unreachable!("another family with these parts")
         }
     };
@@ -229,6 +240,24 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
         keys.energy.read_pj = 0;
         keys.nand.read_part_us = 0;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// A device with a family of firmware, where its map on flash has room for the reserve.
+fn with_family(random: &mut Random, keys: &DeviceKeys) -> Settings {
+    let mut own = *keys;
+    own.firmware.family = random.pick(FirmwareFamily::ALL);
+    own.gc.suspend_while_short = random.below(3) > 0;
+    own.gc.preemptible = true;
+    own.gc.start = GcStart::Early;
+    own.nand.program_suspends = random.pick(&[0, 0, 1]);
+    own.host.dispatch_width = random.pick(&[0, 0, 3]);
+    Settings::new(own).unwrap_or_else(|_| {
+        own.firmware.family = FirmwareFamily::None;
+        own.energy = keys.energy;
+        Settings::new(own)
+            .or_else(|_| Settings::new(*keys))
+            .unwrap_or_else(|error| panic!("{error}"))
     })
 }
 
