@@ -169,7 +169,8 @@ fn operations(report: &Report, kind: &str) -> u64 {
 }
 
 fn resource(report: &Report, name: &str) -> Option<f64> {
-    whole(report.energy_pj.by_resource[name])
+    // A disk has other rows than a flash device.
+    report.energy_pj.by_resource.get(name).and_then(|pj| whole(*pj))
 }
 
 /// Energy of a run by what it was for, in picojoules.
