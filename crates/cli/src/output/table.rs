@@ -189,9 +189,10 @@ fn of_disk(report: &Report) -> String {
     let cache = &report.buffer;
     let reads = cache.read_hits + cache.read_misses;
     let by = report.energy_pj.by_resource.iter();
+    let by = by.filter(|(name, _)| **name != "sleep" || report.power.sleep.is_some());
     let shares = by
         .map(|(name, pj)| format!("{name} {}", percent(*pj as f64, report.energy_pj.total as f64)));
-    let lines = [
+    let mut lines = vec![
         throughput(report),
         format!("busy         arm {} of the time", share(&report.utilisation.dies)),
         format!(
@@ -202,6 +203,7 @@ fn of_disk(report: &Report) -> String {
         format!("{}: {}", energy(report), shares.collect::<Vec<_>>().join(", ")),
         power(report),
     ];
+    lines.extend(sleep(report));
     lines.join("\n") + "\n"
 }
 

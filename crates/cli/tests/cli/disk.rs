@@ -36,16 +36,44 @@ fn the_json_of_a_disk_has_no_flash() {
     let few = ["--set", "pattern.requests=300", "--check", "--json"];
     let run = folder.run(&[&["run", DISK, "mixed-70-30"][..], &few].concat()).json();
     let sections: Vec<_> = run["device"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(sections, ["device", "disk", "interface", "metrics"]);
+    assert_eq!(sections, ["deep_sleep", "device", "disk", "interface", "metrics", "sleep"]);
     assert_eq!(run["device"]["device"]["kind"], "disk");
     let rows: Vec<_> =
         run["energy_pj"]["by_resource"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(rows, ["idle", "read", "rotate", "seek", "write"]);
+    assert_eq!(rows, ["idle", "read", "rotate", "seek", "sleep", "write"]);
     assert!(run["flash"]["write_amplification"].is_null() && run["waits_ns"].is_null());
     let flash = folder.run(&[&["run", "drs", "mixed-70-30"][..], &few].concat()).json();
     assert!(flash["device"]["disk"].is_null(), "{}", flash["device"]);
     let text = folder.run(&["run", DISK, "random-read", "--set", "pattern.requests=99"]).text();
     assert!(text.contains("busy         arm") && !text.contains("write amplification"), "{text}");
+}
+
+/// A read every minute or less, and a disk that stops after ten seconds: samples of the power meter
+/// that sum up to the energy, and a line of the summary.
+#[test]
+fn a_disk_sleeps_and_has_a_power_meter() {
+    let folder = Folder::new();
+    let set = [
+        "pattern.requests=20",
+        "stream.pacing=spaced",
+        "stream.gap_min_us=1_000_000",
+        "stream.gap_max_us=60_000_000",
+        "sleep.after_us=10_000_000",
+        "sleep.power_mw=200",
+        "sleep.exit_us=3_500_000",
+    ];
+    let mut args = vec!["run", DISK, "random-read"];
+    args.extend(set.iter().flat_map(|key| ["--set", key]));
+    let run = folder.run(&[&args[..], &["--json", "--power", "power.csv"]].concat()).json();
+    let text = String::from_utf8(folder.read("power.csv")).expect("text");
+    let rows = text.lines().skip(1).map(|row| row.split(',').nth(2).unwrap());
+    let sum: u64 = rows.map(|cell| cell.parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, int(&run, "energy_pj.total"));
+    assert!(int(&run, "power.sleep.wakes") > 0);
+    let slept = int(&run, "power.sleep.asleep_ns") * 200;
+    assert_eq!(int(&run, "energy_pj.by_resource.sleep"), slept);
+    let text = folder.run(&args).text();
+    assert!(text.contains("sleep        ") && text.contains("woke "), "{text}");
 }
 
 /// 64 MiB one after the other: the same data in any size, and larger requests are faster.

@@ -12,8 +12,8 @@ use crate::config::EnergyKeys;
 use crate::ftl::layer::MergeCounts;
 use crate::handle::RequestId;
 use crate::metrics::counters::{Phase, Tally};
-use crate::metrics::meter::{Exact, MeterReport};
-use crate::metrics::series::{MIB_BITS, SeriesReport};
+use crate::metrics::meter::MeterReport;
+use crate::metrics::series::{Exact, MIB_BITS, SeriesReport};
 use crate::report::{Counts, EnergyReport, PowerReport, SleepReport};
 use crate::saved::saved;
 use crate::sleep::{Doze, Stretch};
@@ -207,12 +207,24 @@ impl Account {
             }
         }
         if self.records_power() {
-            let power = [self.reclaim_uw(passed.phase), 0];
+            let mut power = [self.reclaim_uw(passed.phase), 0];
+            let counts = self.totals.has_begun();
+            if let Doze::Asleep(_) = doze {
+                // The power is the same all the time: nothing is left to be recorded.
+                let mw = pj.checked_div(u128::from(until.since(from).as_ns())).unwrap_or(0);
+                power[0] += if counts { mw * 1_000 } else { 0 };
+                return self.record_time(until, passed.outstanding, power, ftl, pending);
+            }
             self.record_time(until, passed.outstanding, power, ftl, || pending().min(from));
-            if self.totals.has_begun() {
+            if counts {
                 self.record(from, until, pj);
             }
         }
+    }
+
+    /// Energy of sleep by phase.
+    pub(crate) const fn sleep_pj(&self) -> [u128; 3] {
+        self.totals.energy.sleep_pj
     }
 
     /// The link carries data of a request, to the device or back, between two instants, the first

@@ -10,8 +10,8 @@ use crate::metrics::counters::{Padding, Phase, Tally, Work};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::series::Series;
 use crate::report::{
-    BufferReport, BusReport, FlashReport, GcReport, LatencyReport, MapReport, MergeReport, Report,
-    Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
+    BufferReport, BusReport, EnergyReport, FlashReport, GcReport, LatencyReport, MapReport,
+    MergeReport, Report, Tails, Throughput, Verdict, WaitReport, Wear, WorkloadReport,
 };
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
@@ -35,6 +35,8 @@ pub(crate) struct EndState {
     pub(crate) effective_over_provisioning: Option<f64>,
     /// Where channels carry bus requests.
     pub(crate) bus: Option<BusReport>,
+    /// The energy of a device without flash.
+    pub(crate) energy: Option<EnergyReport>,
 }
 
 impl Account {
@@ -49,7 +51,10 @@ impl Account {
         let streams = self.streams(series.as_ref());
         let unit_bytes = u64::from(self.config.geometry.page_bytes);
         let series = series.map(|series| series.report(&self.counts(&end.ftl), unit_bytes));
-        let energy_pj = self.energy(&all, &end.ftl.merges)?;
+        let energy_pj = match &end.energy {
+            Some(energy) => energy.clone(),
+            None => self.energy(&all, &end.ftl.merges)?,
+        };
         let meter = self.finish_meter(&end.ftl);
         if let Some(meter) = meter.as_ref().filter(|meter| meter.whole) {
             assert_eq!(meter.energy_pj, energy_pj.total, "the samples of the power meter add up");

@@ -5,8 +5,8 @@ use super::Account;
 use super::watch::{Pending, Watch};
 use crate::ftl::layer::MergeCounts;
 use crate::metrics::counters::Phase;
-use crate::metrics::meter::{Exact, MeterReport};
-use crate::metrics::series::{Counts, MIB_BITS};
+use crate::metrics::meter::MeterReport;
+use crate::metrics::series::{Counts, Exact};
 use crate::observe::{Observer, PowerSamples};
 use crate::sets::Operation;
 use flashyard_core::command::{Op, Purpose};
@@ -18,6 +18,13 @@ pub(crate) struct FtlFigures {
     pub(crate) free_blocks: u64,
     /// What translation layers did in measured phases.
     pub(crate) merges: MergeCounts,
+}
+
+impl FtlFigures {
+    /// Those of a device without flash.
+    pub(crate) fn none() -> Self {
+        Self { free_blocks: 0, merges: MergeCounts::default() }
+    }
 }
 
 /// How the device was, until the instant to which time goes on.
@@ -66,7 +73,6 @@ impl Account {
             meter.advance(now, power, pending, accesses, &mut told(observers));
         }
         if let Some(mut series) = self.take_series() {
-            let power = (power[0] << MIB_BITS) + power[1];
             series.advance(now, outstanding, power, || self.counts(&ftl()));
             self.set_series(Some(series));
         }
@@ -111,9 +117,9 @@ impl Account {
     /// Time goes on to `now`. Until then so many requests were outstanding, and a device without
     /// flash took so much power.
     pub(crate) fn level_held(&mut self, now: Time, outstanding: u64, power_mw: u64) {
-        if let Some(series) = self.series() {
-            let power = u128::from(power_mw * 1_000) << MIB_BITS;
-            series.advance(now, outstanding, power, Counts::default);
+        if self.records_power() {
+            let power = [u128::from(power_mw) * 1_000, 0];
+            self.record_time(now, outstanding, power, FtlFigures::none, || now);
         }
     }
 

@@ -226,7 +226,7 @@ impl DeviceKeys {
     /// Whether a section belongs to devices of this kind.
     pub fn has_section(&self, section: &str) -> bool {
         match section {
-            "device" | "interface" | "metrics" => true,
+            "device" | "interface" | "metrics" | "sleep" | "deep_sleep" => true,
             "disk" => self.is_disk(),
             _ => !self.is_disk(),
         }

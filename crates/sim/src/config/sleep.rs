@@ -16,8 +16,8 @@ keys! {
             source: "Park et al. 2011: solid-state drives ignore the command to sleep",
             flip: "1000", with: &["energy.controller_idle_mw=50"],
         },
-        /// Power of the device while it sleeps. Controller, dies, DRAM and write buffer draw none
-        /// of their own then.
+        /// Power of the device while it sleeps, in the place of that of controller, dies, DRAM,
+        /// write buffer and of a disk at rest.
         power_mw: u64 = 0 => {
             kind: Kind::count("mW", 0, 1_000_000),
             source: "assumed",

@@ -51,6 +51,7 @@ impl Device {
                 .flash
                 .status_requests()
                 .map(|[status_requests, busy_answers]| BusReport { status_requests, busy_answers }),
+            energy: None,
         }
     }
 

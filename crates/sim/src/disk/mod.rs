@@ -21,13 +21,14 @@ mod ranges;
 mod report;
 mod requests;
 
-use crate::account::Account;
+use crate::account::{Account, FtlFigures, Passed};
 use crate::config::{DiskKeys, Settings};
 use crate::handle::RequestId;
 use crate::host::Host;
 use crate::metrics::counters::Phase;
 use crate::observe::Observer;
 use crate::policy::HostRule;
+use crate::sleep::{Doze, Load};
 use arm::{Arm, WaitingRead};
 use cache::Cache;
 use check::Checker;
@@ -125,9 +126,32 @@ impl Disk {
         }
     }
 
-    /// Time goes on to an instant, and nothing happens before but that levels of power change.
+    /// Time goes on to an instant, and nothing happens before but that levels of power change, and
+    /// that the disk falls asleep or wakes.
     fn time_passes(&mut self, to: Time) {
         assert!(to >= self.now, "time runs backwards");
+        let (outstanding, phase) = (self.host.outstanding(), self.phase());
+        let active = outstanding > 0 || !matches!(self.arm, Arm::Idle);
+        let load = match active {
+            true => Load::Busy,
+            false if self.host.timers.next() < Time::MAX => Load::Held,
+            false => Load::Idle,
+        };
+        while let Some(stretch) = self.host.doze(to, load) {
+            if stretch.doze == Doze::Awake {
+                self.is_awake(stretch.until);
+                continue;
+            }
+            assert!(matches!(self.arm, Arm::Idle), "the arm is at work in a disk that sleeps");
+            let passed = Passed { outstanding, phase, active };
+            self.account.dozed(&stretch, passed, FtlFigures::none, || stretch.until);
+            self.now = stretch.until;
+        }
+        self.is_awake(to);
+    }
+
+    /// Time goes on to an instant until which the disk is awake.
+    fn is_awake(&mut self, to: Time) {
         let (outstanding, phase) = (self.host.outstanding(), self.phase());
         let counts = self.account.has_begun();
         while self.now < to {

@@ -1,19 +1,21 @@
 //! The report of a disk: that of the flash device without what a disk does not have.
 
 use super::Disk;
+use super::power::Energy;
 use crate::account::{EndState, FtlFigures};
 use crate::device::SimError;
-use crate::ftl::layer::MergeCounts;
 use crate::ftl::memory::Footprint;
-use crate::report::{Counts, EnergyReport, PowerReport, Report, Wear};
+use crate::metrics::counters::Phase;
+use crate::report::{Counts, EnergyReport, Report, Wear};
 use std::collections::BTreeMap;
 
 impl Disk {
     /// The report over all measured phases.
     pub fn finish(self) -> Result<Report, SimError> {
         let Self { account, power, settings, .. } = self;
+        let energy = energy_report(power.energy(), account.sleep_pj());
         let end = EndState {
-            ftl: FtlFigures { free_blocks: 0, merges: MergeCounts::default() },
+            ftl: FtlFigures::none(),
             wear: Wear::of(std::iter::empty()),
             footprint: Footprint { tables: 0, cache: 0, buffer: settings.keys.disk.cache_bytes() },
             cleaned: 0,
@@ -23,23 +25,10 @@ impl Disk {
             initial: "spinning",
             effective_over_provisioning: None,
             bus: None,
+            energy: Some(energy.ok_or(SimError::TooMuchEnergy)?),
         };
         let report = account.report(&end).ok_or(SimError::TooMuchEnergy)?;
-        let energy = power.energy();
-        let energy_pj = energy_report(&energy).ok_or(SimError::TooMuchEnergy)?;
-        let span = report.power.span_ns;
-        let moved = report.throughput.bytes_per_s.unwrap_or(0.0);
-        let moved = moved * report.throughput.makespan_ns as f64 / 1e9;
-        let mut report = Report {
-            power: PowerReport {
-                mean_mw: (span > 0).then(|| energy_pj.total as f64 / span as f64),
-                j_per_mb: (moved > 0.0).then(|| energy_pj.total as f64 / 1e6 / moved),
-                ..report.power
-            },
-            energy_pj,
-            waits_ns: None,
-            ..report
-        };
+        let mut report = Report { waits_ns: None, ..report };
         report.flash.write_amplification = None;
         report.flash.write_amplification_by.values_mut().for_each(|part| *part = None);
         report.phases.iter_mut().for_each(|phase| phase.write_amplification = None);
@@ -49,8 +38,14 @@ impl Disk {
     }
 }
 
-/// Energy on each axis; none where it does not fit 64 bits.
-fn energy_report(energy: &super::power::Energy) -> Option<EnergyReport> {
+/// Energy on each axis, with that of sleep by phase; none where it does not fit 64 bits.
+fn energy_report(mut energy: Energy, sleep_pj: [u128; 3]) -> Option<EnergyReport> {
+    let slept: u128 = sleep_pj.iter().sum();
+    energy.states.insert("sleep", slept);
+    energy.causes.insert("sleep", slept);
+    for (phase, pj) in Phase::ALL.iter().zip(sleep_pj) {
+        *energy.phases.entry(phase.name()).or_default() += pj;
+    }
     let total: u128 = energy.phases.values().sum();
     let narrow = |pj: u128| u64::try_from(pj).ok();
     let axis = |parts: &BTreeMap<&'static str, u128>| -> Option<Counts> {

@@ -52,6 +52,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
                 .to_string(),
         );
     }
+    super::check_sleep(keys, fail);
     let (root, linear) = disk.seek_curve();
     if root < 0 || linear < 0 {
         fail(

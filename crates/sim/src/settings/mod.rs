@@ -77,6 +77,7 @@ impl Settings {
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
+        check_sleep(keys, &mut fail);
         check_energy(keys, &mut fail);
         let exported = exported_units(keys, units);
         let resident = keys.map.store == MapStore::Resident;
@@ -388,8 +389,8 @@ const fn factory_bad(keys: &DeviceKeys) -> u64 {
     (keys.geometry.blocks_per_plane * keys.nand.factory_bad_percent).div_ceil(1_000_000)
 }
 
-/// A power budget must let every operation through.
-fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+/// The deeper level of sleep comes later.
+fn check_sleep(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let (sleep, deep) = (&keys.sleep, &keys.deep_sleep);
     if sleep.is_on() && deep.is_on() && deep.after_us <= sleep.after_us {
         fail(format!(
@@ -398,6 +399,10 @@ fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
             deep.after_us, sleep.after_us
         ));
     }
+}
+
+/// A power budget must let every operation through.
+fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let budget = keys.energy.budget_mw;
     for op in Op::ALL {
         let (name, power) = (op.name(), operation_mw(keys, op));

@@ -1,6 +1,7 @@
 //! A disk: its times against closed forms, its data under the checker, its energy.
 
 use crate::common::phases::{latency, pacing, stream};
+use crate::common::samples::Samples;
 use crate::common::{Random, Recorded, Recorder, seeds, settings, try_settings};
 use crate::generators::devices::{Family, case};
 use flashyard_core::request::{Flags, Request, RequestOp};
@@ -43,14 +44,26 @@ fn request(op: RequestOp, first_sector: u64, sectors: u32) -> Request {
 
 /// One phase under the checker: the report, and the requests in the order of their answers.
 fn run(settings: &Settings, keys: StreamKeys, requests: &[Request]) -> (Report, Vec<RequestDone>) {
+    let (report, done, _) = metered(settings, keys, requests);
+    (report, done)
+}
+
+/// The same with the samples of the power meter.
+fn metered(
+    settings: &Settings,
+    keys: StreamKeys,
+    requests: &[Request],
+) -> (Report, Vec<RequestDone>, Samples) {
+    let samples = Samples::default();
     let mut disk = Drive::new(settings);
     disk.check();
     let recorded = Rc::new(RefCell::new(Recorded::default()));
     disk.observe(Box::new(Recorder(Rc::clone(&recorded))));
+    disk.observe(Box::new(samples.clone()));
     disk.run_phase(&PhaseKeys::default(), vec![stream(keys, requests)]).unwrap();
     let report = disk.finish().unwrap();
     let done = std::mem::take(&mut recorded.borrow_mut().requests);
-    (report, done)
+    (report, done, samples)
 }
 
 /// A closed loop of this depth.
@@ -224,6 +237,106 @@ fn energy_is_power_by_time() {
     assert_eq!(energy.by_purpose["read_ahead"] + energy.by_purpose["write_back"], 0);
 }
 
+/// The time at each level of power, from its energy.
+fn awake_ns(disk: &Settings, report: &Report) -> u64 {
+    let keys = disk.keys.disk;
+    let levels = [
+        ("idle", keys.idle_mw),
+        ("seek", keys.seek_mw),
+        ("rotate", keys.rotate_mw),
+        ("read", keys.read_mw),
+        ("write", keys.write_mw),
+    ];
+    levels.iter().map(|(name, mw)| report.energy_pj.by_resource[name] / mw).sum()
+}
+
+/// Unloaded heads, then platters that stand still.
+const SLEEPS: [&str; 13] = [
+    "disk.rotation=mean",
+    "sleep.after_us=1000",
+    "sleep.power_mw=400",
+    "sleep.entry_us=200",
+    "sleep.entry_pj=3000017",
+    "sleep.exit_us=900",
+    "sleep.exit_pj=5000011",
+    "deep_sleep.after_us=20000",
+    "deep_sleep.power_mw=200",
+    "deep_sleep.entry_us=500",
+    "deep_sleep.entry_pj=4000037",
+    "deep_sleep.exit_us=3500000",
+    "deep_sleep.exit_pj=17500000000011",
+];
+
+/// The pause behind the first answer; what the second read then waits; the time at each level of
+/// sleep, and on the ways there and back, in microseconds; the energy of the ways in picojoules.
+const PAUSES: [(u64, u64, [u64; 2], u64, u64); 6] = [
+    (1_000, 0, [0, 0], 0, 0),
+    // 50 us into the entry: 150 us more, then the exit.
+    (1_050, 1_050, [0, 0], 1_100, 3_000_017 + 5_000_011),
+    (1_200, 900, [0, 0], 1_100, 3_000_017 + 5_000_011),
+    (9_200, 900, [8_000, 0], 1_100, 3_000_017 + 5_000_011),
+    // 100 us into the entry of the deeper level: 400 us more, then its exit.
+    (20_100, 3_500_400, [18_800, 0], 3_500_700, 3_000_017 + 4_000_037 + 17_500_000_000_011),
+    (60_500, 3_500_000, [18_800, 40_000], 3_500_700, 3_000_017 + 4_000_037 + 17_500_000_000_011),
+];
+
+#[test]
+fn a_sleeping_disk_takes_and_waits_what_its_keys_say() {
+    let disk = bare(&[&SLEEPS[..], &["metrics.power_us=250"]].concat());
+    let first = request(RequestOp::Read, 8, 8);
+    let own = latency(&closed(&disk, 1, &[first]).1[0]);
+    for (pause, wait, [light, deep], ways, pj) in PAUSES {
+        let later = Request { arrival: Time::from_ns(own + pause * 1_000), ..first };
+        let (report, done, samples) = metered(&disk, StreamKeys::default(), &[first, later]);
+        assert_eq!(latency(&done[1]), own + wait * 1_000, "pause {pause}");
+        assert_eq!(done[1].parts.get(Part::Link), wait * 1_000, "pause {pause}");
+        let energy = &report.energy_pj;
+        let expected = pj + (light * 400 + deep * 200) * 1_000;
+        assert_eq!(energy.by_resource["sleep"], expected, "pause {pause}");
+        assert_eq!(energy.by_purpose["sleep"], expected, "pause {pause}");
+        let sleep = report.power.sleep.unwrap();
+        assert_eq!(sleep.asleep_ns + sleep.deep_asleep_ns, (light + deep) * 1_000);
+        assert_eq!(sleep.dozed_ns, (light + deep + ways) * 1_000, "pause {pause}");
+        assert_eq!(sleep.wakes, u64::from(ways > 0), "pause {pause}");
+        // Both commands are work for the controller; the disk idles until it falls asleep.
+        let idle_ns = pause.min(1_000) * 1_000 + 2 * 50_000;
+        assert_eq!(energy.by_resource["idle"], idle_ns * disk.keys.disk.idle_mw, "pause {pause}");
+        assert_eq!(samples.energies().iter().sum::<u64>(), energy.total, "pause {pause}");
+    }
+}
+
+/// A disk that writes back has work of its own: it rests from then on.
+#[test]
+fn a_disk_does_not_sleep_while_it_writes_back() {
+    let keys = ["disk.write_cache_bytes=65536", "sleep.after_us=1000", "disk.seek_mw=1000"];
+    let disk = bare(&[&keys[..], &["disk.rotate_mw=1000", "disk.write_mw=1000"]].concat());
+    let second = 1_000_000_000;
+    let read = Request { arrival: Time::from_ns(second), ..request(RequestOp::Read, 8, 8) };
+    let requests = [request(RequestOp::Write, 40_000_000, 8), read];
+    let (report, done) = run(&disk, StreamKeys::default(), &requests);
+    assert_eq!(latency(&done[0]), 50_000, "the cache has it");
+    let written = report.energy_pj.by_purpose["write_back"] / 1_000;
+    assert!(written > 2_000_000, "{written} ns");
+    let sleep = report.power.sleep.unwrap();
+    assert_eq!(sleep.asleep_ns, second - 50_000 - written - 1_000_000);
+}
+
+/// Ten seconds between two reads: a second at `idle_mw`, the rest asleep, in a few runs of samples.
+#[test]
+fn samples_at_rest_have_the_power_of_the_keys() {
+    let own = ["metrics.power_us=1000", "sleep.after_us=1000000", "sleep.power_mw=200"];
+    let later = Time::from_ns(10_000_000_000);
+    let requests = [8, 4_000].map(|first| request(RequestOp::Read, first, 8));
+    let requests = [requests[0], Request { arrival: later, ..requests[1] }];
+    let (report, _, samples) = metered(&bare(&own), StreamKeys::default(), &requests);
+    let energies = samples.energies();
+    // The first read is over after two revolutions at most, 17 ms.
+    assert!(energies[18..1_000].iter().all(|&pj| pj == 869_000_000));
+    assert!(energies[1_018..10_000].iter().all(|&pj| pj == 200_000_000));
+    assert_eq!(energies.iter().sum::<u64>(), report.energy_pj.total);
+    assert!(samples.events() < 100, "{} events", samples.events());
+}
+
 /// Overlapping reads, writes, flushes, FUA and preflush on caches of every size and in every order,
 /// under the checker; all energy is accounted for, and a second run finds the same.
 #[test]
@@ -231,7 +344,7 @@ fn random_disks_keep_data_and_energy() {
     for seed in seeds(0..150) {
         let (disk, requests) = case(Family::Disk, seed);
         let keys = pacing(if seed % 2 == 0 { Pacing::Open } else { Pacing::Closed }, 1 + seed % 9);
-        let (report, done) = run(&disk, keys, &requests);
+        let (report, done, samples) = metered(&disk, keys, &requests);
         assert_eq!(done.len(), requests.len(), "seed {seed}");
         let energy = &report.energy_pj;
         for axis in [&energy.by_resource, &energy.by_purpose, &energy.by_phase] {
@@ -243,6 +356,19 @@ fn random_disks_keep_data_and_energy() {
             let sum: u64 = bins.iter().map(|bin| bin.energy_pj).sum();
             assert_eq!(sum, energy.total, "seed {seed}");
         }
+        let (energies, meter) = (samples.energies(), &report.power.meter);
+        assert_eq!(meter.is_some(), disk.keys.metrics.power_us > 0);
+        if let Some(meter) = meter {
+            assert_eq!(energies.iter().sum::<u64>(), energy.total, "seed {seed}");
+            assert_eq!(meter.energy_pj, energy.total, "seed {seed}");
+            let series = report.series.as_ref();
+            if let Some(series) = series.filter(|series| series.bin_ns == meter.period_ns) {
+                let bins: Vec<_> = series.bins.iter().map(|bin| bin.energy_pj).collect();
+                assert_eq!(bins[..energies.len()], energies, "seed {seed}");
+            }
+        }
+        let dozed = report.power.sleep.map_or(0, |sleep| sleep.dozed_ns);
+        assert_eq!(awake_ns(&disk, &report) + dozed, report.power.span_ns, "seed {seed}");
         let again = run(&disk, keys, &requests).0;
         assert_eq!(format!("{again:?}"), format!("{report:?}"), "seed {seed}");
     }
@@ -251,7 +377,7 @@ fn random_disks_keep_data_and_energy() {
 /// Time and energy of a phase that is not measured leave no trace.
 #[test]
 fn phases_that_are_not_measured_do_not_count() {
-    let disk = settings(&["device.kind=disk"]);
+    let disk = settings(&["device.kind=disk", "metrics.power_us=100", "sleep.after_us=1"]);
     let requests = in_a_row(RequestOp::Write, 0, 64, 100);
     let mut drive = Drive::new(&disk);
     let keys = pacing(Pacing::Closed, 4);
@@ -260,6 +386,8 @@ fn phases_that_are_not_measured_do_not_count() {
     drive.run_phase(&PhaseKeys::default(), vec![stream(keys, &requests[..1])]).unwrap();
     let report = drive.finish().unwrap();
     assert_eq!(report.workload.requests, 1);
+    assert_eq!(report.power.meter.unwrap().energy_pj, report.energy_pj.total);
+    assert!(report.power.sleep.unwrap().dozed_ns <= report.power.span_ns);
     let most = report.power.span_ns * disk.keys.disk.seek_mw;
     assert!(report.energy_pj.total <= most, "{} of {most}", report.energy_pj.total);
 }
@@ -271,6 +399,8 @@ fn keys_of_the_other_kind_are_refused() {
     assert!(flash.starts_with("nand.read_us: this device is a disk"), "{flash}");
     let disk = refused(&["disk.rpm=5400"]);
     assert!(disk.starts_with("disk.rpm: this device is a flash device"), "{disk}");
+    let deep = refused(&["device.kind=disk", "sleep.after_us=9", "deep_sleep.after_us=9"]);
+    assert!(deep.starts_with("deep_sleep.after_us: "), "{deep}");
     let curve = refused(&["device.kind=disk", "disk.full_stroke_ms=100"]);
     assert!(curve.starts_with("disk.average_seek_ms: no seek curve"), "{curve}");
 }

@@ -1,6 +1,7 @@
 //! Energy of the link, power of reclaiming space, sleep, and the power meter, by formula: from keys
 //! and from the logs alone.
 
+use crate::common::samples::Samples;
 use crate::common::{
     Random, Recorded, collecting, one_full_die, read, record, request, restored, saved, settings,
     write,
@@ -10,12 +11,9 @@ use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, PowerSamples};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 fn resource(report: &Report, name: &str) -> u64 {
     report.energy_pj.by_resource[name]
@@ -244,30 +242,6 @@ fn own_work_that_is_due_keeps_a_device_awake() {
     assert!(sleep.wakes > 10, "{sleep:?}");
 }
 
-/// The samples of a run, one by one.
-#[derive(Clone, Default)]
-struct Samples(Rc<RefCell<Vec<PowerSamples>>>);
-
-impl Observer for Samples {
-    fn power(&mut self, event: &PowerSamples) {
-        self.0.borrow_mut().push(*event);
-    }
-}
-
-impl Samples {
-    /// The energy of each sample; they must lie side by side.
-    fn energies(&self) -> Vec<u64> {
-        let mut all = Vec::new();
-        let mut end = 0;
-        for run in self.0.borrow().iter() {
-            assert_eq!(run.start_ns, end, "samples have no gap");
-            end += run.samples * run.span_ns;
-            all.extend(std::iter::repeat_n(run.energy_pj, usize::try_from(run.samples).unwrap()));
-        }
-        all
-    }
-}
-
 fn stream(requests: &[Request]) -> Vec<Stream<'_, Infallible>> {
     let mut requests = requests.iter().copied();
     let source = Box::new(move || Ok(requests.next()));
@@ -315,10 +289,11 @@ fn the_samples_of_the_meter_add_up_to_the_total_exactly() {
         assert_eq!(meter.energy_pj, report.energy_pj.total, "{own:?}");
         assert_eq!(meter.samples, energies.len() as u64);
         let series = report.series.as_ref().unwrap();
+        let sum: u64 = series.bins.iter().map(|bin| bin.energy_pj).sum();
+        assert_eq!(sum, report.energy_pj.total, "{own:?}");
         if series.bin_ns == settings.keys.metrics.power_us {
             for (bin, &pj) in series.bins.iter().zip(&energies) {
-                // DRAM and buffer are rounded together in one and apart in the other.
-                assert!(bin.energy_pj.abs_diff(pj) <= 1, "{own:?}: {} {pj}", bin.energy_pj);
+                assert_eq!(bin.energy_pj, pj, "{own:?}");
             }
         }
         let whole = &energies[..energies.len() - 1];
@@ -339,7 +314,7 @@ fn idle_hours_are_runs_of_equal_samples() {
         let base = ["metrics.power_us=1000", "energy.controller_idle_mw=20"];
         let settings = settings(&[&base, &dram[..], own].concat());
         let (report, samples) = metered(&settings, &[read(0, 0), read(hour, 1)]);
-        let events = samples.0.borrow().len();
+        let events = samples.events();
         assert!(events < most, "{events} events");
         let energies = samples.energies();
         assert_eq!(energies.len(), 3_600_001);
@@ -348,6 +323,18 @@ fn idle_hours_are_runs_of_equal_samples() {
         assert!(greatest - least <= u64::from(most > 20), "{least} to {greatest}");
         assert_eq!(energies.iter().sum::<u64>(), report.energy_pj.total);
     }
+}
+
+/// A device that sleeps for an hour takes the same power all the time, too.
+#[test]
+fn hours_asleep_are_runs_of_equal_samples() {
+    let own = ["metrics.power_us=1000", "sleep.after_us=1000", "sleep.power_mw=7"];
+    let requests = [read(0, 0), read(3_600_000_000, 1)];
+    let (report, samples) = metered(&settings(&own), &requests);
+    assert!(samples.events() < 20, "{} events", samples.events());
+    let energies = samples.energies();
+    assert!(energies[3..3_600_000].iter().all(|&pj| pj == 7_000_000));
+    assert_eq!(energies.iter().sum::<u64>(), report.energy_pj.total);
 }
 
 /// What a phase that is not measured takes is in no sample; maintenance behind one that is measured

@@ -4,16 +4,12 @@
 //! begun in it is left; then its sample is handed out and forgotten. Periods in which nothing
 //! happens are handed out as a run.
 
-use super::series::MIB_BITS;
+use super::series::{Exact, MIB_BITS, add, picojoules};
 use crate::observe::PowerSamples;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::Time;
 use serde::Serialize;
 use std::collections::VecDeque;
-
-/// Energy or power: what is exact in femtojoules (microwatts), and what is exact in these times
-/// bytes of a MiB. Each is rounded by itself, as it is in the sums of a run.
-pub type Exact = [u128; 2];
 
 /// A power meter under way. Its time is measured time: phases that are not measured leave no gap.
 #[derive(Clone, Debug)]
@@ -172,10 +168,7 @@ impl Meter {
     fn spend(&mut self, to: u64, power_uw: Exact) {
         let ns = u128::from(to - self.elapsed);
         let last = self.open.back_mut().expect("a period is open");
-        for (sum, uw) in last.iter_mut().zip(power_uw) {
-            // What does not fit is refused when the run is reported.
-            *sum = sum.saturating_add(ns.saturating_mul(uw));
-        }
+        add(last, power_uw.map(|uw| ns.saturating_mul(uw)));
         self.elapsed = to;
     }
 
@@ -196,10 +189,8 @@ impl Meter {
         if count < 2 || energy.iter().zip(whole).any(|(energy, whole)| energy % whole > 0) {
             return;
         }
-        let pj = picojoules(energy);
-        for (sum, energy) in self.closed.iter_mut().zip(energy) {
-            *sum = sum.saturating_add(energy.saturating_mul(u128::from(count)));
-        }
+        let pj = narrow(energy);
+        add(&mut self.closed, energy.map(|energy| energy.saturating_mul(u128::from(count))));
         self.hand_out(count, self.period, pj, sink);
         self.elapsed += count * self.period;
     }
@@ -207,12 +198,10 @@ impl Meter {
     /// The first open period is over and was so long.
     fn close(&mut self, span: u64, sink: &mut dyn FnMut(&PowerSamples)) {
         let energy = self.open.pop_front().expect("a period is open");
-        let before = picojoules(self.closed);
-        for (sum, energy) in self.closed.iter_mut().zip(energy) {
-            *sum = sum.saturating_add(energy);
-        }
+        let before = narrow(self.closed);
+        add(&mut self.closed, energy);
         // Rounded as of the end of each period, so that no energy is lost.
-        self.hand_out(1, span, picojoules(self.closed) - before, sink);
+        self.hand_out(1, span, narrow(self.closed) - before, sink);
     }
 
     fn hand_out(&mut self, count: u64, span: u64, pj: u64, sink: &mut dyn FnMut(&PowerSamples)) {
@@ -231,9 +220,8 @@ impl Meter {
     }
 }
 
-fn picojoules([fj, fj_mib]: Exact) -> u64 {
-    let pj = fj / 1_000 + (fj_mib >> MIB_BITS) / 1_000;
-    u64::try_from(pj).unwrap_or(u64::MAX)
+fn narrow(energy: Exact) -> u64 {
+    u64::try_from(picojoules(energy)).unwrap_or(u64::MAX)
 }
 
 /// What a power meter has found.

@@ -12,6 +12,22 @@ pub const BINS: usize = 4_096;
 /// many bytes.
 pub const MIB_BITS: u32 = 20;
 
+/// Energy or power: what is exact in femtojoules (microwatts), and what is exact in these times
+/// bytes of a MiB. Each is rounded by itself, as it is in the sums of a run.
+pub type Exact = [u128; 2];
+
+/// Whole picojoules of an energy.
+pub(super) fn picojoules([fj, fj_mib]: Exact) -> u128 {
+    fj / 1_000 + (fj_mib >> MIB_BITS) / 1_000
+}
+
+/// Adds an energy; what does not fit is refused when the run is reported.
+pub(super) fn add(sum: &mut Exact, energy: Exact) {
+    for (sum, energy) in sum.iter_mut().zip(energy) {
+        *sum = sum.saturating_add(energy);
+    }
+}
+
 /// Operation counts since the start, and the free blocks of the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -38,17 +54,12 @@ struct Bin {
     latency_max: u64,
     /// Integral of the outstanding requests over time.
     outstanding_ns: u128,
-    /// Energy of arrays, channels and background, in femtojoules times bytes of a MiB.
-    energy_fj: u128,
+    /// Energy of arrays, channels and background.
+    energy: Exact,
     counts: Counts,
 }
 
 impl Bin {
-    /// Energy that does not fit is refused when the run is reported.
-    fn spend(&mut self, fj: u128) {
-        self.energy_fj = self.energy_fj.saturating_add(fj);
-    }
-
     fn join(&mut self, later: &Self) {
         for class in 0..4 {
             self.requests[class] += later.requests[class];
@@ -57,7 +68,7 @@ impl Bin {
         self.latency_ns += later.latency_ns;
         self.latency_max = self.latency_max.max(later.latency_max);
         self.outstanding_ns += later.outstanding_ns;
-        self.spend(later.energy_fj);
+        add(&mut self.energy, later.energy);
         self.counts.host_programs += later.counts.host_programs;
         self.counts.gc_programs += later.counts.gc_programs;
         self.counts.programs += later.counts.programs;
@@ -81,7 +92,7 @@ impl Saved for StreamBins {
 }
 
 saved!(Counts { host_programs, gc_programs, programs, erases, free_blocks, accesses_pj });
-saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy_fj, counts });
+saved!(Bin { requests, sectors, latency_ns, latency_max, outstanding_ns, energy, counts });
 
 /// A time series under way. Its time is measured time: phases that are not measured leave no gap.
 #[derive(Clone, Debug)]
@@ -146,12 +157,12 @@ impl Series {
     }
 
     /// Time goes on to `now`; until then as many requests were outstanding, the background took
-    /// `power_uw` times bytes of a MiB, and `counts` still holds.
+    /// this power, and `counts` still holds.
     pub fn advance(
         &mut self,
         now: Time,
         outstanding: u64,
-        power_uw: u128,
+        power_uw: Exact,
         counts: impl FnOnce() -> Counts,
     ) {
         let to = self.before + now.since(self.start).as_ns();
@@ -185,7 +196,7 @@ impl Series {
                 fj * u128::from(end - from) / u128::from(until - from) - given
             };
             let bin = usize::try_from(bin).expect("a bin of the past");
-            self.bins[bin].spend(share.saturating_mul(1 << MIB_BITS));
+            add(&mut self.bins[bin].energy, [share, 0]);
             if end == until {
                 break;
             }
@@ -233,11 +244,11 @@ impl Series {
         let last = self.bins.len() - 1;
         let rest = self.elapsed - last as u64 * self.width;
         // Rounded down as of the end of each bin, so that what is lost is less than a picojoule.
-        let (mut fj, mut pj) = (0, 0);
+        let (mut energy, mut pj) = ([0; 2], 0);
         let bins = self.bins.iter().enumerate().map(|(place, bin)| {
             let width = if place == last { rest } else { self.width };
-            fj = u128::saturating_add(fj, bin.energy_fj);
-            let before = std::mem::replace(&mut pj, (fj >> MIB_BITS) / 1_000);
+            add(&mut energy, bin.energy);
+            let before = std::mem::replace(&mut pj, picojoules(energy));
             let energy_pj = pj - before + bin.counts.accesses_pj;
             BinReport::of(bin, width, unit_bytes, energy_pj)
         });
@@ -248,11 +259,11 @@ impl Series {
         self.bins.len() as u64 * self.width
     }
 
-    fn spend(&mut self, to: u64, outstanding: u64, power_uw: u128) {
+    fn spend(&mut self, to: u64, outstanding: u64, power_uw: Exact) {
         let bin = self.bins.last_mut().expect("a bin is open");
         let ns = u128::from(to - self.elapsed);
         bin.outstanding_ns += u128::from(outstanding) * ns;
-        bin.spend(power_uw.saturating_mul(ns));
+        add(&mut bin.energy, power_uw.map(|uw| uw.saturating_mul(ns)));
         self.elapsed = to;
     }
 
@@ -385,8 +396,8 @@ mod tests {
             series.begin(Time::from_ns(500));
             for number in 0..10_000 {
                 let arrival = 500 + number * 10;
-                series.advance(Time::from_ns(arrival), 0, 1_500 << MIB_BITS, || counts(number));
-                series.advance(Time::from_ns(arrival + 4), 1, 1_500 << MIB_BITS, || counts(number));
+                series.advance(Time::from_ns(arrival), 0, [1_500, 0], || counts(number));
+                series.advance(Time::from_ns(arrival + 4), 1, [1_500, 0], || counts(number));
                 series.answered(RequestOp::Write, 8, 4 + number % 3);
                 if number % 4 == 0 {
                     series.stream_answered(1, RequestOp::Write, 8);
@@ -425,7 +436,7 @@ mod tests {
     fn energy_is_split_by_time() {
         let mut series = Series::new(10);
         series.begin(Time::from_ns(100));
-        series.advance(Time::from_ns(130), 0, 2_000 << MIB_BITS, Counts::default);
+        series.advance(Time::from_ns(130), 0, [2_000, 0], Counts::default);
         series.took(Time::from_ns(105), Time::from_ns(125), 100);
         series.took(Time::from_ns(110), Time::from_ns(120), 30);
         let report = series.report(&Counts { accesses_pj: 4, ..Counts::default() }, 1);
@@ -434,13 +445,25 @@ mod tests {
         assert_eq!(report.bins[1].mean_mw, Some(10.0));
     }
 
+    /// 10 ns a bin: 140 fJ of each kind a bin, and both are rounded down by themselves.
+    #[test]
+    fn each_kind_of_energy_is_rounded_by_itself() {
+        let mut series = Series::new(10);
+        series.begin(Time::ZERO);
+        series.advance(Time::from_ns(125), 0, [14, 14 << MIB_BITS], Counts::default);
+        let report = series.report(&Counts::default(), 1);
+        // 1,750 fJ of each kind; a picojoule of each is full when 72 ns have passed.
+        let energy: Vec<_> = report.bins.iter().map(|bin| bin.energy_pj).collect();
+        assert_eq!(energy, [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0]);
+    }
+
     /// 10 ns a bin: outstanding 2 over [0, 15), 1 over [15, 40).
     #[test]
     fn a_long_step_is_spread_over_its_bins() {
         let mut series = Series::new(10);
         series.begin(Time::ZERO);
-        series.advance(Time::from_ns(15), 2, 0, Counts::default);
-        series.advance(Time::from_ns(40), 1, 0, Counts::default);
+        series.advance(Time::from_ns(15), 2, [0; 2], Counts::default);
+        series.advance(Time::from_ns(40), 1, [0; 2], Counts::default);
         series.answered(RequestOp::Read, 1, 40);
         let report = series.report(&Counts::default(), 1);
         let outstanding: Vec<_> = report.bins.iter().map(|bin| bin.outstanding_ns).collect();

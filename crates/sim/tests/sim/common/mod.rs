@@ -7,6 +7,7 @@
 )]
 
 pub mod phases;
+pub mod samples;
 pub mod statistics;
 
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};

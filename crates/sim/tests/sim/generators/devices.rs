@@ -130,7 +130,20 @@ const DISK_DRAWS: &[(&str, &[&str])] = &[
     ("interface.link_ps_per_byte", &["0", "3333"]),
     ("interface.link_latency_ns", &["0", "1000"]),
     ("interface.duplex", &["full", "half"]),
-    ("metrics.bin_ms", &["0", "7"]),
+    ("metrics.bin_ms", &["0", "1"]),
+    ("metrics.power_us", &["0", "1000", "37001"]),
+    ("sleep.after_us", &["0", "700", "20000"]),
+    ("sleep.power_mw", &["0", "400"]),
+    ("sleep.entry_us", &["0", "3000"]),
+    ("sleep.entry_pj", &["0", "1000003"]),
+    ("sleep.exit_us", &["0", "90000"]),
+    ("sleep.exit_pj", &["0", "2000003"]),
+    ("deep_sleep.after_us", &["0", "90000", "900000"]),
+    ("deep_sleep.power_mw", &["0", "200"]),
+    ("deep_sleep.entry_us", &["0", "400000"]),
+    ("deep_sleep.entry_pj", &["0", "999"]),
+    ("deep_sleep.exit_us", &["0", "3500000"]),
+    ("deep_sleep.exit_pj", &["0", "17500000000001"]),
 ];
 
 /// A disk, and requests for a small part of it, many of which overlap.
@@ -139,9 +152,12 @@ fn disk_case(random: &mut Random) -> (Settings, Vec<Request>) {
     let drawn: Vec<_> = drawn.chain(["device.kind=disk".to_string()]).collect();
     let settings = Settings::new(keys(&drawn)).unwrap_or_else(|error| panic!("{error}"));
     let reach = random.pick(&[300, 3_000, 60_000]);
+    // Pauses in which the disk may fall asleep.
+    let pause = random.pick(&[0, 40_000, 3_000_000]);
     let mut now_us = 0;
-    let requests = (0..200).map(|_| {
+    let requests = (0..200).map(|number| {
         now_us += random.pick(&[0, 0, 20, 900, 30_000]);
+        now_us += if number % 60 == 59 { pause } else { 0 };
         let op = match random.below(20) {
             0 => RequestOp::Flush,
             1 => RequestOp::Trim,
