@@ -279,11 +279,11 @@ pub(crate) struct FitArgs {
     /// The drive, in a file with several.
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
-    /// Holds out the cells with this entry, such as queue_depth=8; several entries with commas have
+    /// Holds out the cells with this entry, such as `queue_depth=8`; several entries with commas have
     /// to be there together. Repeatable.
     #[arg(long, value_name = "COLUMN=ENTRY")]
     pub(crate) hold_out: Vec<String>,
-    /// Fits this key between these bounds, such as nand.read_us=20..200; repeatable. Default: the
+    /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the
     /// declared keys of docs/FITTING.md that the cells tell something about.
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub(crate) key: Vec<String>,

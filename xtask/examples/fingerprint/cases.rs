@@ -24,7 +24,7 @@ const REQUESTS: u64 = 1_000;
 const SEED: u64 = 1;
 
 /// Random devices: what their names begin with, and their seeds, which are those of the tests.
-const RANDOM: [(&str, Family, Range<u64>); 7] = [
+const RANDOM: [(&str, Family, Range<u64>); 10] = [
     ("any", Family::Any, 0..300),
     ("worn", Family::Worn, 1_000..1_100),
     ("log-blocks", Family::LogBlocks, 2_000..2_300),

@@ -83,7 +83,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(problem)? {
         let path = entry.map_err(problem)?.path();
-        let end = path.extension().map(|end| end.to_ascii_lowercase());
+        let end = path.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         if end.is_some_and(|end| end == "csv" || end == "json") {
             all.push(path);
         }

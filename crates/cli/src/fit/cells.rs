@@ -303,9 +303,8 @@ fn number(place: &str, entry: &str) -> Result<f64> {
 /// Whose figures a column without a class has.
 fn own_class(cell: &Cell) -> Result<Class> {
     match cell.get("pattern").unwrap_or("randread") {
-        "randread" | "read" => Ok(Class::Read),
+        "randread" | "read" | "randrw" | "rw" => Ok(Class::Read),
         "randwrite" | "write" => Ok(Class::Write),
-        "randrw" | "rw" => Ok(Class::Read),
         other => Err(wrong(&format!(
             "{}: pattern: \"{other}\" is none of randread, randwrite, read, write, randrw",
             cell.place

@@ -134,15 +134,12 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
         let kib = bytes / 1024.0;
         text += &format!("size_kib = {kib}\nalign_kib = {kib}\n");
     }
-    match cell.number("rate_per_s")? {
-        Some(rate) => {
-            text += &format!("arrival = \"poisson\"\nrate_per_s = {rate}\n");
-            text += "[stream]\npacing = \"open\"\n";
-        }
-        None => {
-            let depth = cell.number("queue_depth")?.unwrap_or(1.0);
-            text += &format!("[stream]\ndepth = {depth}\n");
-        }
+    if let Some(rate) = cell.number("rate_per_s")? {
+        text += &format!("arrival = \"poisson\"\nrate_per_s = {rate}\n");
+        text += "[stream]\npacing = \"open\"\n";
+    } else {
+        let depth = cell.number("queue_depth")?.unwrap_or(1.0);
+        text += &format!("[stream]\ndepth = {depth}\n");
     }
     Ok(text)
 }

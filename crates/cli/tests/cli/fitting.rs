@@ -126,7 +126,7 @@ fn a_board_holds_out_each_cell_once() {
 
 #[test]
 fn wrong_measurements_are_refused() {
-    let folder = Folder::with("m.csv", "block_bytes,queue_depth,mean_us\n4096,1,50\n".to_string());
+    let folder = Folder::with("m.csv", "block_bytes,queue_depth,mean_us\n4096,1,50\n");
     let refused = |args: &[&str]| {
         let ran = folder.run(&[&["fit"], args].concat());
         assert_eq!(ran.status, Some(2), "{ran:?}");

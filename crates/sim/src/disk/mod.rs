@@ -139,7 +139,7 @@ impl Disk {
         };
         while let Some(stretch) = self.host.doze(to, load) {
             if stretch.doze == Doze::Awake {
-                self.is_awake(stretch.until);
+                self.stay_awake(stretch.until);
                 continue;
             }
             assert!(matches!(self.arm, Arm::Idle), "the arm is at work in a disk that sleeps");
@@ -147,11 +147,11 @@ impl Disk {
             self.account.dozed(&stretch, passed, FtlFigures::none, || stretch.until);
             self.now = stretch.until;
         }
-        self.is_awake(to);
+        self.stay_awake(to);
     }
 
     /// Time goes on to an instant until which the disk is awake.
-    fn is_awake(&mut self, to: Time) {
+    fn stay_awake(&mut self, to: Time) {
         let (outstanding, phase) = (self.host.outstanding(), self.phase());
         let counts = self.account.has_begun();
         while self.now < to {
