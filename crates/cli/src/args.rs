@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// (docs/FITTING.md). Cells that are held out are not fitted to; the fitted device is run on
     /// them as well.
     Fit(FitArgs),
-    /// Fits a device to each measured drive of a directory, and prints the errors of held-out cells.
+    /// Fits a device to each measured drive of a directory, and prints errors of held-out cells.
     ///
     /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
     Board(BoardArgs),
@@ -154,14 +154,14 @@ pub(crate) struct ReproduceArgs {
     /// The study: drs (command scheduling that knows the map cache, Lee et al., 2021), energy
     /// (flash translation layers, Park et al., 2011), ros (a PRAM buffer that is read while it is
     /// written), cache-aware (host scheduling that knows the buffer and idle dies, Bang et al.,
-    /// 2013), framework (bus requests of a channel and fair queueing, Kim, Lee and Min), crossings
-    /// (combinations of buffers, map caches and command policies), or an experiment file
-    /// (docs/STUDIES.md).
+    /// 2013), framework (bus requests of a channel and fair queueing, Kim, Lee and Min), drives
+    /// (four flash drives and a disk, Park et al., 2011), crossings (combinations of buffers, map
+    /// caches and command policies), or an experiment file (docs/STUDIES.md).
     #[arg(value_parser = study)]
     pub(crate) study: String,
     /// A directory with recorded traces. Without it, drs and crossings run generated workloads
     /// instead. The other studies always run generated workloads, and these traces in addition;
-    /// framework has no traces.
+    /// framework and drives have no traces.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
     /// The name of a preset, or a device file, for all runs; default: the device of the study.
@@ -279,8 +279,8 @@ pub(crate) struct FitArgs {
     /// The drive, in a file with several.
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
-    /// Holds out the cells with this entry, such as `queue_depth=8`; several entries with commas have
-    /// to be there together. Repeatable.
+    /// Holds out the cells with this entry, such as `queue_depth=8`; several entries with commas
+    /// have to be there together. Repeatable.
     #[arg(long, value_name = "COLUMN=ENTRY")]
     pub(crate) hold_out: Vec<String>,
     /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the

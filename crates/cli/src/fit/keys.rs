@@ -134,8 +134,8 @@ impl Keys {
         all
     }
 
-    /// The settings of a point for a device file. Where the point changes the number of planes, each
-    /// has as many blocks more or less, so that the capacity stays.
+    /// The settings of a point for a device file. Where the point changes the number of planes,
+    /// each has as many blocks more or less, so that the capacity stays.
     pub(crate) fn of_device(&self, point: &Point) -> Vec<Setting> {
         let mut all = self.settings(point);
         let mut planes = 1;
@@ -265,8 +265,8 @@ impl Starts<'_> {
         Ok(all.min_by(f64::total_cmp))
     }
 
-    /// Time of the array: the latency of a read that is alone, less what is spent outside and on the
-    /// wires. Of the sizes that fit into a page, the one that `before` prefers.
+    /// Time of the array: the latency of a read that is alone, less what is spent outside and on
+    /// the wires. Of the sizes that fit into a page, the one that `before` prefers.
     fn array_ns(&self, before: impl Fn(f64, f64) -> bool) -> Result<Option<f64>> {
         let page = stored(self.device, "geometry.page_bytes").unwrap_or(4_096) as f64;
         let of = |key: &str| stored(self.device, key).unwrap_or(0) as f64;

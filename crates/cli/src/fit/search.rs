@@ -1,9 +1,10 @@
 //! The search: values of keys with which a device comes near the measured cells.
 //!
-//! Keys are searched by the logarithm of their value, because times and rates differ by factors. The
-//! covariance matrix adaptation evolution strategy (CMA-ES) needs no derivatives, which percentiles
-//! of a run do not have, and follows keys that trade off. Every run has the same seed, so the cost
-//! is a function of the keys, and the search has one seed as well: a fit can be repeated.
+//! Keys are searched by the logarithm of their value, because times and rates differ by factors.
+//! The covariance matrix adaptation evolution strategy (CMA-ES) needs no derivatives, which
+//! percentiles of a run do not have, and follows keys that trade off. Every run has the same seed,
+//! so the cost is a function of the keys, and the search has one seed as well: a fit can be
+//! repeated.
 
 use super::cells::{Cell, Figure};
 use super::keys::Keys;

@@ -1,5 +1,5 @@
-//! `flashyard fit` and `board`: keys that made measurements are found again, cells that were held out
-//! are met, and wrong input is refused.
+//! `flashyard fit` and `board`: keys that made measurements are found again, cells that were held
+//! out are met, and wrong input is refused.
 
 use crate::support::Folder;
 use serde_json::Value;

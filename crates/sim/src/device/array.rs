@@ -77,9 +77,9 @@ impl Device {
         self.phases_began();
     }
 
-    /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it needs
-    /// whole pages: a read takes as long as the slowest of its pages, and a page of which few bytes
-    /// are needed takes less.
+    /// The typical time in the array of the operation of `leader`, which takes `of_pages` if it
+    /// needs whole pages: a read takes as long as the slowest of its pages, and a page of which few
+    /// bytes are needed takes less.
     #[cold]
     pub(super) fn array_time(&mut self, leader: SetId, stage: Stage, of_pages: Span) -> Span {
         if stage.op() != Op::Read {

@@ -77,8 +77,7 @@ impl Settings {
         let geometry = geometry(keys, units_per_page);
         check_combinations(keys, &geometry, &mut fail);
         check_buffer(keys, &mut fail);
-        check_sleep(keys, &mut fail);
-        check_energy(keys, &mut fail);
+        check_power(keys, &mut fail);
         let exported = exported_units(keys, units);
         let resident = keys.map.store == MapStore::Resident;
         let map_pages = match lines {
@@ -401,8 +400,14 @@ fn check_sleep(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// What sleep and the power budget allow.
+fn check_power(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    check_sleep(keys, fail);
+    check_budget(keys, fail);
+}
+
 /// A power budget must let every operation through.
-fn check_energy(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+fn check_budget(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let budget = keys.energy.budget_mw;
     for op in Op::ALL {
         let (name, power) = (op.name(), operation_mw(keys, op));
