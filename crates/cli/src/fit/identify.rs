@@ -10,7 +10,7 @@ use super::keys::Keys;
 use super::model::Model;
 use super::search::{Point, deviation, pairs};
 use anyhow::Result;
-use nalgebra::{DMatrix, SymmetricEigen};
+use nalgebra::{DMatrix, DVector, SymmetricEigen};
 
 /// How far a key is moved to find slopes.
 const STEP: f64 = 0.05;
@@ -30,8 +30,20 @@ pub(crate) struct Known {
     pub(crate) confused: Vec<Vec<String>>,
 }
 
-/// Finds out what cells say about the keys.
-pub(crate) fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
+/// How figures change with keys, around a point.
+#[derive(Clone, Debug)]
+pub(super) struct Slopes {
+    /// Places of the keys that are no counts: the columns.
+    pub(super) free: Vec<usize>,
+    /// Change of the logarithm of a figure over that of a key, times the root of the figure's
+    /// weight.
+    pub(super) slopes: DMatrix<f64>,
+    /// Deviations of the figures, times the same root.
+    pub(super) left: DVector<f64>,
+}
+
+/// Finds the slopes of all figures that count, by moving each key up and down.
+pub(super) fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
     let free: Vec<usize> =
         (0..at.len()).filter(|&place| !keys.parameters[place].is_count).collect();
     let here = model.figures(cells, &keys.settings(at))?;
@@ -53,12 +65,21 @@ pub(crate) fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -
             }
         }
     }
-    let squares = all.iter().filter(|((figure, _), value)| usable(figure.weight(), *value));
-    let squares = squares
-        .map(|((figure, measured), value)| figure.weight() * deviation(*measured, *value).powi(2));
-    let (count, sum) = squares.fold((0_usize, 0.0), |(n, sum), square| (n + 1, sum + square));
-    let left = count.saturating_sub(free.len()).max(1);
-    Ok(of_slopes(keys, &free, &slopes, sum / left as f64))
+    let left = all.iter().map(|((figure, measured), value)| {
+        let is_usable = usable(figure.weight(), *value);
+        if is_usable { figure.weight().sqrt() * deviation(*measured, *value) } else { 0.0 }
+    });
+    let left = DVector::from_iterator(all.len(), left);
+    Ok(Slopes { free, slopes, left })
+}
+
+/// Finds out what cells say about the keys.
+pub(crate) fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
+    let Slopes { free, slopes, left } = slopes(model, cells, keys, at)?;
+    let counted = cells.iter().flat_map(|cell| &cell.measured);
+    let count = counted.filter(|(figure, _)| figure.weight() > 0.0).count();
+    let freedom = count.saturating_sub(free.len()).max(1);
+    Ok(of_slopes(keys, &free, &slopes, left.norm_squared() / freedom as f64))
 }
 
 /// The point with one key moved by a share, inside its bounds.

@@ -18,7 +18,7 @@ fn measured(folder: &Folder, depths: &[u32]) -> String {
     for depth in depths {
         let depth = format!("stream.depth={depth}");
         let mut args = vec!["run", "embedded-2x2", "random-read", "--json", "--seed", "5"];
-        for set in DRIVE.iter().copied().chain(["pattern.requests=4000", depth.as_str()]) {
+        for set in DRIVE.iter().copied().chain(["pattern.requests=30000", depth.as_str()]) {
             args.extend(["--set", set]);
         }
         let report: Value = folder.run(&args).json();
@@ -43,7 +43,7 @@ fn fit(folder: &Folder, more: &[&str]) -> Value {
         "embedded-2x2",
         "--json",
         "--requests",
-        "2000",
+        "20000",
         "--evaluations",
         "160",
         "--set",
