@@ -37,7 +37,7 @@ pub(super) struct Slopes {
     pub(super) free: Vec<usize>,
     /// Change of the logarithm of a figure over that of a key, times the root of the figure's
     /// weight.
-    pub(super) slopes: DMatrix<f64>,
+    pub(super) of: DMatrix<f64>,
     /// Deviations of the figures, times the same root.
     pub(super) left: DVector<f64>,
 }
@@ -70,12 +70,12 @@ pub(super) fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> 
         if is_usable { figure.weight().sqrt() * deviation(*measured, *value) } else { 0.0 }
     });
     let left = DVector::from_iterator(all.len(), left);
-    Ok(Slopes { free, slopes, left })
+    Ok(Slopes { free, of: slopes, left })
 }
 
 /// Finds out what cells say about the keys.
 pub(crate) fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
-    let Slopes { free, slopes, left } = slopes(model, cells, keys, at)?;
+    let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at)?;
     let counted = cells.iter().flat_map(|cell| &cell.measured);
     let count = counted.filter(|(figure, _)| figure.weight() > 0.0).count();
     let freedom = count.saturating_sub(free.len()).max(1);

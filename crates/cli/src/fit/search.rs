@@ -178,8 +178,8 @@ impl Search<'_> {
             let found = slopes(self.model, self.cells, self.keys, &best.1)?;
             self.taken.fetch_add(2 * found.free.len() + 1, Ordering::Relaxed);
             let weights = found.left.map(|left| 1.0 / left.abs().max(2.0 * SMALL));
-            let weighted = DMatrix::from_diagonal(&weights) * &found.slopes;
-            let (square, down) = (weighted.tr_mul(&found.slopes), weighted.tr_mul(&found.left));
+            let weighted = DMatrix::from_diagonal(&weights) * &found.of;
+            let (square, down) = (weighted.tr_mul(&found.of), weighted.tr_mul(&found.left));
             let better = (0..TRIES).find_map(|_| {
                 let mut damped = square.clone();
                 for place in 0..found.free.len() {
