@@ -283,25 +283,8 @@ pub(crate) struct FitArgs {
     /// have to be there together. Repeatable.
     #[arg(long, value_name = "COLUMN=ENTRY")]
     pub(crate) hold_out: Vec<String>,
-    /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the
-    /// declared keys of docs/FITTING.md that the cells tell something about.
-    #[arg(long, value_name = "KEY=LOW..HIGH")]
-    pub(crate) key: Vec<String>,
-    /// Sets a key of the device for all runs; repeatable.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Requests of the run of a cell.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) requests: u64,
-    /// How often all cells are run for the search.
-    #[arg(long, value_name = "N", default_value_t = 1_200)]
-    pub(crate) evaluations: usize,
-    /// Seed of the requests of all runs.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Prints one JSON object instead of the tables.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
 }
 
 #[derive(Debug, Args)]
@@ -312,7 +295,15 @@ pub(crate) struct BoardArgs {
     /// The preset or device file to start from.
     #[arg(long, value_name = "DEVICE", default_value = FITTED_DEVICE)]
     pub(crate) device: String,
-    /// Fits this key between these bounds; repeatable. Default: as `flashyard fit`.
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+/// What is fitted, and how long that may take.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Fits this key between these bounds, such as `nand.read_us=20..200`; repeatable. Default: the
+    /// declared keys of docs/FITTING.md that the cells tell something about.
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub(crate) key: Vec<String>,
     /// Sets a key of the device for all runs; repeatable.
@@ -321,7 +312,7 @@ pub(crate) struct BoardArgs {
     /// Requests of the run of a cell.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) requests: u64,
-    /// How often all cells are run for each search.
+    /// How often all cells are run for a search.
     #[arg(long, value_name = "N", default_value_t = 1_200)]
     pub(crate) evaluations: usize,
     /// Seed of the requests of all runs.

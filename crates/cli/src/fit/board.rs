@@ -49,7 +49,7 @@ pub(crate) fn board(args: &BoardArgs, own: OwnParts) -> Result<()> {
             rows.push(row(args, own, name, cells)?);
         }
     }
-    if args.json {
+    if args.search.json {
         let all: Vec<Value> = rows.iter().map(json_row).collect();
         let object = json!({ "schema_version": SCHEMA_VERSION, "drives": all });
         return print(&serde_json::to_string_pretty(&object)?);
@@ -112,7 +112,7 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
 }
 
 fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
-    let model = Model::new(own, &args.device, &args.set, (args.requests, args.seed), &cells)?;
+    let model = Model::new(own, &args.device, &args.search, &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",
@@ -125,7 +125,7 @@ fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Resul
         let mut training = cells.clone();
         let test = training.remove(held_out);
         between.push(test.is_between(&training)?);
-        let fitted = fit(&model, &training, &[test], &args.key, args.evaluations, true)?;
+        let fitted = fit(&model, &training, &[test], &args.search)?;
         figures.extend(fitted.held_out);
     }
     Ok(Row { name, cells, figures, between })

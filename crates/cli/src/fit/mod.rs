@@ -10,7 +10,7 @@ mod model;
 mod search;
 mod show;
 
-use crate::args::FitArgs;
+use crate::args::{FitArgs, SearchArgs};
 use crate::error::{is_toml, wrong};
 use crate::output::{WholeFile, print, remark};
 use anyhow::{Context, Result};
@@ -69,10 +69,10 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
     if training.is_empty() {
         return Err(wrong("--hold-out: no cell is left to fit to"));
     }
-    let model = Model::new(own, &args.device, &args.set, (args.requests, args.seed), &training)?;
-    let fitted = fit(&model, &training, &held_out, &args.key, args.evaluations, true)?;
+    let model = Model::new(own, &args.device, &args.search, &training)?;
+    let fitted = fit(&model, &training, &held_out, &args.search)?;
     let known = identify(&model, &training, &fitted.keys, &fitted.point)?;
-    let text = if args.json {
+    let text = if args.search.json {
         show::json(args, &training, &held_out, &fitted, &known)?
     } else {
         show::text(args, &training, &held_out, &fitted, &known)
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =
             args.drive.as_ref().map_or(whence.clone(), |drive| format!("{whence}, {drive}"));
-        let text = device_file::text(&args.device, &args.set, &settings, &whence)?;
+        let text = device_file::text(&args.device, &args.search.set, &settings, &whence)?;
         let mut file = WholeFile::create(path)?;
         file.write_all(text.as_bytes()).with_context(|| format!("{}", path.display()))?;
         file.finish()?;
@@ -115,16 +115,9 @@ fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
 }
 
 /// Fits keys to the training cells, and runs the held-out ones.
-fn fit(
-    model: &Model,
-    training: &[Cell],
-    held_out: &[Cell],
-    named: &[String],
-    evaluations: usize,
-    show: bool,
-) -> Result<Fitted> {
-    let keys = Keys::new(model, training, named)?;
-    let progress = (show && std::io::stderr().is_terminal()).then(|| bar(evaluations));
+fn fit(model: &Model, training: &[Cell], held_out: &[Cell], args: &SearchArgs) -> Result<Fitted> {
+    let (keys, evaluations) = (Keys::new(model, training, &args.key)?, args.evaluations);
+    let progress = std::io::stderr().is_terminal().then(|| bar(evaluations));
     let tell = || {
         if let Some(progress) = &progress {
             progress.inc(1);

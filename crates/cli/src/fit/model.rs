@@ -1,6 +1,7 @@
 //! The model: what a device file gives for a measured cell.
 
 use super::cells::{Cell, Class, What};
+use crate::args::SearchArgs;
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use crate::simulate::simulate;
@@ -22,44 +23,59 @@ pub(crate) struct Model {
     /// Requests of a run.
     pub(crate) requests: u64,
     pub(crate) seed: u64,
-    /// Whether the device is run with few and small blocks.
-    pub(crate) is_small: bool,
+    /// What makes the device one with few and small blocks; nothing where it is run as it is.
+    small: &'static [&'static str],
+    /// The largest visible capacity of all cells.
+    largest_gib: f64,
 }
 
 /// A device with few and small blocks, all of them written: it has the dies and the times of the
 /// large one, and reads at random places find the same queues and types of pages.
-const SMALL: [&str; 4] = [
+const SMALL_READ: &[&str] = &[
     "geometry.blocks_per_plane=40",
     "geometry.pages_per_block=12",
     "ftl.over_provisioning_percent=100",
     "state.initial=full",
 ];
 
+/// The same for writes, in the steady state that they lead to; write amplification depends on the
+/// spare space, which stays, and little on the size of a block.
+const SMALL_WRITE: &[&str] =
+    &["geometry.blocks_per_plane=200", "geometry.pages_per_block=48", "state.initial=steady"];
+
+/// The key of the spare space.
+const SPARE: &str = "ftl.over_provisioning_percent";
+
 /// A key and its value, as a device file has it.
 pub(crate) type Setting = (String, String);
 
 impl Model {
-    /// A model for some cells. Where nothing writes and the map is in memory, the capacity does not
-    /// matter, and a small device is run, which is built at once.
+    /// A model for some cells. Where the map is in memory, the capacity matters little, and a small
+    /// device is run, which is built at once.
     pub(crate) fn new(
         own: OwnParts,
         device: &str,
-        set: &[String],
-        (requests, seed): (u64, u64),
+        args: &SearchArgs,
         cells: &[Cell],
     ) -> Result<Self> {
-        let (device, set) = (device.to_string(), set.to_vec());
-        let mut model = Self { own, device, set, requests, seed, is_small: false };
-        let reads = |cell: &Cell| matches!(cell.get("pattern"), None | Some("randread" | "read"));
-        let has_no_writes = |cell: &Cell| reads(cell) && cell.get("writes_per_s_asked").is_none();
+        let SearchArgs { requests, seed, .. } = *args;
+        let (device, set) = (device.to_string(), args.set.clone());
+        let mut largest_gib = 0.0_f64;
+        for cell in cells {
+            largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
+        }
+        let mut model = Self { own, device, set, requests, seed, small: &[], largest_gib };
+        let small = if cells.iter().any(writes) { SMALL_WRITE } else { SMALL_READ };
         let keys = model.device(&cells[0])?.sections.device;
         let sets_state = |setting: &String| {
-            SMALL.iter().any(|small| small.split('=').next() == setting.split('=').next())
+            small.iter().any(|small| small.split('=').next() == setting.split('=').next())
         };
-        model.is_small = cells.iter().all(has_no_writes)
-            && keys.map.store == MapStore::Resident
+        if keys.map.store == MapStore::Resident
             && is_default(own, &keys, "ftl", "scheme")
-            && !model.set.iter().any(sets_state);
+            && !model.set.iter().any(sets_state)
+        {
+            model.small = small;
+        }
         Ok(model)
     }
 
@@ -91,22 +107,37 @@ impl Model {
     fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Inputs> {
         let plan = plan(cell, self.requests)?;
         let mut set = Vec::new();
-        if self.is_small {
-            set.extend(SMALL.map(|setting| ("a small device", setting.to_string())));
-        }
+        set.extend(self.small.iter().map(|setting| ("a small device", (*setting).to_string())));
         set.extend(self.set.iter().map(|setting| ("--set", setting.clone())));
         set.extend(keys.iter().map(|(key, value)| ("key", format!("{key}={value}"))));
         let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
         set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
-        let mut inputs = Inputs::load_with(
-            self.own,
-            &self.device,
-            |problems| workload_file::parse(&cell.place, &plan, false, problems),
-            &set,
-        )?;
+        let load = |set: &[(&str, String)]| {
+            let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
+            Inputs::load_with(self.own, &self.device, plan, set)
+        };
+        let mut inputs = load(&set)?;
+        if let Some(gib) = cell.number("visible_gib")? {
+            // The spare space is that of the largest visible capacity, and what is not visible.
+            let spare = inputs.sections.device.ftl.over_provisioning_percent as f64 / 1e6;
+            let share = (1.0 + spare) * self.largest_gib / gib - 1.0;
+            set.push((cell.place.as_str(), format!("{SPARE}={:.4}", 100.0 * share)));
+            inputs = load(&set)?;
+        }
         inputs.set_seed(self.seed);
         Ok(inputs)
     }
+}
+
+/// Whether something writes in a cell.
+fn writes(cell: &Cell) -> bool {
+    let pattern = cell.get("pattern").unwrap_or(default_pattern(cell));
+    !matches!(pattern, "randread" | "read") || cell.get("writes_per_s_asked").is_some()
+}
+
+/// The pattern of a cell that names none: a visible capacity matters to writes.
+fn default_pattern(cell: &Cell) -> &'static str {
+    if cell.get("visible_gib").is_some() { "randwrite" } else { "randread" }
 }
 
 /// Whether a key of the device has its default.
@@ -119,7 +150,7 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     if let Some(rate) = cell.number("writes_per_s_asked")? {
         return mixed_plan(cell, rate, requests);
     }
-    let (base, share) = match cell.get("pattern").unwrap_or("randread") {
+    let (base, share) = match cell.get("pattern").unwrap_or(default_pattern(cell)) {
         "randread" => ("random-read", None),
         "randwrite" => ("random-write", None),
         "read" => ("sequential-read", None),
@@ -138,7 +169,9 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
         text += &format!("arrival = \"poisson\"\nrate_per_s = {rate}\n");
         text += "[stream]\npacing = \"open\"\n";
     } else {
-        let depth = cell.number("queue_depth")?.unwrap_or(1.0);
+        // A loop that keeps all dies busy where only the capacity is known.
+        let unknown = if cell.get("visible_gib").is_some() { 64.0 } else { 1.0 };
+        let depth = cell.number("queue_depth")?.unwrap_or(unknown);
         text += &format!("[stream]\ndepth = {depth}\n");
     }
     Ok(text)

@@ -76,7 +76,12 @@ fn unit(figure: Figure) -> String {
 
 /// Median errors in a sentence.
 fn medians(cells: &[Cell], figures: &[Vec<f64>]) -> String {
-    let kinds = [("means", What::Mean), ("p99", What::P99), ("p99.9", What::P999)];
+    let kinds = [
+        ("means", What::Mean),
+        ("p99", What::P99),
+        ("p99.9", What::P999),
+        ("write amplification", What::Amplification),
+    ];
     let kinds = kinds.map(|(name, what)| (name, median_error(cells, figures, what)));
     let known = kinds.into_iter().filter(|(_, error)| error.is_some());
     let parts: Vec<_> = known.map(|(name, error)| format!("{name} {}", percent(error))).collect();
