@@ -177,7 +177,8 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     Ok(text)
 }
 
-/// Random writes of 4 KiB at a rate, beside a mix of half reads and half writes of 10,000 a second.
+/// Random writes of 4 KiB at a rate, of which 10,000 requests a second of half reads and half writes
+/// are a part. One request in a hundred of the others is a read.
 ///
 /// A drive that cannot take the rate answers fewer, and keeps as many outstanding as the benchmark
 /// lets it: by Little's law, the measured rate times the mean latency. Then the writes are a closed
@@ -198,7 +199,7 @@ fn mixed_plan(cell: &Cell, asked: f64, requests: u64) -> Result<String> {
     };
     Ok(format!(
         "[phase]\nrequests = {requests}\n\
-         [[stream]]\nname = \"writes\"\n{writes}base = \"random-write\"\nrequests = 1_000_000_000\n\
+         [[stream]]\nname = \"writes\"\n{writes}base = \"mixed-70-30\"\nread_percent = 1\nrequests = 1_000_000_000\n\
          [[stream]]\nname = \"mixed\"\npacing = \"open\"\n\
          [stream.pattern]\nbase = \"mixed-70-30\"\nread_percent = 50\nrequests = 1_000_000_000\n\
          arrival = \"poisson\"\nrate_per_s = {PROBE}\n"

@@ -203,6 +203,7 @@ fn of_disk(report: &Report) -> String {
         format!("{}: {}", energy(report), shares.collect::<Vec<_>>().join(", ")),
         power(report),
     ];
+    lines.extend(efficiency(report));
     lines.extend(sleep(report));
     lines.join("\n") + "\n"
 }
