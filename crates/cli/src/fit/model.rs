@@ -177,8 +177,8 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     Ok(text)
 }
 
-/// Random writes of 4 KiB at a rate, of which 10,000 requests a second of half reads and half writes
-/// are a part. One request in a hundred of the others is a read.
+/// Random writes of 4 KiB at a rate, of which 10,000 requests a second of half reads and half
+/// writes are a part. One request in a hundred of the others is a read.
 ///
 /// A drive that cannot take the rate answers fewer, and keeps as many outstanding as the benchmark
 /// lets it: by Little's law, the measured rate times the mean latency. Then the writes are a closed
