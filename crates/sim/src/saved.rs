@@ -369,9 +369,14 @@ pub(crate) fn to_bytes(value: &impl Saved) -> Vec<u8> {
 }
 
 /// Replaces a value by the one that [`to_bytes`] has saved.
-pub(crate) fn from_bytes(value: &mut impl Saved, mut bytes: &[u8]) -> Result<(), RestoreError> {
+pub(crate) fn from_bytes(value: &mut impl Saved, bytes: &[u8]) -> Result<(), RestoreError> {
+    from_pieces(value, bytes, usize::MAX)
+}
+
+/// The same, where the bytes come in pieces of at most `step`.
+fn from_pieces(value: &mut impl Saved, mut bytes: &[u8], step: usize) -> Result<(), RestoreError> {
     let mut source = |slice: &mut [u8]| {
-        let count = slice.len().min(bytes.len());
+        let count = step.min(slice.len()).min(bytes.len());
         slice[..count].copy_from_slice(&bytes[..count]);
         bytes = &bytes[count..];
         count
@@ -453,18 +458,6 @@ pub(crate) use saved;
 mod tests {
     use super::*;
 
-    fn read(value: &mut impl Saved, mut bytes: &[u8], step: usize) -> Result<(), RestoreError> {
-        let mut source = |slice: &mut [u8]| {
-            let count = step.min(slice.len()).min(bytes.len());
-            slice[..count].copy_from_slice(&bytes[..count]);
-            bytes = &bytes[count..];
-            count
-        };
-        let mut reader = Reader::new(&mut source);
-        value.load(&mut reader)?;
-        reader.finish()
-    }
-
     #[test]
     fn values_come_back_however_the_bytes_are_cut() {
         let mut long = vec![0u32; 5_000];
@@ -472,10 +465,10 @@ mod tests {
         let value = [Some(3u64), None];
         for step in [1, 7, BUFFER] {
             let mut again = vec![1u32; 5_000];
-            assert_eq!(read(&mut again, &to_bytes(&long), step), Ok(()));
+            assert_eq!(from_pieces(&mut again, &to_bytes(&long), step), Ok(()));
             assert_eq!(again, long);
             let mut again = [None, Some(9)];
-            assert_eq!(read(&mut again, &to_bytes(&value), step), Ok(()));
+            assert_eq!(from_pieces(&mut again, &to_bytes(&value), step), Ok(()));
             assert_eq!(again, value);
         }
         assert_eq!(to_bytes(&vec![0u32; 5_000]).len(), 8 + 5 + 8, "zeros take a byte a chunk");
@@ -489,10 +482,10 @@ mod tests {
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 1 << (at % 8);
-            assert!(read(&mut again, &bad, 64).is_err(), "byte {at}");
-            assert_eq!(read(&mut again, &good[..at], 64), Err(RestoreError::Truncated));
+            assert!(from_pieces(&mut again, &bad, 64).is_err(), "byte {at}");
+            assert_eq!(from_pieces(&mut again, &good[..at], 64), Err(RestoreError::Truncated));
         }
         let longer = [good.as_slice(), &[0]].concat();
-        assert_eq!(read(&mut again, &longer, 64), Err(RestoreError::Corrupt));
+        assert_eq!(from_pieces(&mut again, &longer, 64), Err(RestoreError::Corrupt));
     }
 }

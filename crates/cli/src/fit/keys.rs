@@ -3,7 +3,7 @@
 
 use super::cells::{Cell, Class, What};
 use super::model::{Model, Setting};
-use super::search::{Parameter, Point, settings};
+use super::search::{Parameter, Point};
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use anyhow::Result;
@@ -125,7 +125,10 @@ impl Keys {
 
     /// The settings of a point.
     pub(crate) fn settings(&self, point: &Point) -> Vec<Setting> {
-        let mut all = settings(&self.parameters, point);
+        let pairs = self.parameters.iter().zip(point);
+        let mut all: Vec<Setting> = pairs
+            .map(|(parameter, &value)| (parameter.key.clone(), parameter.show(value)))
+            .collect();
         // A firmware without cores takes no time.
         let has = |start: &str| self.parameters.iter().any(|p| p.key.starts_with(start));
         if has("firmware.") && !has("firmware.cores") {

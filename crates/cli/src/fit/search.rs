@@ -9,7 +9,7 @@
 use super::cells::{Cell, Figure};
 use super::identify::slopes;
 use super::keys::Keys;
-use super::model::{Model, Setting};
+use super::model::Model;
 use anyhow::{Context, Result};
 use cmaes::{CMAESOptions, DVector};
 use flashyard_core::key::{Kind, Value};
@@ -246,10 +246,4 @@ impl Search<'_> {
         let best = point(&best.point);
         Ok((self.cost(&best, share), best))
     }
-}
-
-/// The settings of a point.
-pub(crate) fn settings(parameters: &[Parameter], point: &[u64]) -> Vec<Setting> {
-    let pairs = parameters.iter().zip(point);
-    pairs.map(|(parameter, &value)| (parameter.key.clone(), parameter.show(value))).collect()
 }

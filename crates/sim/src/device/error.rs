@@ -2,6 +2,7 @@
 
 use crate::ftl::raw::NandRule;
 pub use flashyard_core::request::LAST_ARRIVAL;
+use flashyard_core::request::{Request, RequestOp};
 use std::fmt;
 
 /// Why a run ended without results.
@@ -93,6 +94,22 @@ impl fmt::Display for Numbers<'_> {
             Some(more @ 1..) => write!(f, " and {more} more"),
             _ => Ok(()),
         }
+    }
+}
+
+impl SimError {
+    /// Refuses a request that comes too late, or reaches past a device of `capacity` sectors.
+    pub(crate) fn check_arrival(request: &Request, order: u64, capacity: u64) -> Result<(), Self> {
+        if request.arrival > LAST_ARRIVAL {
+            return Err(Self::TooLate { order });
+        }
+        let fits = request.end_sector().is_some_and(|end| end <= capacity)
+            && request.first_sector < capacity;
+        let Request { first_sector, sectors, .. } = *request;
+        if request.op != RequestOp::Flush && !fits {
+            return Err(Self::BeyondDevice { order, first_sector, sectors, capacity });
+        }
+        Ok(())
     }
 }
 

@@ -258,20 +258,7 @@ impl Device {
 
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.host.arrived();
-        if request.arrival > LAST_ARRIVAL {
-            return Err(SimError::TooLate { order });
-        }
-        let capacity = self.settings.capacity_sectors();
-        let fits = request.end_sector().is_some_and(|end| end <= capacity)
-            && request.first_sector < capacity;
-        if request.op != RequestOp::Flush && !fits {
-            return Err(SimError::BeyondDevice {
-                order,
-                first_sector: request.first_sector,
-                sectors: request.sectors,
-                capacity,
-            });
-        }
+        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let (first, pages) = self.pages_of(request);
         self.account.arrived(request, order, (first, pages), self.host.outstanding());
         if self.account.is_checked() && self.buffer.is_some() {

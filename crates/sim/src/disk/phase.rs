@@ -161,16 +161,7 @@ impl Disk {
 
     fn arrive(&mut self, request: &Request, lane: usize) -> Result<(), SimError> {
         let order = self.host.arrived();
-        if request.arrival > LAST_ARRIVAL {
-            return Err(SimError::TooLate { order });
-        }
-        let capacity = self.settings.capacity_sectors();
-        let fits = request.end_sector().is_some_and(|end| end <= capacity)
-            && request.first_sector < capacity;
-        let Request { first_sector, sectors, .. } = *request;
-        if request.op != RequestOp::Flush && !fits {
-            return Err(SimError::BeyondDevice { order, first_sector, sectors, capacity });
-        }
+        SimError::check_arrival(request, order, self.settings.capacity_sectors())?;
         let none = (Lpn::new(0), 0);
         self.account.arrived(request, order, none, self.host.outstanding());
         if let Some(checker) = &mut self.checker {

@@ -2,18 +2,19 @@
 //! broken rule: data integrity, NAND order, exact latency parts, energy that adds up.
 
 use crate::common::{
-    DRAWN_POLICIES, Random, dirty_at_start, record, request, seeds, settings, try_record,
+    DRAWN_POLICIES, Random, Recorded, dirty_at_start, record, request, seeds, settings, try_record,
     try_settings,
 };
 use crate::generators::devices::{Family, case, with_parts};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::RequestOp;
-use flashyard_sim::config::{FirmwareFamily, MapReserve};
+use flashyard_sim::config::{FirmwareFamily, MapReserve, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
 use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::report::Report;
 use std::collections::BTreeSet;
 
 /// The checker inside proves the rules; here every request must be answered and its energy count.
@@ -137,25 +138,32 @@ fn random_devices_with_log_blocks_keep_every_rule() {
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
 }
 
+/// The settings of a random device, and its run, in which every request was answered; none where it
+/// ran out of blocks, which is an error that is known.
+fn answered(family: Family, seed: u64) -> Option<(Settings, Report, Recorded)> {
+    let (settings, requests) = case(family, seed);
+    let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
+    match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
+        Ok((report, run)) => {
+            assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+            Some((settings, report, run))
+        }
+        Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => None,
+        Err(error) => panic!("seed {seed}: {error}"),
+    }
+}
+
 /// The same with firmware cores behind a link, and faster reads of parts of pages.
 #[test]
 fn random_devices_with_firmware_keep_every_rule() {
     let (mut waits, mut with_parts) = (0, 0);
     for seed in seeds(5_000..5_060) {
-        let (settings, requests) = case(Family::Firmware, seed);
-        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
-        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
-            Ok((report, run)) => {
-                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
-                let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
-                assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
-                let longest = |part| run.requests.iter().map(|done| done.parts.get(part)).max();
-                waits += u64::from(longest(Part::Firmware) > Some(200_000));
-                with_parts += u64::from(settings.keys.nand.read_part_us > 0);
-            }
-            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
-            Err(error) => panic!("seed {seed}: {error}"),
-        }
+        let Some((settings, report, run)) = answered(Family::Firmware, seed) else { continue };
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+        let longest = |part| run.requests.iter().map(|done| done.parts.get(part)).max();
+        waits += u64::from(longest(Part::Firmware) > Some(200_000));
+        with_parts += u64::from(settings.keys.nand.read_part_us > 0);
     }
     assert!(waits > 10 && with_parts > 10, "{waits} queues, {with_parts} devices with parts");
 }
@@ -165,17 +173,9 @@ fn random_devices_with_firmware_keep_every_rule() {
 fn random_devices_with_periods_of_work_keep_every_rule() {
     let (mut jobs, mut merges) = (0, 0);
     for seed in seeds(5_000..5_120) {
-        let (settings, requests) = case(Family::Background, seed);
-        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
-        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
-            Ok((report, run)) => {
-                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
-                jobs += report.gc.jobs;
-                merges += report.gc.merges.full + report.gc.merges.dead;
-            }
-            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
-            Err(error) => panic!("seed {seed}: {error}"),
-        }
+        let Some((_, report, _)) = answered(Family::Background, seed) else { continue };
+        jobs += report.gc.jobs;
+        merges += report.gc.merges.full + report.gc.merges.dead;
     }
     assert!(jobs > 1_000 && merges > 1_000, "{jobs} jobs, {merges} merges");
 }
@@ -185,16 +185,8 @@ fn random_devices_with_periods_of_work_keep_every_rule() {
 fn random_devices_with_families_keep_every_rule() {
     let mut ran = [0; FirmwareFamily::ALL.len()];
     for seed in seeds(6_000..6_040) {
-        let (settings, requests) = case(Family::Families, seed);
-        let result = std::panic::catch_unwind(|| try_record(&settings, &[], &requests));
-        match result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys)) {
-            Ok((_, run)) => {
-                assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
-                ran[settings.keys.firmware.family as usize] += 1;
-            }
-            Err(SimError::NoReserve { .. } | SimError::NoRoom { .. }) => {}
-            Err(error) => panic!("seed {seed}: {error}"),
-        }
+        let Some((settings, _, _)) = answered(Family::Families, seed) else { continue };
+        ran[settings.keys.firmware.family as usize] += 1;
     }
     assert!(ran.iter().all(|&count| count > 3), "{ran:?}");
 }
