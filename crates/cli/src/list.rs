@@ -68,7 +68,7 @@ fn lines<'a>(title: &str, rows: impl Iterator<Item = (String, &'a str)>) -> Stri
     for (name, doc) in rows {
         table.add_row(vec![name, first_sentence(doc)]);
     }
-    table::render(&table)
+    table::trimmed(&table)
 }
 
 fn first_sentence(doc: &str) -> String {

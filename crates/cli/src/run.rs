@@ -10,7 +10,7 @@ use crate::output::log::SharedLog;
 use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::power::PowerLogger;
 use crate::output::unfinished::Folder;
-use crate::output::{WholeFile, print, remark, series, table};
+use crate::output::{WholeFile, print, remark, series, summary::summary};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::config::{Precision, Settings};
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.json {
         print(&text)?;
     } else {
-        print(&table::summary(&inputs, &outcome.report))?;
+        print(&summary(&inputs, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
     // Phases of a saved device come first; they cost nothing now.

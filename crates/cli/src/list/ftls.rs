@@ -57,7 +57,7 @@ pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
         let select = select.join(" ");
         rows.add_row(vec![name.to_string(), maps, shown(tables), shown(cache), select, here]);
     }
-    Ok(format!("device {device}\n{}", table::render(&rows)))
+    Ok(format!("device {device}\n{}", table::trimmed(&rows)))
 }
 
 /// The device with another translation layer, or why there is none.

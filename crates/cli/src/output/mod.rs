@@ -8,8 +8,12 @@ pub(crate) mod parquet;
 pub(crate) mod power;
 pub(crate) mod series;
 pub(crate) mod state;
+mod style;
+pub(crate) mod summary;
 pub(crate) mod table;
+pub(crate) mod text;
 pub(crate) mod unfinished;
+pub(crate) mod units;
 pub(crate) mod verdict;
 mod whole_file;
 
@@ -17,9 +21,10 @@ use anyhow::{Context, Result};
 use std::io::{ErrorKind, Write};
 pub(crate) use whole_file::WholeFile;
 
-/// Prints a finished text to standard output. A reader that has gone away is no failure.
+/// Prints a finished text to standard output, with colour only on a terminal and where `NO_COLOR`
+/// does not forbid it. A reader that has gone away is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut output = std::io::stdout().lock();
+    let mut output = anstream::AutoStream::auto(std::io::stdout().lock());
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     let printed = output
         .write_all(text.as_bytes())

@@ -1,9 +1,13 @@
 //! The verdict on a run: what a reader must know before trusting its figures. One place says it as
-//! a sentence (`run`), as a row of a table (`compare`) and as warnings (JSON).
+//! lines with what matters marked (`run`), as a table (`compare`) and as warnings (JSON).
 
-use super::table::{nothing_counted, percent, render, table};
+use super::style;
+use super::table::{percent, render, table};
+use super::text::{line, marked_line};
+use super::units::count;
 use crate::inputs::Inputs;
 use flashyard_sim::report::Report;
+use flashyard_sim::stream::Pacing;
 
 /// What is said of one side of a run.
 struct Fact {
@@ -18,65 +22,107 @@ struct Fact {
 /// What makes figures of a run mean something else than they seem to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Warning {
-    /// The fact that says the same, if any.
-    heading: Option<&'static str>,
+    /// The facts that say the same.
+    headings: &'static [&'static str],
     /// What is wrong, alike for all runs that it is wrong with.
     what: String,
     /// How much; empty where there is no figure.
     how_much: String,
 }
 
+impl Warning {
+    fn sentence(&self) -> String {
+        let Self { what, how_much, .. } = self;
+        if how_much.is_empty() { what.clone() } else { format!("{what} ({how_much})") }
+    }
+}
+
 /// Columns that a warning may repeat.
+const STARTS: &str = "starts";
+const GC: &str = "GC";
+const SPARE: &str = "effective spare";
 const LOAD: &str = "load";
 const QUEUE: &str = "queue";
 const UNMAPPED: &str = "unmapped reads";
 const FOLDED: &str = "folded";
 const SPREAD: &str = "spread in ticks";
 
-/// The column whose figure the sentence of a run puts in brackets.
+/// The column whose figure a sentence puts in brackets.
 const OUTSTANDING: &str = "most outstanding";
 
-/// The verdict on one run as a sentence.
-pub(crate) fn sentence(inputs: &Inputs, report: &Report) -> String {
-    let mut text = String::from("verdict: ");
-    for fact in facts(inputs, report) {
-        if fact.heading == OUTSTANDING {
-            text += &format!(" ({OUTSTANDING}: {})", fact.cell);
-        } else if !fact.sentence.is_empty() {
-            let before = if text.ends_with(": ") { "" } else { "; " };
-            text += &format!("{before}{}", fact.sentence);
-        }
-    }
-    text += &nothing_measured(inputs, report).map_or_else(String::new, |why| format!("; {why}"));
-    text + "\n"
+/// The least share of the over-provisioning that thresholds may leave without a warning.
+const LEFT: f64 = 0.5;
+
+/// What a line of the verdict begins with.
+const NAME: &str = "verdict";
+
+/// The verdict on one run: a marked line for each warning, then the rest as a sentence.
+pub(crate) fn of_one(inputs: &Inputs, report: &Report) -> String {
+    let found = found(inputs, report);
+    let marked: Vec<String> = found.iter().map(Warning::sentence).collect();
+    let facts = facts(inputs, report);
+    let said = |fact: &&Fact| !found.iter().any(|one| one.headings.contains(&fact.heading));
+    lines(&marked, &sentence(facts.iter().filter(said)))
 }
 
-/// The verdicts on several runs: what holds for all of them, a table of what differs with a row a
-/// run, and warnings that concern some runs only.
+/// Marked lines first, then what else is said.
+fn lines(marked: &[String], rest: &str) -> String {
+    let mut names = std::iter::once(NAME).chain(std::iter::repeat(""));
+    let mut name = || names.next().expect("it goes on");
+    let mut all: Vec<String> =
+        marked.iter().map(|said| style::marked(&marked_line(name(), "! ", said))).collect();
+    if !rest.is_empty() {
+        all.push(line(name(), rest));
+    }
+    all.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Facts as one sentence.
+fn sentence<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
+    let mut text = String::new();
+    let mut said_before = "";
+    for fact in facts {
+        if fact.heading == OUTSTANDING && said_before == QUEUE {
+            text += &format!(" ({OUTSTANDING}: {})", fact.cell);
+        } else if !fact.sentence.is_empty() {
+            text += if text.is_empty() { "" } else { "; " };
+            text += &fact.sentence;
+        }
+        said_before = fact.heading;
+    }
+    text
+}
+
+/// The verdicts on several runs: warnings with the runs that they concern, what else holds for all
+/// of them, and a table of what differs.
 pub(crate) fn of_several(labels: &[String], runs: &[(&Inputs, &Report)]) -> String {
     let facts: Vec<Vec<Fact>> = runs.iter().map(|(inputs, report)| facts(inputs, report)).collect();
     let Some(first) = facts.first() else { return String::new() };
+    let groups = grouped_warnings(labels, runs);
+    let of_all: Vec<&str> = groups
+        .iter()
+        .filter(|group| group.of_all)
+        .flat_map(|group| group.headings)
+        .copied()
+        .collect();
     let (alike, differing): (Vec<usize>, Vec<usize>) =
         (0..first.len()).partition(|&place| are_alike(&facts, place));
-    let said = alike.iter().map(|&place| most_of(&facts, place).sentence.as_str());
-    let said: Vec<&str> = said.filter(|sentence| !sentence.is_empty()).collect();
-    let mut text = String::new();
-    if !said.is_empty() {
-        let of = if runs.len() == 1 { "verdict" } else { "verdict on all runs" };
-        text += &format!("{of}: {}\n", said.join("; "));
-    }
+    let said = alike.iter().map(|&place| most_of(&facts, place));
+    let rest = sentence(said.filter(|fact| !of_all.contains(&fact.heading)));
+    let of = if runs.len() == 1 || rest.is_empty() { "" } else { "all runs: " };
+    let marked: Vec<String> = groups.into_iter().map(|group| group.said).collect();
+    let mut text = lines(&marked, &format!("{of}{rest}"));
     if !differing.is_empty() {
         let headings = differing.iter().map(|&place| first[place].heading);
-        let header: Vec<&str> = std::iter::once("verdict").chain(headings).collect();
+        let header: Vec<&str> = std::iter::once("").chain(headings).collect();
         let mut table = table(&header);
         for (label, facts) in labels.iter().zip(&facts) {
             let cells = differing.iter().map(|&place| facts[place].cell.clone());
             table.add_row(std::iter::once(label.clone()).chain(cells).collect::<Vec<_>>());
         }
-        text += &render(&table);
+        text += &format!("\n{}", render(&table));
     }
-    let said: Vec<&str> = alike.iter().map(|&place| first[place].heading).collect();
-    text + &grouped_warnings(labels, runs, &said)
+    text
 }
 
 /// Whether this fact is the same for all runs: the most outstanding requests are where they differ
@@ -97,30 +143,37 @@ fn most_of(facts: &[Vec<Fact>], place: usize) -> &Fact {
 
 /// Warnings about one run, a sentence each.
 pub(crate) fn warnings(inputs: &Inputs, report: &Report) -> Vec<String> {
-    let sentence = |Warning { what, how_much, .. }| {
-        if how_much.is_empty() { what } else { format!("{what} ({how_much})") }
-    };
-    found(inputs, report).into_iter().map(sentence).collect()
+    found(inputs, report).iter().map(Warning::sentence).collect()
 }
 
-/// A line for each warning that has not been `said` of all runs, with the runs that it concerns.
-fn grouped_warnings(labels: &[String], runs: &[(&Inputs, &Report)], said: &[&str]) -> String {
-    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+/// A warning with the runs that it concerns.
+struct Group {
+    headings: &'static [&'static str],
+    said: String,
+    of_all: bool,
+}
+
+fn grouped_warnings(labels: &[String], runs: &[(&Inputs, &Report)]) -> Vec<Group> {
+    let mut groups: Vec<(Warning, Vec<&str>)> = Vec::new();
     for (label, (inputs, report)) in labels.iter().zip(runs) {
-        let new = |warning: &Warning| warning.heading.is_none_or(|known| !said.contains(&known));
-        for Warning { what, .. } in found(inputs, report).into_iter().filter(new) {
-            match groups.iter_mut().find(|(known, _)| *known == what) {
+        for warning in found(inputs, report) {
+            match groups.iter_mut().find(|(known, _)| known.what == warning.what) {
                 Some((_, concerned)) => concerned.push(label),
-                None => groups.push((what, vec![label])),
+                None => groups.push((warning, vec![label])),
             }
         }
     }
-    let line = |(what, concerned): (String, Vec<&str>)| {
-        let all = concerned.len() == labels.len();
-        let whom = if all { "all runs".to_string() } else { concerned.join(", ") };
-        format!("warning: {whom}: {what}\n")
+    let group = |(warning, concerned): (Warning, Vec<&str>)| {
+        let of_all = concerned.len() == labels.len();
+        let said = match concerned.as_slice() {
+            _ if labels.len() == 1 => warning.sentence(),
+            _ if of_all => format!("all runs: {}", warning.what),
+            [only] => format!("{only}: {}", warning.sentence()),
+            several => format!("{}: {}", several.join(", "), warning.what),
+        };
+        Group { headings: warning.headings, said, of_all }
     };
-    groups.into_iter().map(line).collect()
+    groups.into_iter().map(group).collect()
 }
 
 /// Whether blocks are merged in place of garbage collection.
@@ -128,18 +181,27 @@ pub(crate) fn merges(inputs: &Inputs) -> bool {
     inputs.sections.device.plans()
 }
 
-fn nothing_measured(inputs: &Inputs, report: &Report) -> Option<String> {
-    nothing_counted(inputs.sections.device.metrics.skip_requests, report)
+/// What makes room.
+fn collector(inputs: &Inputs) -> &'static str {
+    if merges(inputs) { "merges" } else { "garbage collection" }
+}
+
+/// Whether requests come when earlier ones have been answered: no more are offered than can be
+/// done.
+fn is_closed(inputs: &Inputs) -> bool {
+    let phases = inputs.experiment().phases.iter().filter(|phase| phase.keys.measure);
+    let mut streams = phases.flat_map(|phase| &phase.streams).peekable();
+    streams.peek().is_some() && streams.all(|stream| stream.keys.pacing != Pacing::Open)
 }
 
 fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let verdict = &report.verdict;
     let fact = |heading, cell: String, sentence: String| Fact { heading, cell, sentence };
     let (state, state_cell) = initial_state(report);
-    let collector = if merges(inputs) { "merges" } else { "garbage collection" };
+    let collector = collector(inputs);
     let ran = if verdict.gc_ran { "ran" } else { "did not run" };
     let is_disk = inputs.sections.device.is_disk();
-    let (load, load_cell) = load(report, if is_disk { "the arm is" } else { "the dies are" });
+    let (load, load_cell) = load(inputs, report);
     let (queue, queue_cell) = if verdict.queue_grew {
         ("the queue grew: latencies depend on the length of the run", "grew")
     } else {
@@ -150,11 +212,11 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let folded = percent(verdict.folded_requests as f64, report.workload.requests as f64);
     let spread = percent(verdict.spread_requests as f64, report.workload.requests as f64);
     vec![
-        fact("starts", state_cell, format!("the device starts {state}")),
+        fact(STARTS, state_cell, format!("the device starts {state}")),
         if is_disk {
-            fact("GC", "none".to_string(), String::new())
+            fact(GC, "none".to_string(), String::new())
         } else {
-            fact("GC", ran.to_string(), format!("{collector} {ran}"))
+            fact(GC, ran.to_string(), format!("{collector} {ran}"))
         },
         spare_space(report),
         fact(LOAD, load_cell, load),
@@ -162,7 +224,7 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
         fact(
             OUTSTANDING,
             most.to_string(),
-            format!("arrivals found at most {most} {requests} outstanding"),
+            format!("arrivals found at most {} {requests} outstanding", count(most)),
         ),
         fact(UNMAPPED, verdict.unmapped_reads.to_string(), unmapped(report)),
         if verdict.folded_requests > 0 {
@@ -212,21 +274,24 @@ fn spare_space(report: &Report) -> Fact {
             (left, sentence)
         }
     };
-    Fact { heading: "effective spare", cell, sentence }
+    Fact { heading: SPARE, cell, sentence }
 }
 
-/// The offered load, at length and in short.
-fn load(report: &Report, whoever: &str) -> (String, String) {
+/// The offered load, at length and in short. Of closed loops it is how busy the dies were.
+fn load(inputs: &Inputs, report: &Report) -> (String, String) {
     let percent = |load: f64| format!("{:.1} %", load * 100.0);
+    let whoever = if inputs.sections.device.is_disk() { "the arm is" } else { "the dies are" };
+    let busy = |load: f64| (format!("{whoever} busy {} of the time", percent(load)), percent(load));
     match report.verdict.offered_load {
         None => ("all requests arrive at once".to_string(), "all at once".to_string()),
+        Some(_) if is_closed(inputs) => busy(report.utilisation.dies.mean.unwrap_or(0.0)),
         Some(load) if load > 1.0 => {
             let of = format!("{:.0} %", load * 100.0);
             let what = whoever.trim_end_matches(" are").trim_end_matches(" is");
             let sentence = format!("the work offered is {of} of what {what} can do: overloaded");
             (sentence, format!("{of}, overloaded"))
         }
-        Some(load) => (format!("{whoever} busy {} of the time", percent(load)), percent(load)),
+        Some(load) => busy(load),
     }
 }
 
@@ -239,48 +304,93 @@ fn unmapped(report: &Report) -> String {
     let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };
     format!(
         "{} page reads were of never-written pages and cost {cost} each",
-        verdict.unmapped_reads
+        count(verdict.unmapped_reads)
     )
+}
+
+/// Why figures of writes are not those of a drive in use, if they are not.
+fn unsteady(inputs: &Inputs, report: &Report) -> Option<Warning> {
+    let (verdict, keys) = (&report.verdict, &inputs.sections.device);
+    let starts_so = ["fresh", "full", "random"].contains(&verdict.initial_state);
+    let prepared = report.phases.iter().any(|phase| !phase.measured);
+    if !starts_so || prepared || report.workload.writes == 0 || keys.is_disk() || keys.is_raw() {
+        return None;
+    }
+    let state = verdict.initial_state;
+    let steady = if keys.plans() { "aged" } else { "steady" };
+    let collector = collector(inputs);
+    let (headings, what): (&[&str], _) = if verdict.gc_ran {
+        let what = format!(
+            "the device starts {state} and {collector} began on the way: figures of writes mix \
+             two states"
+        );
+        (&[STARTS, GC], what)
+    } else {
+        let what = format!(
+            "the device starts {state} and {collector} did not run: figures of writes are not \
+             those of a drive in use"
+        );
+        (&[STARTS, GC], what)
+    };
+    let how_much = format!("--set state.initial={steady} makes one");
+    Some(Warning { headings, what, how_much })
+}
+
+/// Whether thresholds of garbage collection eat the spare space.
+fn eaten(report: &Report) -> Option<Warning> {
+    let verdict = &report.verdict;
+    let (all, left) = (verdict.over_provisioning, verdict.effective_over_provisioning?);
+    (all > 0.0 && left < LEFT * all).then(|| Warning {
+        headings: &[SPARE],
+        what: "free and open blocks that garbage collection keeps eat the over-provisioning"
+            .to_string(),
+        how_much: format!("{:.1} % are left of {:.1} %", 100.0 * left, 100.0 * all),
+    })
 }
 
 fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
     let verdict = &report.verdict;
-    let mut found = Vec::new();
-    let mut warn = |heading: Option<&'static str>, what: &str, how_much: String| {
-        found.push(Warning { heading, what: what.to_string(), how_much });
+    let mut found: Vec<Warning> = Vec::new();
+    found.extend(unsteady(inputs, report));
+    found.extend(eaten(report));
+    let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
+        found.push(Warning { headings, what: what.to_string(), how_much });
     };
-    if let Some(load) = verdict.offered_load.filter(|load| *load > 1.0) {
-        let of = format!("{:.0} % of what they can do", load * 100.0);
-        let what = if inputs.sections.device.is_disk() {
-            "overloaded: more work is offered than the arm can do"
-        } else {
-            "overloaded: more work is offered than the dies can do"
-        };
-        warn(Some(LOAD), what, of);
+    let open = !is_closed(inputs);
+    if let Some(load) = verdict.offered_load.filter(|load| *load > 1.0 && open) {
+        let is_disk = inputs.sections.device.is_disk();
+        let who = if is_disk { "the arm" } else { "the dies" };
+        let of = format!("{:.0} % of that", load * 100.0);
+        warn(&[LOAD], &format!("overloaded: more work is offered than {who} can do"), of);
     }
     if verdict.queue_grew {
-        let most = format!("most outstanding: {}", verdict.most_outstanding);
-        warn(Some(QUEUE), "the queue grew: latencies depend on the length of the run", most);
+        let most = format!("{OUTSTANDING}: {}", count(verdict.most_outstanding));
+        let what = "the queue grew: latencies depend on the length of the run";
+        warn(&[QUEUE, OUTSTANDING], what, most);
     }
     if verdict.folded_requests > 0 {
         let share = percent(verdict.folded_requests as f64, report.workload.requests as f64);
         let what = "requests were folded into the device, so that different addresses of the \
                     trace are one";
-        warn(Some(FOLDED), what, format!("{share} of them"));
+        warn(&[FOLDED], what, format!("{share} of them"));
     }
-    if verdict.unmapped_reads > 0 {
-        let cost = if verdict.unmapped_read_cost == "array" { "an array read" } else { "nothing" };
-        let what = format!("pages that were never written are read, and cost {cost} each");
-        warn(Some(UNMAPPED), &what, format!("{} of them", verdict.unmapped_reads));
+    if verdict.unmapped_reads > 0 && verdict.unmapped_read_cost == "zero" {
+        let what = "pages that were never written are read, and cost nothing";
+        warn(&[UNMAPPED], what, format!("{} of them", count(verdict.unmapped_reads)));
     }
     if verdict.spread_requests > 0 {
         let share = percent(verdict.spread_requests as f64, report.workload.requests as f64);
         let what = "arrivals were spread inside the ticks of the trace's clock, which does not say \
                     when in a tick they came";
-        warn(Some(SPREAD), what, format!("{share} of them"));
+        warn(&[SPREAD], what, format!("{share} of them"));
     }
-    if let Some(why) = nothing_measured(inputs, report) {
-        warn(None, &why, String::new());
+    let (skip, requests) = (inputs.sections.device.metrics.skip_requests, report.workload.requests);
+    if requests > 0 && skip >= requests {
+        let what = format!(
+            "no latency counts: metrics.skip_requests is {skip}, and {requests} requests were \
+             measured; set it below that"
+        );
+        warn(&[], &what, String::new());
     }
     found
 }

@@ -2,9 +2,9 @@
 //! holds known lines; beside what is published of them, or was worked out by hand.
 
 use super::schema::{Example, ExampleRun};
-use super::show;
 use super::study::settings_of;
 use crate::error::wrong;
+use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
@@ -198,8 +198,8 @@ pub(crate) fn text(examples: &[Example], results: &[Results]) -> String {
         let origin = if example.published { "published" } else { "worked out by hand" };
         let requests = example.requests.join(" ");
         let line = format!("{} ({origin}): {}", example.name, example.note);
-        text += &format!("\n{}\n", show::wrapped(&line, 98, ""));
-        text += &format!("{}\n", show::wrapped(&format!("  requests: {requests}"), 98, "    "));
+        text += &format!("\n{}\n", wrapped(&line, WIDTH, ""));
+        text += &format!("{}\n", wrapped(&format!("  requests: {requests}"), WIDTH, "    "));
         for (name, checked) in results {
             for one in checked {
                 let verdict = if one.holds() { "as expected" } else { "NOT as expected" };
@@ -207,7 +207,7 @@ pub(crate) fn text(examples: &[Example], results: &[Results]) -> String {
                 if !one.holds() {
                     line += &format!(", which is {}", one.expected);
                 }
-                text += &format!("{}\n", show::wrapped(&line, 98, "      "));
+                text += &format!("{}\n", wrapped(&line, WIDTH, "      "));
             }
         }
     }

@@ -31,6 +31,7 @@ use crate::args::ReproduceArgs;
 use crate::error::{InputError, read_text, wrong};
 use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
+use crate::output::text::{WIDTH, wrapped};
 use crate::presets::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
@@ -180,9 +181,9 @@ impl<'a> Results<'a> {
         let experiment = &self.study.experiment;
         let mut text = String::new();
         for line in [&experiment.title, &experiment.source, &experiment.notes] {
-            text += &format!("{}\n", show::wrapped(line, 98, ""));
+            text += &format!("{}\n", wrapped(line, WIDTH, ""));
         }
-        text += &format!("\n{}\n", show::wrapped(&self.ran(args), 98, ""));
+        text += &format!("\n{}\n", wrapped(&self.ran(args), WIDTH, ""));
         text += &examples::text(&experiment.example, &self.examples);
         self.tables.iter().for_each(|table| text += &table.text());
         if let Some(sizes) = &experiment.sizes {
@@ -195,11 +196,11 @@ impl<'a> Results<'a> {
             &self.asked.1,
         );
         if !experiment.erratum.is_empty() {
-            text += "\nWhere the paper contradicts itself or cannot be right (its own words in quotation marks)\n";
+            text += "\nWhere the paper contradicts itself or cannot be right (its own words in quotes)\n";
         }
         for erratum in &experiment.erratum {
             let line = format!("  {}: {}. Here: {}.", erratum.text, erratum.problem, erratum.here);
-            text += &format!("{}\n", show::wrapped(&line, 98, "    "));
+            text += &format!("{}\n", wrapped(&line, WIDTH, "    "));
         }
         text
     }

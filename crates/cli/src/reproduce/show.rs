@@ -33,22 +33,6 @@ fn whole(value: f64) -> String {
     if text == "-0" { "0".to_string() } else { text }
 }
 
-/// Text in lines of at most so many columns, the second and later ones indented.
-pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            None => lines.push(word.to_string()),
-            Some(_) => lines.push(format!("{indent}{word}")),
-        }
-    }
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,12 +43,5 @@ mod tests {
         assert_eq!([change(0.004), change(-0.004), change(0.02)], ["0 %", "0 %", "+2 %"]);
         assert_eq!([change(-0.3), value(f64::NAN, Form::Ratio)], ["-30 %", "-"]);
         assert_eq!(value(2_068_201_499.0, Form::Us), "2068201");
-    }
-
-    #[test]
-    fn lines_end_between_words() {
-        assert_eq!(wrapped("one two three", 7, ""), "one two\nthree");
-        assert_eq!(wrapped("one two three", 7, "  "), "one two\n  three");
-        assert_eq!(wrapped("", 7, ""), "");
     }
 }

@@ -2,9 +2,9 @@
 //! that holds them. They are no runs, so statements about them hold by definition or not at all.
 
 use super::schema::{Experiment, Sizes};
-use super::show;
 use super::study::{Device, settings_of};
 use crate::output::table;
+use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result};
 use flashyard_sim::ftl::memory::{DemandTable, Extent};
 use serde_json::{Map, Value, json};
@@ -82,7 +82,7 @@ pub(crate) fn text(sizes: &Sizes) -> String {
         "\nTables by formula (figure 7), bytes\n{}\n{}{}\n",
         table::render(&bytes_table),
         table::render(&power_table),
-        show::wrapped(&note, 98, "")
+        wrapped(&note, WIDTH, "")
     )
 }
 

@@ -7,6 +7,7 @@ use super::sample::Spread;
 use super::schema::{By, Form, Statement, StatementForm, Statements};
 use super::show;
 use super::study::Study;
+use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde::de::value::{Error as WordError, StrDeserializer};
@@ -324,8 +325,7 @@ fn pieces(study: &Study, text: &str, context: Context) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// Columns of text of the verdicts, and of the verdict itself.
-const WIDTH: usize = 98;
+/// Columns of the verdict before each statement.
 const WORDS: usize = 18;
 
 /// The verdicts as text: of each statement the verdict, what it says, what was found.
@@ -338,7 +338,7 @@ pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> St
     for (one, answer) in compiled.iter().zip(answers) {
         if one.about != about {
             about = &one.about;
-            text += &format!("\n{}\n", show::wrapped(&one.heading(), WIDTH, "  "));
+            text += &format!("\n{}\n", wrapped(&one.heading(), WIDTH, "  "));
         }
         let mut lines = vec![answer.text.clone()];
         if !answer.found.is_empty() {
@@ -351,7 +351,7 @@ pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> St
         }
         let indent = " ".repeat(WORDS);
         let lines = lines.iter().map(|line| {
-            let wrapped = show::wrapped(line, WIDTH - WORDS, "  ");
+            let wrapped = wrapped(line, WIDTH - WORDS, "  ");
             format!("{indent}{}\n", wrapped.replace('\n', &format!("\n{indent}")))
         });
         let lines: String = lines.collect();

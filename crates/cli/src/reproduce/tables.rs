@@ -9,11 +9,9 @@ use super::show;
 use super::stats::{mean, median};
 use super::study::{HERE, SENSITIVITY, Study};
 use crate::output::table;
+use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-
-/// Columns of text that a table takes at most; what is wider goes below.
-const WIDTH: usize = 100;
 
 /// Columns of text that the names of rows take at most.
 const NAMES: usize = 38;
@@ -318,7 +316,7 @@ impl Filled {
         if self.rows.is_empty() {
             return String::new();
         }
-        let mut text = format!("\n{}\n", show::wrapped(&self.title, WIDTH, ""));
+        let mut text = format!("\n{}\n", wrapped(&self.title, WIDTH, ""));
         let names = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(NAMES);
         let mut from = 0;
         while from < self.columns.len() {
@@ -332,7 +330,7 @@ impl Filled {
             from = to;
         }
         if let Some(note) = &self.note {
-            text += &format!("{}\n", show::wrapped(note, WIDTH, ""));
+            text += &format!("{}\n", wrapped(note, WIDTH, ""));
         }
         text
     }
@@ -364,7 +362,7 @@ impl Filled {
         let mut table = table::table(&titles.iter().map(String::as_str).collect::<Vec<_>>());
         for (row, (name, _)) in self.rows.iter().enumerate() {
             let indent = &name[..name.len() - name.trim_start().len()];
-            let name = show::wrapped(name, NAMES - indent.len() - 4, "    ");
+            let name = wrapped(name, NAMES - indent.len() - 4, "    ");
             let name = format!("{indent}{}", name.replace('\n', &format!("\n{indent}")));
             let cells = columns.clone().map(|column| self.cell(row, column));
             table.add_row([name].into_iter().chain(cells).collect::<Vec<_>>());
@@ -394,5 +392,5 @@ impl Filled {
 
 /// A title of a column in lines of about twelve letters.
 fn header(title: &str) -> String {
-    show::wrapped(title, 12, "")
+    wrapped(title, 12, "")
 }

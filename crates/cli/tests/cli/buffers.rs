@@ -63,10 +63,10 @@ fn a_plain_run_of_files_repeats_the_figure() {
     }
     let args = ["run", "device.toml", "figure.toml", "--set", "host.policy=ros"];
     let table = folder.run(&args).text();
-    let line = table.lines().find(|line| line.starts_with("buffer ")).expect("a line of it");
+    let line = crate::support::said(&table, "buffer");
     assert!(
         line.contains("hidden read ratio 100.0 % of the port time of gets")
-            && line.contains("page accesses"),
+            && line.contains("2 of 3 page writes hit (66.7 %)"),
         "{line}"
     );
 }

@@ -399,7 +399,7 @@ fn streams_have_columns_of_their_own() {
         assert!(same("slow", cells[0]) && same("free", cells[1]), "{row}");
     }
     let table = folder.run(&work).text();
-    assert!(table.contains("slowdown") && table.contains("rate limited (s)"), "{table}");
+    assert!(table.contains("slowdown") && table.contains("held back"), "{table}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod presets;
 mod raw;
 mod right_input;
 mod saved;
+mod screen;
 mod studies;
 mod study;
 mod support;

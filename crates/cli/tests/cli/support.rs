@@ -162,3 +162,13 @@ pub(crate) fn repository_file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+/// What a summary says beside a name, in one line.
+#[track_caller]
+pub(crate) fn said(text: &str, name: &str) -> String {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(&format!("{name} ")));
+    let first = lines.next().unwrap_or_else(|| panic!("no {name} in {text}"));
+    let more = lines.take_while(|line| line.starts_with("   "));
+    let words = std::iter::once(&first[name.len()..]).chain(more);
+    words.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}

@@ -19,7 +19,7 @@ pub struct Report {
     pub workload: WorkloadReport,
     /// Latencies by class: read, write, trim, flush, all.
     pub latency_ns: BTreeMap<&'static str, LatencyReport>,
-    /// What the latencies of reads and of writes are made of, summed over requests.
+    /// What the latencies of each class but all are made of, summed over requests.
     pub latency_parts_ns: BTreeMap<&'static str, Parts>,
     /// The same for the slowest requests.
     pub latency_parts_tail_ns: BTreeMap<&'static str, Tails>,

@@ -59,21 +59,17 @@ impl Account {
         if let Some(meter) = meter.as_ref().filter(|meter| meter.whole) {
             assert_eq!(meter.energy_pj, energy_pj.total, "the samples of the power meter add up");
         }
-        let latency = &self.totals.latency.by_op;
-        let both = |make: fn(&Histogram) -> Tails| {
-            BTreeMap::from([("read", make(&latency[0])), ("write", make(&latency[1]))])
+        let classes = || RequestOp::ALL.map(RequestOp::name).into_iter();
+        let latency = || classes().zip(&self.totals.latency.by_op);
+        let tails = |latency: &Histogram| Tails {
+            p99: latency.tail_parts(9_900),
+            p999: latency.tail_parts(9_990),
         };
         Some(Report {
             workload: self.workload(),
             latency_ns: self.latencies(),
-            latency_parts_ns: BTreeMap::from([
-                ("read", latency[0].tail_parts(0)),
-                ("write", latency[1].tail_parts(0)),
-            ]),
-            latency_parts_tail_ns: both(|latency| Tails {
-                p99: latency.tail_parts(9_900),
-                p999: latency.tail_parts(9_990),
-            }),
+            latency_parts_ns: latency().map(|(class, of)| (class, of.tail_parts(0))).collect(),
+            latency_parts_tail_ns: latency().map(|(class, of)| (class, tails(of))).collect(),
             waits_ns: (self.config.geometry.dies() == 1).then(|| self.waits()),
             throughput: self.throughput(),
             flash: self.flash(&all),

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct StreamReport {
     /// Requests of all kinds.
     pub requests: u64,
-    /// Latencies by class: read, write, all.
+    /// Latencies by class: read, write, trim, flush, all.
     pub latency_ns: BTreeMap<&'static str, LatencyReport>,
     /// Requests a second of the whole makespan.
     pub iops: Option<f64>,
@@ -29,7 +29,8 @@ pub struct StreamReport {
 #[derive(Clone, Debug)]
 pub(super) struct StreamTotals {
     pub(super) name: String,
-    latency: [Histogram; 3],
+    /// By operation.
+    latency: [Histogram; 4],
     /// Requests whose latencies do not count.
     skipped: u64,
     /// Latencies, and the work of the requests themselves in them.
@@ -61,7 +62,7 @@ impl StreamTotals {
     pub(super) fn new(name: &str) -> Self {
         Self {
             name: name.to_string(),
-            latency: [false; 3].map(Histogram::new),
+            latency: [false; 4].map(Histogram::new),
             skipped: 0,
             latency_ns: 0,
             own_ns: 0,
@@ -78,13 +79,7 @@ impl StreamTotals {
         let ns = parts.total();
         self.latency_ns += u128::from(ns);
         self.own_ns += u128::from(parts.own());
-        let parts = Parts::default();
-        match op {
-            RequestOp::Read => self.latency[0].record(ns, &parts),
-            RequestOp::Write => self.latency[1].record(ns, &parts),
-            RequestOp::Trim | RequestOp::Flush => {}
-        }
-        self.latency[2].record(ns, &parts);
+        self.latency[op as usize].record(ns, parts);
     }
 
     /// A request has waited so long for the rate limit.
@@ -93,11 +88,13 @@ impl StreamTotals {
     }
 
     pub(super) fn report(&self, makespan_ns: u64, bin_bytes: Option<Vec<u64>>) -> StreamReport {
-        let requests = self.latency[2].count() + self.skipped;
-        let names = ["read", "write", "all"].into_iter();
+        let all = Histogram::merged(&self.latency);
+        let requests = all.count() + self.skipped;
+        let classes = RequestOp::ALL.map(RequestOp::name).into_iter().chain(["all"]);
+        let latency = self.latency.iter().chain([&all]).map(LatencyReport::of);
         StreamReport {
             requests,
-            latency_ns: names.zip(self.latency.iter().map(LatencyReport::of)).collect(),
+            latency_ns: classes.zip(latency).collect(),
             slowdown: (self.own_ns > 0).then(|| self.latency_ns as f64 / self.own_ns as f64),
             rate_limited_ns: self.rate_limited_ns,
             bin_bytes,

@@ -52,7 +52,7 @@ pub(super) struct Waits {
     pub(super) latency_ns: u128,
 }
 
-/// Latencies by operation; those of reads and of writes with their parts.
+/// Latencies by operation, with their parts.
 #[derive(Debug)]
 pub(super) struct Latencies {
     pub(super) by_op: [Histogram; 4],
@@ -60,7 +60,7 @@ pub(super) struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self { by_op: [true, true, false, false].map(Histogram::new) }
+        Self { by_op: [true; 4].map(Histogram::new) }
     }
 }
 

@@ -89,8 +89,7 @@ impl Settings {
         if checked {
             self.add_checker(&mut footprint);
         }
-        let [plain, with_parts] = Histogram::BYTES;
-        footprint.add("latencies", 2 * (plain + with_parts), false, "");
+        footprint.add("latencies", 4 * Histogram::BYTES, false, "");
         footprint
     }
 

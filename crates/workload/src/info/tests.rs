@@ -88,7 +88,7 @@ fn the_table_has_figures_then_percentiles_then_lists() {
         "most common writes: 4 KiB 100.0 %",
         "requests by stream: 0: 1, 7: 1",
         // Bins of 16 us: 1 ms is bin 62.
-        &format!("a digit each 16 us, 9 the most: 9{}9", "0".repeat(61)),
+        &format!("a digit each 16 us, 9 the most:\n  9{}9", "0".repeat(61)),
     ] {
         assert!(lists.contains(list), "{list}\n{lists}");
     }

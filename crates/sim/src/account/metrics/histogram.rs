@@ -29,9 +29,8 @@ pub struct Histogram {
 crate::saved::saved!(Histogram { counts, parts, count, sum, least, most });
 
 impl Histogram {
-    /// Bytes that one takes, and with parts.
-    pub(crate) const BYTES: [u64; 2] =
-        [BUCKETS as u64 * 8, BUCKETS as u64 * 8 * (1 + PARTS as u64)];
+    /// Bytes that one takes with parts.
+    pub(crate) const BYTES: u64 = BUCKETS as u64 * 8 * (1 + PARTS as u64);
 
     /// An empty histogram; `with_parts` keeps the parts of each bucket.
     pub fn new(with_parts: bool) -> Self {

@@ -1,0 +1,9 @@
+//! Colour, of which only a terminal sees anything.
+
+use anstyle::{AnsiColor, Style};
+
+/// A line that matters.
+pub(crate) fn marked(line: &str) -> String {
+    let style = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+    format!("{style}{line}{style:#}")
+}

@@ -1,0 +1,203 @@
+//! What flash, map, collection and buffer did; and what a disk did.
+
+use super::share;
+use crate::output::table::percent;
+use crate::output::text::line;
+use crate::output::units::{NONE, count, energy, or_dash, size, time};
+use flashyard_sim::report::{Report, Wear};
+
+/// Lines on a disk.
+pub(super) fn of_disk(report: &Report) -> Vec<String> {
+    let cache = &report.buffer;
+    let reads = cache.read_hits + cache.read_misses;
+    let said = format!(
+        "{} of {} reads hit, {} writes acknowledged, {} waited for room, {} operations of the arm \
+         wrote",
+        count(cache.read_hits),
+        count(reads),
+        count(cache.dirtied_units),
+        count(cache.stalls),
+        count(cache.flushed_units)
+    );
+    let busy = format!("arm {} of the time", share(&report.utilisation.dies));
+    vec![line("busy", &busy), line("cache", &said)]
+}
+
+/// Lines on a device of flash.
+pub(super) fn figures(merges: bool, report: &Report) -> Vec<String> {
+    let flash = &report.flash;
+    let sum = |operation: &str| count(flash.array_ops[operation].values().sum::<u64>());
+    let busy = format!(
+        "dies {}, channels {} of the time",
+        share(&report.utilisation.dies),
+        share(&report.utilisation.channels)
+    );
+    let (reads, programs, erases) = (sum("reads"), sum("programs"), sum("erases"));
+    let mut lines = vec![
+        line("busy", &busy),
+        line("flash", &format!("{reads} reads, {programs} programs, {erases} erases")),
+    ];
+    lines.extend(amplification(report));
+    lines.extend(map_cache(report));
+    lines.push(if merges { merged(report) } else { collected(report) });
+    lines.extend(memory(report));
+    lines.extend(buffer(report));
+    lines.extend(waits(report));
+    lines
+}
+
+/// Write amplification and what it is made of, where the host wrote anything.
+fn amplification(report: &Report) -> Option<String> {
+    let flash = &report.flash;
+    let parts = |name: &str| flash.write_amplification_by[name];
+    let factor = flash.write_amplification?;
+    let mut said = format!("{factor:.3} = {:.3} host data", parts("host")?);
+    let named = [
+        ("padding", "padding"),
+        ("gc", "garbage collection"),
+        ("wear", "wear levelling"),
+        ("map", "map pages"),
+        ("merge", "merges"),
+    ];
+    for (part, name) in named {
+        let factor = parts(part).filter(|factor| *factor > 0.0);
+        let Some(factor) = factor else { continue };
+        said += &format!(" + {factor:.3} {name}");
+        if part == "padding" {
+            let causes = flash.padded_units_by.iter().filter(|(_, units)| **units > 0);
+            let all = flash.padded_units as f64;
+            let of = |(cause, units): (&&str, &u64)| {
+                let share = factor * *units as f64 / all;
+                format!("{share:.3} {}", padding_cause(cause))
+            };
+            said += &format!(" ({})", causes.map(of).collect::<Vec<_>>().join(", "));
+        }
+    }
+    Some(line("written", &format!("write amplification {said}")))
+}
+
+/// Programs that were not filled, by their cause.
+fn padding_cause(cause: &str) -> &str {
+    match cause {
+        "asked" => "of flushes and FUA",
+        "host" => "of other host data",
+        "gc" => "of garbage collection",
+        "wear" => "of wear levelling",
+        "merge" => "of merges",
+        _ => "of map pages",
+    }
+}
+
+/// What the map cache did, if there is one.
+fn map_cache(report: &Report) -> Option<String> {
+    let map = &report.map;
+    (report.memory.cache_bytes > 0).then(|| {
+        let said = format!(
+            "{} lookups, {} hits ({}), {} dirty evictions, {} stalls",
+            count(map.lookups),
+            count(map.hits),
+            percent(map.hits as f64, map.lookups as f64),
+            count(map.dirty_evictions),
+            count(map.stalls)
+        );
+        line("map cache", &said)
+    })
+}
+
+/// What garbage collection did.
+fn collected(report: &Report) -> String {
+    let (gc, wear) = (&report.gc, &report.wear);
+    let victims = match gc.jobs {
+        0 => "no victims".to_string(),
+        jobs => {
+            format!("{} victims with {} valid pages", count(jobs), count(gc.valid_pages_copied))
+        }
+    };
+    let said = format!(
+        "{victims}, {} searches, {} programs waited for room, {}",
+        count(gc.searches),
+        count(gc.programs_that_waited_for_room),
+        erases(wear)
+    );
+    line("collection", &said)
+}
+
+/// What the merges of a scheme with log blocks did.
+fn merged(report: &Report) -> String {
+    let (merges, wear) = (&report.gc.merges, &report.wear);
+    let said = format!(
+        "{} switch, {} partial, {} full, {} dead, {} searches, {}",
+        count(merges.switch),
+        count(merges.partial),
+        count(merges.full),
+        count(merges.dead),
+        count(report.gc.searches),
+        erases(wear)
+    );
+    line("merges", &said)
+}
+
+fn erases(wear: &Wear) -> String {
+    format!("{} to {} erases a block", wear.erases_min, wear.erases_max)
+}
+
+/// Tables of the translation layer, where their size is known.
+fn memory(report: &Report) -> Option<String> {
+    let memory = &report.memory;
+    (memory.table_bytes + memory.cache_bytes > 0).then(|| {
+        let cache = match memory.cache_bytes {
+            0 => String::new(),
+            bytes => format!(", {} of map cache", size(bytes)),
+        };
+        let accesses = count(memory.table_accesses);
+        line(
+            "memory",
+            &format!("{} of tables{cache}, {accesses} accesses", size(memory.table_bytes)),
+        )
+    })
+}
+
+/// What the write buffer did, if there is one.
+fn buffer(report: &Report) -> Option<String> {
+    let buffer = &report.buffer;
+    if buffer.units == 0 {
+        return None;
+    }
+    let share = |value: Option<f64>| or_dash(value, |value| percent(value, 1.0));
+    let hits = |hits: u64, misses: u64, ratio: Option<f64>, class: &str| {
+        (hits + misses > 0).then(|| {
+            format!("{} of {} {class} hit ({})", count(hits), count(hits + misses), share(ratio))
+        })
+    };
+    let reads = hits(buffer.read_hits, buffer.read_misses, buffer.hit_ratio_read, "page reads");
+    let writes =
+        hits(buffer.write_hits, buffer.write_misses, buffer.hit_ratio_write, "page writes");
+    let mut said: Vec<String> = reads.into_iter().chain(writes).collect();
+    said.push(format!("{} waited for a line", count(buffer.stalls)));
+    said.push(format!("{} units flushed", count(buffer.flushed_units)));
+    said.push(format!("{} dirty at the end", count(buffer.dirty_at_end)));
+    if buffer.hidden_read_ratio.is_some() {
+        said.push(format!(
+            "hidden read ratio {} of the port time of gets",
+            share(buffer.hidden_read_ratio)
+        ));
+    }
+    let standby = report.energy_pj.by_resource["buffer_standby"];
+    if standby > 0 {
+        said.push(format!("{} standby", energy(standby as f64)));
+    }
+    Some(line("buffer", &said.join(", ")))
+}
+
+/// Waiting times as one publication defines them, of devices with one die.
+fn waits(report: &Report) -> Option<String> {
+    let all = &report.waits_ns.as_ref()?["all"];
+    let mean = |value: Option<f64>| value.map_or_else(|| NONE.to_string(), time);
+    let said = format!(
+        "{} for the first slot, {} own commands, {} flash queue",
+        mean(all.request_queue_mean),
+        mean(all.own_commands_mean),
+        mean(all.flash_queue_mean)
+    );
+    Some(line("mean wait", &said))
+}

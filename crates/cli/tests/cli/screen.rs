@@ -1,0 +1,101 @@
+//! What a person reads: everything fits 80 columns, the verdict comes first, and every class of
+//! requests is there.
+
+use crate::support::{Folder, int, said, sum};
+
+/// Columns of a terminal.
+const COLUMNS: usize = 80;
+
+#[track_caller]
+fn fits(text: &str, of: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= COLUMNS, "{of}: {line}");
+    }
+    assert!(!text.contains('\u{1b}'), "{of}: a pipe has no colour");
+}
+
+/// A database's pattern in short: writes, a flush behind every fourth, trims.
+const WAL: &str = "requests = 400\nread_percent = 40\nflush_every = 4\ntrim_percent = 10\n\
+                   range_percent = 10\n";
+
+#[test]
+fn summaries_fit_a_terminal() {
+    let folder = Folder::new();
+    let few = ["--set", "generator.requests=300"];
+    for device in ["drs", "ros-full", "cache-aware-full", "small-full", "nvme-tlc", "wd1600bekt"] {
+        let args = [&["run", device, "movie"][..], &few].concat();
+        fits(&folder.run(&args).text(), device);
+    }
+    let vary = ["--vary", "policy.command=fifo,rcf,drs", "--vary", "queue.depth=1,16"];
+    fits(&folder.run(&[&["compare", "drs", "movie"][..], &vary, &few].concat()).text(), "compare");
+    fits(&folder.run(&["trace", "info", "movie"]).text(), "trace info");
+    for study in ["drs", "ros", "cache-aware", "energy"] {
+        let few = ["--requests", "40", "--replicas", "0"];
+        fits(&folder.run(&[&["reproduce", study][..], &few].concat()).text(), study);
+    }
+}
+
+#[test]
+fn the_verdict_comes_first_and_marks_what_matters() {
+    let folder = Folder::new();
+    let text = folder.run(&["run", "small-full", "random-write"]).text();
+    let verdict = text.find("\nverdict ").expect("a verdict");
+    assert!(verdict < text.find("\nlatency ").expect("latencies"), "{text}");
+    let fresh = folder.run(&["run", "drs", "movie"]).text();
+    assert!(said(&fresh, "verdict").starts_with("! the device starts fresh and "), "{fresh}");
+    let work = ["--set", "pattern.requests=2000", "--set", "state.initial=steady"];
+    let steady = folder.run(&[&["run", "small-full", "random-write"][..], &work].concat()).text();
+    assert!(!said(&steady, "verdict").contains("the device starts full"), "{steady}");
+}
+
+/// A closed loop offers no more than the device can do.
+#[test]
+fn a_closed_loop_is_busy_and_not_overloaded() {
+    let folder = Folder::new();
+    let text =
+        folder.run(&["run", "wd1600bekt", "random-read", "--set", "pattern.requests=500"]).text();
+    let verdict = said(&text, "verdict");
+    assert!(!verdict.contains("overloaded") && verdict.contains("the arm is busy"), "{verdict}");
+    assert_eq!(
+        verdict.split_once("the arm is busy ").unwrap().1.split_once(" of").unwrap().0,
+        said(&text, "busy").trim_start_matches("arm ").split_once(" of").unwrap().0
+    );
+}
+
+/// Flushes and trims have latencies, parts that add up to them, and rows, as a whole and by stream.
+#[test]
+fn every_class_of_requests_is_told_of() {
+    let folder = Folder::with("wal.toml", format!("[pattern]\n{WAL}"));
+    let run = folder.run(&["run", "cache-aware-full", "wal.toml", "--json", "--check"]).json();
+    for class in ["read", "write", "trim", "flush"] {
+        let latency = &run["latency_ns"][class];
+        let count = int(latency, "count");
+        assert!(count > 0, "{class}");
+        let total = sum(&run["latency_parts_ns"][class]) as f64;
+        let mean = latency["mean"].as_f64().unwrap();
+        assert!((total / count as f64 - mean).abs() <= 1e-9 * mean, "{class}: {total} of {count}");
+        let tail = sum(&run["latency_parts_tail_ns"][class]["p99"]) as f64;
+        assert!(tail > 0.0 && tail <= total, "{class}");
+    }
+    let text = folder.run(&["run", "cache-aware-full", "wal.toml"]).text();
+    for row in ["read ", "write ", "trim ", "flush ", "all "] {
+        assert!(text.lines().any(|line| line.starts_with(row)), "{row} in {text}");
+    }
+    assert!(text.contains("flush, mean") && text.contains("trim, mean"), "{text}");
+    let stream = |name: &str| format!("[[stream]]\nname = \"{name}\"\n[stream.pattern]\n{WAL}");
+    folder.write("two.toml", stream("log") + &stream("other"));
+    let run = folder.run(&["run", "cache-aware-full", "two.toml", "--json"]).json();
+    let all =
+        |stream: &str, class: &str| int(&run["streams"][stream]["latency_ns"][class], "count");
+    for class in ["read", "write", "trim", "flush", "all"] {
+        let streams = all("log", class) + all("other", class);
+        assert_eq!(streams, int(&run["latency_ns"][class], "count"), "{class}");
+    }
+    let text = folder.run(&["run", "cache-aware-full", "two.toml"]).text();
+    fits(&text, "streams");
+    let rows = |class: &str| {
+        let has = |line: &&str| line.split_whitespace().any(|word| word == class);
+        text.lines().filter(|line| line.contains("  ")).filter(has).count()
+    };
+    assert!(rows("flush") >= 3 && rows("trim") >= 3, "{text}");
+}
