@@ -11,6 +11,7 @@ use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::power::PowerLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, table};
+use crate::report;
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::config::{Precision, Settings};
@@ -27,7 +28,12 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.power.is_some() {
         inputs.measure_power();
     }
-    let settings = inputs.settings()?;
+    let mut settings = inputs.settings()?;
+    let shows_time = settings.keys.metrics.bin_ms > 0;
+    if args.out.is_some() && !shows_time && args.save.is_none() {
+        // For the plots of the report alone; a saved device would keep it.
+        settings.keys.metrics.bin_ms = report::series::START_NS;
+    }
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }
@@ -41,9 +47,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         request_log = Some(log);
     }
     let start = Instant::now();
-    let outcome =
+    let mut outcome =
         simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
     let seconds = start.elapsed().as_secs_f64();
+    let plotted = report::series::Series::of(&outcome.report);
+    if !shows_time {
+        outcome.report.forget_series();
+    }
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
@@ -56,6 +66,14 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         if let Some(series) = &outcome.report.series {
             files.push(series::write(&dir.join("series.csv"), series, streams)?);
         }
+        let page = report::run::Run {
+            inputs: &inputs,
+            report: &outcome.report,
+            object: &object,
+            series: plotted.ok_or_else(|| no_series(args)),
+            changes: &outcome.provenance.changes,
+        };
+        files.push(page.page().write(dir, "run", &report::run::results(&object))?);
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -78,6 +96,15 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let requests = phases.map(|phase| phase.requests).sum();
     remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// Why there is nothing to plot over time.
+fn no_series(args: &RunArgs) -> String {
+    match args.save {
+        Some(_) => "a device that is saved would keep the time series: set metrics.bin_ms",
+        None => "no time passed",
+    }
+    .to_string()
 }
 
 /// Logs: their ends for the device, and for whoever finishes them.
