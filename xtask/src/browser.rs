@@ -19,7 +19,10 @@ const REPORTS: [(&str, &str); 8] = [
         "compare small-full random-write --set pattern.requests=1000 --vary queue.depth=1,16 \
          --vary gc.policy=greedy,fifo",
     ),
-    ("compare-one", "compare small-full random-read --vary queue.depth=1,2,4,8,16,32,64,128"),
+    (
+        "compare-one",
+        "compare small-full random-read --set pattern.requests=2000 --vary queue.depth=1,2,4,8,16,32",
+    ),
     ("reproduce", "reproduce framework --requests 500 --replicas 2"),
 ];
 

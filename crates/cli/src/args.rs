@@ -96,7 +96,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Writes report.html (plots, docs/REPORT.md), summary.json and requests.parquet (a row for
-    /// each request) into DIR; with `metrics.bin_ms` also series.csv (a row for each bin of the time series), with
+    /// each request) into DIR; with `metrics.bin_ms` also series.csv (a row for each bin), with
     /// `metrics.power_us` also power.csv (a row for each sample of the power meter).
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -17,6 +17,7 @@ use anyhow::{Context, Result};
 use flashyard_sim::config::{Precision, Settings};
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::report::Report;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -29,11 +30,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         inputs.measure_power();
     }
     let mut settings = inputs.settings()?;
-    let shows_time = settings.keys.metrics.bin_ms > 0;
-    if args.out.is_some() && !shows_time && args.save.is_none() {
-        // For the plots of the report alone; a saved device would keep it.
-        settings.keys.metrics.bin_ms = report::series::START_NS;
-    }
+    let has_series = keep_series(args, &mut settings);
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }
@@ -51,7 +48,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
     let seconds = start.elapsed().as_secs_f64();
     let plotted = report::series::Series::of(&outcome.report);
-    if !shows_time {
+    if !has_series {
         outcome.report.forget_series();
     }
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
@@ -62,10 +59,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
         files.push(file);
-        let streams = &outcome.report.streams;
-        if let Some(series) = &outcome.report.series {
-            files.push(series::write(&dir.join("series.csv"), series, streams)?);
-        }
+        files.extend(series_file(dir, &outcome.report)?);
         let page = report::run::Run {
             inputs: &inputs,
             report: &outcome.report,
@@ -96,6 +90,23 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let requests = phases.map(|phase| phase.requests).sum();
     remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// The bins of the time series, where the run has one.
+fn series_file(folder: &Path, report: &Report) -> Result<Option<WholeFile>> {
+    let write = |series| series::write(&folder.join("series.csv"), series, &report.streams);
+    report.series.as_ref().map(write).transpose()
+}
+
+/// Lets the run keep a time series for the plots of its report alone, where it has none and nobody
+/// else would keep it, as a saved device would. Says whether the run has one of its own.
+fn keep_series(args: &RunArgs, settings: &mut Settings) -> bool {
+    let width = &mut settings.keys.metrics.bin_ms;
+    let has_series = *width > 0;
+    if args.out.is_some() && args.save.is_none() && !has_series {
+        *width = report::series::START_NS;
+    }
+    has_series
 }
 
 /// Why there is nothing to plot over time.

@@ -5,7 +5,6 @@ use super::plot::{Axis, Kind, Plot, Values};
 use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
 use flashyard_sim::report::Report;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Several runs.
 #[derive(Debug)]
@@ -166,14 +165,13 @@ impl Points<'_> {
             ));
         }
         let name = |point: &Point<'_>| point.values.join(", ");
-        let names: BTreeSet<String> = self.runs.iter().map(name).collect();
-        let all: BTreeMap<String, _> = self
+        let all: Vec<(String, _)> = self
             .runs
             .iter()
             .map(|point| (name(point), &point.report.latency_buckets["all"]))
             .filter(|(_, buckets)| !buckets.is_empty())
             .collect();
-        if all.len() < names.len() {
+        if all.len() < self.runs.len() {
             return Err("a run has no latency that counts".to_string());
         }
         Ok([cumulative(&all), tail(&all)])

@@ -68,7 +68,7 @@ impl Run<'_> {
             return;
         }
         section.tables.push(percentiles(report));
-        let classes: BTreeMap<String, &Buckets> = RequestOp::ALL
+        let classes: Vec<(String, &Buckets)> = RequestOp::ALL
             .iter()
             .map(|op| (op.name().to_string(), &report.latency_buckets[op.name()]))
             .filter(|(_, buckets)| !buckets.is_empty())
@@ -246,7 +246,7 @@ fn percentiles(report: &Report) -> Table {
 type Buckets = Vec<(u64, u64)>;
 
 /// The share of requests that took at most so long, for each of several.
-pub(crate) fn cumulative(all: &BTreeMap<String, &Buckets>) -> Plot {
+pub(crate) fn cumulative(all: &[(String, &Buckets)]) -> Plot {
     let share = |seen: u64, count: u64| Some(100.0 * seen as f64 / count as f64);
     let series = all.iter().map(|(name, buckets)| line(name, buckets, &share)).collect();
     let kind = Kind::Lines {
@@ -260,7 +260,7 @@ pub(crate) fn cumulative(all: &BTreeMap<String, &Buckets>) -> Plot {
 }
 
 /// The share of requests that took longer.
-pub(crate) fn tail(all: &BTreeMap<String, &Buckets>) -> Plot {
+pub(crate) fn tail(all: &[(String, &Buckets)]) -> Plot {
     let share = |seen: u64, count: u64| {
         (seen < count).then(|| 100.0 * (count - seen) as f64 / count as f64)
     };
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn a_long_distribution_is_thinned_but_for_its_tail() {
         let buckets: Buckets = (1..=1_000).map(|ns| (ns, 1)).collect();
-        let all = BTreeMap::from([("read".to_string(), &buckets)]);
+        let all = [("read".to_string(), &buckets)];
         let Kind::Lines { series, .. } = cumulative(&all).kind else { panic!("lines") };
         let points = &series[0].points;
         assert!(points.len() < STEPS, "{}", points.len());

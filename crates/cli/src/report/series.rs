@@ -74,7 +74,7 @@ impl Series {
         let mut end_ns = 0;
         for (place, bin) in series.bins.iter().enumerate() {
             let span = if place + 1 == bins { last } else { series.bin_ns };
-            // A rate over what little a last bin may last says nothing: it goes with the one before.
+            // A rate over the little time of a last bin says nothing: it goes with the one before.
             let rest_ns = (bins - place - 1) as u64 * series.bin_ns + last;
             let is_cut = 2 * rest_ns < joined as u64 * series.bin_ns;
             if place.is_multiple_of(joined) && !(is_cut && place > 0) {

@@ -4,7 +4,8 @@
 //! `schema` (what a file says), `tokens`, `expr` (its expressions) and `names` (what they name);
 //! `workloads`, `study` (what will be run), `runs` (what was found) and `metrics` (of it);
 //! `stats`, `sample`, `eval` and `judge` (what it says); `tables`, `statements`, `examples` and
-//! `show` (how it is shown); `matches` and `page` (as a page with plots). `sizes` is a formula of the energy study, `twins` an option of `drs`.
+//! `show` (how it is shown); `matches` and `page` (as a page with plots). `sizes` is a formula of
+//! the energy study, `twins` an option of `drs`.
 
 mod eval;
 mod examples;

@@ -110,8 +110,8 @@ impl Results<'_> {
     }
 }
 
-/// Rows of like size together, so that all of a plot can be read: those within a factor of 30 of the
-/// greatest, and then the others likewise.
+/// Rows of like size together, so that all of a plot can be read: those within a factor of 30 of
+/// the greatest, and then the others likewise.
 fn by_size(rows: &[Beside]) -> Vec<Vec<Beside>> {
     let size = |row: &Beside| row.published.abs().max(row.found.unwrap_or(0.0).abs());
     let mut left: Vec<Beside> = rows.to_vec();
@@ -259,8 +259,8 @@ impl Filled {
     }
 }
 
-/// What the values of a form are, by what they are multiplied for the plot, and the unit then. Plain
-/// numbers have the unit that the end of the column's name says.
+/// What the values of a form are, by what they are multiplied for the plot, and the unit then. The
+/// unit of plain numbers is what the name of the column ends in.
 fn unit_of(form: Form, column: &str) -> (&'static str, f64, &'static str) {
     match form {
         Form::Percent | Form::Percent1 => ("Shares", 100.0, "%"),

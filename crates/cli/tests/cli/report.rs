@@ -162,7 +162,10 @@ fn a_comparison_has_each_figure_of_each_run() {
             }
         }
     }
-    assert_eq!(plot(&data, "latency-cdf")["series"].as_array().unwrap().len(), 6);
+    let lines = plot(&data, "latency-cdf")["series"].as_array().unwrap();
+    let lines: Vec<&str> = lines.iter().map(|line| line["name"].as_str().unwrap()).collect();
+    let runs = ["greedy, 1", "greedy, 4", "greedy, 16", "fifo, 1", "fifo, 4", "fifo, 16"];
+    assert_eq!(lines, runs);
 }
 
 #[test]

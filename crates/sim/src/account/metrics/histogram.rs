@@ -106,8 +106,8 @@ impl Histogram {
         self.percentile_bucket(share).map(|bucket| upper_bound(bucket).min(self.most))
     }
 
-    /// The distribution: each bucket that holds a value, by its upper bound (at most the maximum) and
-    /// the number of its values, the least first.
+    /// The distribution: each bucket that holds a value, by its upper bound (at most the maximum)
+    /// and the number of its values, the least first.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, &count)| (upper_bound(bucket).min(self.most), count)).collect()
