@@ -1,5 +1,6 @@
 //! Development tasks: `cargo xtask TASK`.
 
+mod browser;
 mod ci;
 mod fingerprint;
 mod fuzz;
@@ -35,6 +36,8 @@ Tasks:
                   header anew, for review
   fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
                   --update writes it
+  browser         write reports of several commands and check them in a browser (node, npm); CHROME
+                  names a browser that is there, SHOTS a folder for pictures
   fuzz            run the fuzz targets for a minute in all; --seconds N for N seconds
   instructions    count the instructions of the throughput example (valgrind) and compare them with
                   the baseline file; --update writes it
@@ -96,6 +99,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
             Err(_) => usage(format!("fuzz: --seconds is a whole number, {text}")),
         },
         ["fuzz", extra, ..] => usage(format!("fuzz: unexpected argument {extra}")),
+        ["browser"] => Ok(browser::run(&root())?),
         ["fingerprint"] => Ok(fingerprint::run(&root(), false)?),
         ["fingerprint", "--update"] => Ok(fingerprint::run(&root(), true)?),
         ["instructions"] => Ok(instructions::run(&root(), false)?),
@@ -108,7 +112,8 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
         [
-            "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "trip" | "release",
+            "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "trip"
+            | "release",
             extra,
             ..,
         ] => usage(format!("{}: unexpected argument {extra}", words[0])),

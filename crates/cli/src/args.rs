@@ -95,8 +95,8 @@ pub(crate) struct RunArgs {
     /// Prints one JSON object (docs/JSON.md) instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Writes summary.json and requests.parquet (a row for each request) into DIR; with
-    /// `metrics.bin_ms` also series.csv (a row for each bin of the time series), with
+    /// Writes report.html (plots, docs/REPORT.md), summary.json and requests.parquet (a row for
+    /// each request) into DIR; with `metrics.bin_ms` also series.csv (a row for each bin), with
     /// `metrics.power_us` also power.csv (a row for each sample of the power meter).
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -127,6 +127,9 @@ pub(crate) struct CompareArgs {
     /// Prints a JSON array with an object for each run instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Writes report.html (plots of all runs, docs/REPORT.md) into DIR.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// The name of a study, or a file with one.
@@ -187,6 +190,9 @@ pub(crate) struct ReproduceArgs {
     /// Prints one JSON object instead of the tables.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Writes report.html (our figures beside the published ones, docs/REPORT.md) into DIR.
+    #[arg(long, value_name = "DIR", conflicts_with = "twins")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,6 +5,8 @@ use crate::error::wrong;
 use crate::experiment::StreamPlan;
 use crate::inputs::Inputs;
 use crate::output::{json, print, remark, table, verdict};
+use crate::report::points::{Point, Points};
+use crate::report::words;
 use crate::simulate::{Outcome, simulate};
 use anyhow::{Context, Result};
 use flashyard_sim::config::Settings;
@@ -12,7 +14,9 @@ use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
+use serde_json::Value;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 /// One column of the comparison: a key and its values.
@@ -40,14 +44,15 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
         runs.push((settings, inputs, checked));
     }
     let outcomes = simulate_all(&runs, args.input.check)?;
+    let object = |((_, inputs, _), outcome): (&Run, &Outcome)| {
+        json::object(inputs, &outcome.provenance, &outcome.report)
+    };
+    let objects = || runs.iter().zip(&outcomes).map(object).collect::<Vec<_>>();
+    if let Some(folder) = &args.out {
+        write_report(folder, &axes, &runs, &outcomes, &objects())?;
+    }
     if args.json {
-        let objects: Vec<_> = runs
-            .iter()
-            .zip(&outcomes)
-            .map(|((_, inputs, _), outcome)| {
-                json::object(inputs, &outcome.provenance, &outcome.report)
-            })
-            .collect();
+        let objects = objects();
         print(&serde_json::to_string_pretty(&objects)?)?;
     } else {
         print(&text(&axes, &runs, &outcomes))?;
@@ -56,15 +61,51 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     Ok(())
 }
 
+/// Writes report.html.
+fn write_report(
+    folder: &Path,
+    axes: &[Axis],
+    runs: &[Run],
+    outcomes: &[Outcome],
+    objects: &[Value],
+) -> Result<()> {
+    let (_, inputs, settings) = &runs[0];
+    let (device, workload) = (&inputs.device_name, inputs.workload_name());
+    let axes: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
+    let names = axes.join(", ");
+    let points = runs.iter().zip(outcomes).map(|((settings, ..), outcome)| Point {
+        values: settings.iter().map(|(_, value)| value.clone()).collect(),
+        report: &outcome.report,
+    });
+    let points = Points {
+        title: format!("{device}, {workload}: by {names}"),
+        lead: vec![
+            format!("Runs of the same work with several values of {names}. The first run:"),
+            words::device(device, &objects[0], settings.keys.is_disk()),
+            words::workload(&objects[0]),
+        ],
+        verdict: &verdicts(runs, outcomes),
+        command: crate::report::run::command(&objects[0]),
+        axes,
+        runs: points.collect(),
+    };
+    points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))
+}
+
+/// The verdicts on all runs.
+fn verdicts(runs: &[Run], outcomes: &[Outcome]) -> String {
+    let reports = outcomes.iter().map(|outcome| &outcome.report);
+    let judged: Vec<_> = runs.iter().map(|(_, inputs, _)| inputs).zip(reports).collect();
+    verdict::of_several(&labels(runs), &judged)
+}
+
 /// The tables: figures, verdicts, warnings.
 fn text(axes: &[Axis], runs: &[Run], outcomes: &[Outcome]) -> String {
     let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
     let (_, inputs, _) = &runs[0];
     let (device, workload) = (&inputs.device_name, inputs.workload_name());
     let figures = comparison(axes, &names, outcomes);
-    let reports = outcomes.iter().map(|outcome| &outcome.report);
-    let judged: Vec<_> = runs.iter().map(|(_, inputs, _)| inputs).zip(reports).collect();
-    let verdicts = verdict::of_several(&labels(runs), &judged);
+    let verdicts = verdicts(runs, outcomes);
     format!("device {device}, workload {workload}\n\n{figures}\n{verdicts}")
 }
 

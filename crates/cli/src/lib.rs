@@ -47,6 +47,7 @@ mod microcode;
 mod output;
 mod presets;
 mod profile;
+mod report;
 mod reproduce;
 mod run;
 mod simulate;

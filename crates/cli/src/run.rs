@@ -11,11 +11,13 @@ use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::power::PowerLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, summary::summary};
+use crate::report;
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::config::{Precision, Settings};
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::report::Report;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -27,7 +29,8 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     if args.power.is_some() {
         inputs.measure_power();
     }
-    let settings = inputs.settings()?;
+    let mut settings = inputs.settings()?;
+    let has_series = keep_series(args, &mut settings);
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }
@@ -41,9 +44,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         request_log = Some(log);
     }
     let start = Instant::now();
-    let outcome =
+    let mut outcome =
         simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
     let seconds = start.elapsed().as_secs_f64();
+    let plotted = report::series::Series::of(&outcome.report);
+    if !has_series {
+        outcome.report.forget_series();
+    }
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
@@ -52,10 +59,15 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         let mut file = WholeFile::create(&dir.join("summary.json"))?;
         std::io::Write::write_all(&mut file, text.as_bytes())?;
         files.push(file);
-        let streams = &outcome.report.streams;
-        if let Some(series) = &outcome.report.series {
-            files.push(series::write(&dir.join("series.csv"), series, streams)?);
-        }
+        files.extend(series_file(dir, &outcome.report)?);
+        let page = report::run::Run {
+            inputs: &inputs,
+            report: &outcome.report,
+            object: &object,
+            series: plotted.ok_or_else(|| no_series(args)),
+            changes: &outcome.provenance.changes,
+        };
+        files.push(page.page().write(dir, "run", &report::run::results(&object))?);
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -78,6 +90,32 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let requests = phases.map(|phase| phase.requests).sum();
     remark(&pace(requests, seconds));
     Ok(())
+}
+
+/// The bins of the time series, where the run has one.
+fn series_file(folder: &Path, report: &Report) -> Result<Option<WholeFile>> {
+    let write = |series| series::write(&folder.join("series.csv"), series, &report.streams);
+    report.series.as_ref().map(write).transpose()
+}
+
+/// Lets the run keep a time series for the plots of its report alone, where it has none and nobody
+/// else would keep it, as a saved device would. Says whether the run has one of its own.
+fn keep_series(args: &RunArgs, settings: &mut Settings) -> bool {
+    let width = &mut settings.keys.metrics.bin_ms;
+    let has_series = *width > 0;
+    if args.out.is_some() && args.save.is_none() && !has_series {
+        *width = report::series::START_NS;
+    }
+    has_series
+}
+
+/// Why there is nothing to plot over time.
+fn no_series(args: &RunArgs) -> String {
+    match args.save {
+        Some(_) => "a device that is saved would keep the time series: set metrics.bin_ms",
+        None => "no time passed",
+    }
+    .to_string()
 }
 
 /// Logs: their ends for the device, and for whoever finishes them.

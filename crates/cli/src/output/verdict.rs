@@ -58,11 +58,15 @@ const NAME: &str = "verdict";
 
 /// The verdict on one run: a marked line for each warning, then the rest as a sentence.
 pub(crate) fn of_one(inputs: &Inputs, report: &Report) -> String {
+    lines(&warnings(inputs, report), &unmarked(inputs, report))
+}
+
+/// What no warning says of one run, as a sentence.
+pub(crate) fn unmarked(inputs: &Inputs, report: &Report) -> String {
     let found = found(inputs, report);
-    let marked: Vec<String> = found.iter().map(Warning::sentence).collect();
     let facts = facts(inputs, report);
     let said = |fact: &&Fact| !found.iter().any(|one| one.headings.contains(&fact.heading));
-    lines(&marked, &sentence(facts.iter().filter(said)))
+    sentence(facts.iter().filter(said))
 }
 
 /// Marked lines first, then what else is said.

@@ -81,7 +81,7 @@ impl<F: Figures> Evaluator<'_, F> {
     }
 
     /// Half of the last digit of a published number.
-    fn half(&self, published: &Expr, scope: &Scope) -> f64 {
+    pub(super) fn half(&self, published: &Expr, scope: &Scope) -> f64 {
         match published {
             Expr::Number(printed) => printed.half,
             Expr::Negative(of) => self.half(of, scope),

@@ -4,14 +4,17 @@
 //! `schema` (what a file says), `tokens`, `expr` (its expressions) and `names` (what they name);
 //! `workloads`, `study` (what will be run), `runs` (what was found) and `metrics` (of it);
 //! `stats`, `sample`, `eval` and `judge` (what it says); `tables`, `statements`, `examples` and
-//! `show` (how it is shown). `sizes` is a formula of the energy study, `twins` an option of `drs`.
+//! `show` (how it is shown); `matches` and `page` (as a page with plots). `sizes` is a formula of
+//! the energy study, `twins` an option of `drs`.
 
 mod eval;
 mod examples;
 mod expr;
 mod judge;
+mod matches;
 mod metrics;
 mod names;
+mod page;
 mod runs;
 mod sample;
 mod schema;
@@ -61,6 +64,9 @@ pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     let compiled = input(&args.study, Compiled::new(&study))?;
     let results = Results::new(&study, compiled, args.check)?;
     results.runs.remark(&study);
+    if let Some(folder) = &args.out {
+        results.page(args).write_alone(folder, "reproduce", &results.object(args))?;
+    }
     if args.json {
         return print(&serde_json::to_string_pretty(&results.object(args))?);
     }

@@ -3,6 +3,7 @@
 use super::eval::{Evaluator, Figures, Scope};
 use super::expr::{Context, Expr};
 use super::judge::{Judged, Outcome, of_all};
+use super::matches::Match;
 use super::sample::Spread;
 use super::schema::{By, Form, Statement, StatementForm, Statements};
 use super::show;
@@ -82,10 +83,12 @@ enum Piece {
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
-    text: String,
-    found: String,
-    parts: Vec<(String, Judged)>,
-    object: Value,
+    pub(super) text: String,
+    pub(super) found: String,
+    pub(super) parts: Vec<(String, Judged)>,
+    pub(super) object: Value,
+    /// The published numbers in it: what is said of each, and its verdict.
+    pub(super) matches: Vec<(String, Match, &'static str)>,
 }
 
 impl Compiled {
@@ -187,8 +190,23 @@ impl Compiled {
         if let Some(why) = &self.row.why {
             add(&mut found, why);
         }
-        let object = self.object(study, verdict, &found, &parts, &values);
-        Answer { verdict, text: self.text(), found, parts, object }
+        drop(left_out);
+        let matches: Vec<_> = self
+            .parts
+            .iter()
+            .flat_map(|(says, expr)| {
+                let of = |one: Match| {
+                    let word = Verdict::of(one.judged.outcome, by).word();
+                    (says.clone(), one, word)
+                };
+                evaluator.matches(expr, &self.scope).into_iter().map(of)
+            })
+            .collect();
+        let mut object = self.object(study, verdict, &found, &parts, &values);
+        let workloads = &study.names.workloads;
+        let numbers = matches.iter().map(|(says, one, word)| one.object(says, workloads, word));
+        object["numbers"] = numbers.collect();
+        Answer { verdict, text: self.text(), found, parts, object, matches }
     }
 
     fn pieces<F: Figures>(
@@ -362,7 +380,7 @@ pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> St
 }
 
 /// How many statements got which verdict.
-fn counts(answers: &[Answer]) -> String {
+pub(super) fn counts(answers: &[Answer]) -> String {
     let all = [
         Verdict::Yes,
         Verdict::InPart,

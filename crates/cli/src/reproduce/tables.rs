@@ -57,19 +57,19 @@ pub(crate) struct Compiled {
 /// A finished table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Filled {
-    title: String,
-    note: Option<String>,
-    columns: Vec<(String, Form)>,
-    rows: Vec<Line>,
+    pub(super) title: String,
+    pub(super) note: Option<String>,
+    pub(super) columns: Vec<(String, Form)>,
+    pub(super) rows: Vec<Line>,
 }
 
 /// A row: its name, and its cells.
-type Line = (String, Vec<Option<Cell>>);
+pub(super) type Line = (String, Vec<Option<Cell>>);
 
 /// A value, and whether the queue of one of its runs grew.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Cell {
-    value: f64,
+pub(super) struct Cell {
+    pub(super) value: f64,
     overloaded: bool,
 }
 
@@ -336,7 +336,7 @@ impl Filled {
     }
 
     /// The text of a cell; all of a column end with a mark or a space where one of them is marked.
-    fn cell(&self, row: usize, column: usize) -> String {
+    pub(super) fn cell(&self, row: usize, column: usize) -> String {
         let of_column = |row: usize| self.rows[row].1[column];
         let marked =
             (0..self.rows.len()).any(|row| of_column(row).is_some_and(|cell| cell.overloaded));

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 fn args(traces: Option<PathBuf>) -> ReproduceArgs {
     ReproduceArgs {
+        out: None,
         study: String::new(),
         traces,
         device: None,

@@ -29,7 +29,7 @@ impl Logged {
         assert_eq!(String::from_utf8(summary).unwrap(), printed, "one object in both places");
         let (requests, ops) = read_requests(&folder);
         let commands = read_commands(&String::from_utf8(folder.read("commands.csv")).unwrap());
-        assert_eq!(folder.files().len(), 3, "no temporary file is left");
+        assert_eq!(folder.files().len(), 4, "no temporary file is left");
         Self { summary: serde_json::from_str(&printed).unwrap(), requests, ops, commands }
     }
 

@@ -24,6 +24,7 @@ mod picture;
 mod power;
 mod presets;
 mod raw;
+mod report;
 mod right_input;
 mod saved;
 mod screen;

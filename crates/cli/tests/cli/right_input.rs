@@ -462,7 +462,7 @@ mod unix {
         let out = OsStr::from_bytes(b"results\xff");
         let mut command = folder.command(&["run", "movie", "--out"]);
         finish(command.arg(out), None).text();
-        assert_eq!(folder.files().len(), 2);
+        assert_eq!(folder.files().len(), 3);
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub struct Report {
     pub workload: WorkloadReport,
     /// Latencies by class: read, write, trim, flush, all.
     pub latency_ns: BTreeMap<&'static str, LatencyReport>,
+    /// The distribution of the latencies of each class, in nanoseconds: upper bounds of the buckets
+    /// that hold some, with the number of requests in each.
+    #[serde(skip)]
+    pub latency_buckets: BTreeMap<&'static str, Vec<(u64, u64)>>,
     /// What the latencies of each class but all are made of, summed over requests.
     pub latency_parts_ns: BTreeMap<&'static str, Parts>,
     /// The same for the slowest requests.
@@ -56,6 +60,16 @@ pub struct Report {
     pub utilisation: Utilisation,
     /// What happened over time, where bins are asked for.
     pub series: Option<SeriesReport>,
+}
+
+impl Report {
+    /// Takes the time series away, and what comes of it: the report is then that of a run without
+    /// `metrics.bin_ms`.
+    pub fn forget_series(&mut self) {
+        self.series = None;
+        self.power.peak_mw = None;
+        self.streams.values_mut().for_each(|stream| stream.bin_bytes = None);
+    }
 }
 
 /// What channels carried as bus requests.
@@ -377,13 +391,18 @@ pub struct Wear {
     pub factory_bad_blocks: u64,
     /// Blocks that wore out.
     pub grown_bad_blocks: u64,
+    /// Number of blocks by how often they were erased.
+    #[serde(skip)]
+    pub blocks_by_erases: BTreeMap<u32, u64>,
 }
 
 impl Wear {
     /// The figures of blocks that were erased this often.
     pub fn of(erases: impl Iterator<Item = u32>) -> Self {
         let (mut least, mut most, mut sum, mut blocks) = (u32::MAX, 0, 0u64, 0u64);
+        let mut blocks_by_erases = BTreeMap::new();
         for count in erases {
+            *blocks_by_erases.entry(count).or_default() += 1;
             (least, most) = (least.min(count), most.max(count));
             sum += u64::from(count);
             blocks += 1;
@@ -395,6 +414,7 @@ impl Wear {
             levelling_jobs: 0,
             factory_bad_blocks: 0,
             grown_bad_blocks: 0,
+            blocks_by_erases,
         }
     }
 }

@@ -68,6 +68,7 @@ impl Account {
         Some(Report {
             workload: self.workload(),
             latency_ns: self.latencies(),
+            latency_buckets: self.latency_buckets(),
             latency_parts_ns: latency().map(|(class, of)| (class, of.tail_parts(0))).collect(),
             latency_parts_tail_ns: latency().map(|(class, of)| (class, tails(of))).collect(),
             waits_ns: (self.config.geometry.dies() == 1).then(|| self.waits()),
@@ -110,6 +111,13 @@ impl Account {
             .map(|op| (op.name(), LatencyReport::of(&self.totals.latency.by_op[*op as usize])));
         let all = LatencyReport::of(&Histogram::merged(&self.totals.latency.by_op));
         reports.chain([("all", all)]).collect()
+    }
+
+    fn latency_buckets(&self) -> BTreeMap<&'static str, Vec<(u64, u64)>> {
+        let by_op = &self.totals.latency.by_op;
+        let classes = RequestOp::ALL.iter();
+        let buckets = classes.map(|op| (op.name(), by_op[*op as usize].buckets()));
+        buckets.chain([("all", Histogram::merged(by_op).buckets())]).collect()
     }
 
     fn gc_report(&self, merges: &MergeCounts) -> GcReport {

@@ -64,6 +64,9 @@ pub struct Share {
     pub min: Option<f64>,
     /// Of the busiest one.
     pub max: Option<f64>,
+    /// Nanoseconds of work of each one, in order.
+    #[serde(skip)]
+    pub busy_ns: Vec<u64>,
 }
 
 impl Share {
@@ -76,6 +79,7 @@ impl Share {
             mean: known.then(|| all as f64 / time as f64),
             min: share(busy.iter().copied().min().unwrap_or(0)),
             max: share(busy.iter().copied().max().unwrap_or(0)),
+            busy_ns: busy.to_vec(),
         }
     }
 }

@@ -105,6 +105,13 @@ impl Histogram {
         self.percentile_bucket(share).map(|bucket| upper_bound(bucket).min(self.most))
     }
 
+    /// The distribution: each bucket that holds a value, by its upper bound (at most the maximum)
+    /// and the number of its values, the least first.
+    pub fn buckets(&self) -> Vec<(u64, u64)> {
+        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, &count)| (upper_bound(bucket).min(self.most), count)).collect()
+    }
+
     /// The summed parts of all values from the percentile's bucket upwards.
     pub fn tail_parts(&self, share: PerTenThousand) -> Parts {
         let mut tail = Parts::default();
@@ -175,5 +182,26 @@ mod tests {
         assert_eq!(histogram.mean(), Some(100.5));
         assert_eq!(histogram.tail_parts(9_900).get(Part::Array), 198 + 199 + 200);
         assert_eq!(Histogram::new(false).percentile(5_000), None);
+        assert!(Histogram::new(false).buckets().is_empty());
+    }
+
+    /// A percentile is the first bound at which so many values are counted.
+    #[test]
+    fn buckets_say_what_percentiles_say() {
+        let mut histogram = Histogram::new(false);
+        for value in 0..5_000u64 {
+            histogram.record(value * value, &Parts::default());
+        }
+        let buckets = histogram.buckets();
+        assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), 5_000);
+        assert_eq!(buckets.last().map(|(bound, _)| *bound), histogram.max());
+        for share in [1u64, 5_000, 9_900, 9_999, 10_000] {
+            let (mut seen, rank) = (0, (5_000 * share).div_ceil(10_000));
+            let mut bounds = buckets.iter().filter_map(|(bound, count)| {
+                seen += count;
+                (seen >= rank).then_some(*bound)
+            });
+            assert_eq!(bounds.next(), histogram.percentile(share));
+        }
     }
 }

@@ -1,0 +1,201 @@
+//! report.html: what is in it is what the run found, it is whole, and it loads nothing.
+
+use crate::support::{Folder, int, is_near, without_command};
+use serde_json::Value;
+
+const WORK: [&str; 6] =
+    ["run", "small-full", "random-write", "--set", "pattern.requests=3000", "--check"];
+
+/// The data of a page.
+fn data_of(html: &[u8]) -> Value {
+    let html = std::str::from_utf8(html).expect("the page is UTF-8");
+    let from = html.split_once("id=\"data\">").expect("the page has data").1;
+    serde_json::from_str(from.split_once("</script>").unwrap().0).expect("the data is JSON")
+}
+
+fn plot<'a>(data: &'a Value, id: &str) -> &'a Value {
+    let plots = data["plots"].as_array().expect("a list of plots");
+    plots.iter().find(|plot| plot["id"] == id).unwrap_or_else(|| panic!("no plot {id}"))
+}
+
+fn names(data: &Value) -> Vec<&str> {
+    data["plots"].as_array().unwrap().iter().map(|plot| plot["id"].as_str().unwrap()).collect()
+}
+
+fn sum(values: &Value, weights: &[f64]) -> f64 {
+    let values = values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap());
+    values.zip(weights).map(|(value, weight)| value * weight).sum()
+}
+
+#[test]
+fn a_report_shows_the_run_and_changes_nothing_of_it() {
+    let folder = Folder::new();
+    let run = folder.run(&[&WORK[..], &["--out", "results", "--json"]].concat()).json();
+    let html = folder.read("results/report.html");
+    let data = data_of(&html);
+    let mut expected = run.clone();
+    expected.as_object_mut().unwrap().remove("series");
+    assert_eq!((&data["kind"], &data["results"]), (&"run".into(), &expected));
+    // Without the folder the run finds the same: the series of the plots is the report's alone.
+    let plain = folder.run(&[&WORK[..], &["--json"]].concat()).json();
+    assert!(run["series"].is_null() && run["power"]["peak_mw"].is_null());
+    assert_eq!(without_command(plain), without_command(run));
+    // Each plot has its place, and the same command writes the same bytes.
+    let text = String::from_utf8(html.clone()).unwrap();
+    for id in names(&data) {
+        assert!(text.contains(&format!("<figure id=\"plot-{id}\"")), "{id}");
+    }
+    folder.run(&[&WORK[..], &["--out", "results", "--json"]].concat()).json();
+    assert!(html == folder.read("results/report.html"));
+}
+
+#[test]
+fn plots_add_up_to_the_figures_of_the_run() {
+    let folder = Folder::new();
+    let run = folder.run(&[&WORK[..], &["--out", "results", "--json"]].concat()).json();
+    let data = data_of(&folder.read("results/report.html"));
+    // The distribution reaches the percentiles where the summary has them.
+    let line = &plot(&data, "latency-cdf")["series"][0];
+    let points = line["points"].as_array().unwrap();
+    let at = |ns: u64| points.iter().find(|point| point[0] == ns).and_then(|one| one[1].as_f64());
+    for (name, share) in [("p99", 99.0), ("p999", 99.9), ("max", 100.0)] {
+        let reached = at(int(&run, &format!("latency_ns.write.{name}")));
+        assert!(reached.is_some_and(|reached| reached >= share), "{name}: {reached:?}");
+    }
+    assert_eq!(points[0][1], 0.0);
+    // Rates times the widths of their bins are the sums of the run.
+    let widths = |plot: &Value| -> Vec<f64> {
+        let ends = plot["ends"].as_array().unwrap().iter().map(|end| end.as_f64().unwrap() / 1e9);
+        let ends: Vec<f64> = ends.collect();
+        let starts = [0.0].into_iter().chain(ends.iter().copied());
+        ends.iter().zip(starts).map(|(end, start)| end - start).collect()
+    };
+    let throughput = plot(&data, "throughput");
+    let written = sum(&throughput["series"][1]["values"], &widths(throughput));
+    assert!((written - 3_000.0 * 4_096.0).abs() < 1.0, "{written}");
+    let programs = plot(&data, "gc");
+    for (series, purpose) in [(0, "host"), (1, "gc")] {
+        let found = sum(&programs["series"][series]["values"], &widths(programs));
+        let expected = int(&run, &format!("flash.programs.{purpose}")) as f64;
+        assert!((found - expected).abs() < 1e-6 * expected, "{purpose}: {found}, {expected}");
+    }
+    assert!(widths(programs).len() <= 512);
+    // Dies, blocks and the parts of write amplification.
+    let columns = |id: &str| -> Vec<f64> {
+        let values = plot(&data, id)["values"].as_array().unwrap();
+        values.iter().map(|column| column[1].as_f64().unwrap()).collect()
+    };
+    let dies = columns("dies");
+    let mean = dies.iter().sum::<f64>() / dies.len() as f64 / 100.0;
+    assert!(dies.len() == 2 && is_near(&run["utilisation"]["dies"]["mean"], mean), "{mean}");
+    assert!((columns("wear").iter().sum::<f64>() - 320.0).abs() < 1e-9);
+    let parts = &plot(&data, "write-amplification")["rows"][0]["values"];
+    let factor = sum(parts, &[1.0; 6]);
+    assert!((factor - run["flash"]["write_amplification"].as_f64().unwrap()).abs() < 1e-12);
+    for (id, axis) in [("energy-resource", "by_resource"), ("energy-purpose", "by_purpose")] {
+        let rows = plot(&data, id)["rows"].as_array().unwrap();
+        let all: f64 = rows.iter().map(|row| row["value"].as_f64().unwrap()).sum();
+        let expected: u64 =
+            run["energy_pj"][axis].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+        assert!((all - expected as f64).abs() < 1.0, "{axis}");
+    }
+}
+
+#[test]
+fn what_a_run_does_not_have_is_not_drawn_and_the_report_says_why() {
+    let folder = Folder::new();
+    let few = ["--set", "pattern.requests=50", "--out"];
+    folder.run(&[&["run", "wd1600bekt", "random-read"][..], &few, &["disk"]].concat()).text();
+    let page = String::from_utf8(folder.read("disk/report.html")).unwrap();
+    for line in [
+        "Utilisation of dies and channels: a disk has neither dies nor channels",
+        "Write amplification and wear: a disk writes in place and does not wear",
+        "Garbage collection over time: a disk collects no garbage and erases no blocks",
+    ] {
+        assert!(page.contains(&format!("<li>{line}</li>")), "{line}");
+    }
+    let data = data_of(page.as_bytes());
+    let drawn = names(&data);
+    assert!(drawn.contains(&"power") && !drawn.contains(&"dies") && !drawn.contains(&"gc"));
+    let fresh = ["run", "embedded-2x2", "random-write"];
+    folder.run(&[&fresh[..], &few, &["fresh", "--save", "state.bin"]].concat()).text();
+    let page = String::from_utf8(folder.read("fresh/report.html")).unwrap();
+    assert!(page.contains("<li>Wear: no block was erased</li>"));
+    let why = "a device that is saved would keep the time series: set metrics.bin_ms";
+    assert!(page.contains(&format!("<li>Plots over time: {why}</li>")));
+    // The saved device is the one of a run without a report.
+    folder.run(&[&fresh[..], &few[..2], &["--save", "plain.bin"]].concat()).text();
+    assert!(folder.read("state.bin") == folder.read("plain.bin"));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_leaves_nothing() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("results/report.html")).unwrap();
+    let ran = folder.run(&[&WORK[..], &["--out", "results"]].concat());
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("report.html: it is there and is no file")
+    );
+    assert!(folder.files().is_empty(), "{:?}", folder.files().keys());
+}
+
+#[test]
+fn a_comparison_has_each_figure_of_each_run() {
+    let folder = Folder::new();
+    let work = ["compare", "small-full", "mixed-70-30", "--set", "pattern.requests=400"];
+    let vary = ["--vary", "gc.policy=greedy,fifo", "--vary", "queue.depth=1,4,16"];
+    let runs = folder.run(&[&work[..], &vary, &["--out", "c", "--json"]].concat()).json();
+    let data = data_of(&folder.read("c/report.html"));
+    assert_eq!((&data["kind"], &data["results"]), (&"compare".into(), &runs));
+    let means = plot(&data, "latency-mean");
+    assert_eq!(means["names"], serde_json::json!(["1", "4", "16"]));
+    for (place, class) in ["read", "write"].iter().enumerate() {
+        for (line, policy) in ["greedy", "fifo"].iter().enumerate() {
+            let series = &means["series"][2 * place + line];
+            assert_eq!(series["name"], format!("{class}, {policy}"));
+            for depth in 0..3 {
+                assert_eq!(
+                    series["values"][depth],
+                    runs[3 * line + depth]["latency_ns"][class]["mean"]
+                );
+            }
+        }
+    }
+    let lines = plot(&data, "latency-cdf")["series"].as_array().unwrap();
+    let lines: Vec<&str> = lines.iter().map(|line| line["name"].as_str().unwrap()).collect();
+    let runs = ["greedy, 1", "greedy, 4", "greedy, 16", "fifo, 1", "fifo, 4", "fifo, 16"];
+    assert_eq!(lines, runs);
+}
+
+#[test]
+fn a_study_has_published_figures_beside_ours() {
+    let folder = Folder::new();
+    let args = ["reproduce", "framework", "--requests", "100", "--replicas", "0", "--out", "s"];
+    let study = folder.run(&[&args[..], &["--json"]].concat()).json();
+    let html = folder.read("s/report.html");
+    let data = data_of(&html);
+    assert_eq!((&data["kind"], &data["results"]), (&"reproduce".into(), &study));
+    let statements = ["published", "asked"].iter().flat_map(|all| study[*all].as_array().unwrap());
+    let numbers: Vec<&Value> =
+        statements.flat_map(|one| one["numbers"].as_array().unwrap()).collect();
+    assert!(!numbers.is_empty());
+    let kinds = names(&data).into_iter().filter(|id| id.starts_with("published-"));
+    let rows: Vec<&Value> =
+        kinds.flat_map(|id| plot(&data, id)["rows"].as_array().unwrap()).collect();
+    assert_eq!(rows.len(), numbers.len());
+    for number in numbers {
+        let scale = if number["percent"] == true { 100.0 } else { 1.0 };
+        let value = |name: &str| number[name].as_f64().map(|value| value * scale);
+        let is_it = |row: &&&Value| {
+            row["published"].as_f64() == value("published")
+                && row["found"].as_f64() == value("found")
+        };
+        let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("{number}"));
+        assert_eq!(row["verdict"], number["verdict"]);
+    }
+    let page = String::from_utf8(html).unwrap();
+    let judged = page.matches("<span class=\"word ").count();
+    let all = ["published", "asked"].map(|name| study[name].as_array().unwrap().len());
+    assert_eq!(judged, all.iter().sum::<usize>());
+}

@@ -1,0 +1,128 @@
+//! `cargo xtask browser`: reports of several commands, opened in a real browser.
+//!
+//! `xtask/browser` has the script and the list of its packages, which npm installs into the target
+//! directory. The browser is the one that CHROME names, or comes with the packages.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The reports: a name, and the command that `--out` is added to.
+const REPORTS: [(&str, &str); 8] = [
+    ("page-map", "run small-full random-write --set pattern.requests=3000"),
+    ("map-cache", "run drs facebook"),
+    ("buffer", "run cache-aware mixed-70-30 --set pattern.requests=1000"),
+    ("many-dies", "run nvme-tlc mixed-70-30 --set pattern.requests=3000"),
+    ("disk", "run wd1600bekt random-read --set pattern.requests=300"),
+    (
+        "compare",
+        "compare small-full random-write --set pattern.requests=1000 --vary queue.depth=1,16 \
+         --vary gc.policy=greedy,fifo",
+    ),
+    (
+        "compare-one",
+        "compare small-full random-read --set pattern.requests=2000 --vary queue.depth=1,2,4,8,16,32",
+    ),
+    ("reproduce", "reproduce framework --requests 500 --replicas 2"),
+];
+
+/// Why the check cannot be made here.
+struct Missing(String);
+
+/// Makes the reports and checks them.
+pub(crate) fn run(root: &Path) -> Result<String> {
+    match check(root)? {
+        Ok(summary) => Ok(summary),
+        Err(Missing(why)) => bail!("browser: {why}"),
+    }
+}
+
+/// The same; where it cannot be made, it is skipped with a line that says why.
+pub(crate) fn run_where_possible(root: &Path) -> Result<()> {
+    match check(root)? {
+        Ok(summary) => crate::log(&summary),
+        Err(Missing(why)) => crate::log(&format!("ci: browser skipped: {why}")),
+    }
+    Ok(())
+}
+
+fn check(root: &Path) -> Result<std::result::Result<String, Missing>> {
+    for program in ["node", "npm"] {
+        let found = Command::new(program).arg("--version").output();
+        if !found.is_ok_and(|output| output.status.success()) {
+            return Ok(Err(Missing(format!("{program} is not installed"))));
+        }
+    }
+    let folder = crate::target(root).join("browser");
+    if let Err(error) = install(root, &folder) {
+        return Ok(Err(Missing(format!("{error:#}"))));
+    }
+    let reports = reports(root, &folder)?;
+    let mut node = Command::new("node");
+    node.arg(root.join("xtask/browser/check.mjs")).args(&reports).env("PACKAGES", &folder);
+    let status = node.status().context("cannot run node")?;
+    ensure!(status.success(), "a report is not as it should be in a browser: {status}");
+    Ok(Ok(format!("browser: {} reports are as they should be", reports.len())))
+}
+
+/// Installs the packages, unless those of the lock file are there.
+fn install(root: &Path, folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+    let lock = "package-lock.json";
+    let wanted = read(&root.join("xtask/browser").join(lock))?;
+    let done = folder.join("installed.json");
+    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    std::fs::write(folder.join(lock), &wanted)?;
+    std::fs::write(folder.join("package.json"), read(&root.join("xtask/browser/package.json"))?)?;
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(folder);
+    let output = npm.output().context("cannot run npm")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or_default();
+    ensure!(output.status.success(), "its packages cannot be installed: npm ci: {said}");
+    std::fs::write(&done, wanted)?;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{}", path.display()))
+}
+
+/// Builds the command and lets it write the reports.
+fn reports(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut cargo = crate::cargo();
+    cargo.args(["build", "--package", "flashyard", "--bin", "flashyard"]).current_dir(root);
+    ensure!(cargo.status().context("cannot run cargo")?.success(), "flashyard cannot be built");
+    let program = crate::target(root).join("debug/flashyard");
+    let report = |(name, command): &(&str, &str)| {
+        let out = folder.join("reports").join(name);
+        let mut flashyard = Command::new(&program);
+        flashyard.args(command.split(' ')).arg("--out").arg(&out);
+        let output = flashyard.output().with_context(|| format!("{}", program.display()))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "flashyard {command}: {said}");
+        Ok(out.join("report.html"))
+    };
+    REPORTS.iter().map(report).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lock file holds exact versions, and names no server.
+    #[test]
+    fn the_packages_are_locked() {
+        let folder = crate::root().join("xtask/browser");
+        let [list, lock] = ["package.json", "package-lock.json"].map(|name| {
+            serde_json::from_str::<serde_json::Value>(&read(&folder.join(name)).unwrap()).unwrap()
+        });
+        let wanted = list["dependencies"].as_object().expect("dependencies");
+        for (name, version) in wanted {
+            assert_eq!(lock["packages"][format!("node_modules/{name}")]["version"], *version);
+        }
+        assert!(wanted.len() == 2 && !lock.to_string().contains("\"resolved\""));
+    }
+}
