@@ -177,7 +177,7 @@ impl Settings {
         let ordered = self.keys.nand.program_order != ProgramOrder::Any;
         let past = PAST_BYTES * if ordered { 3 } else { 1 };
         let of_device = blocks * (past + 2 * ENTRY) + bits(self.geometry.units());
-        let of_layers: u64 = self.plane_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
+        let of_layers: u64 = self.layer_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 
