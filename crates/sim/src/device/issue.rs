@@ -365,7 +365,7 @@ impl Device {
         }
     }
 
-    /// A waiting read finds its data on another plane of its die, whose place in the queue it keeps.
+    /// A waiting read finds its data on another plane of its die. It keeps its place in the queue.
     #[cold]
     fn shift(&mut self, set: SetId, plane: PlaneId) {
         let (old, stage) = (self.sets.plane(set), self.sets.stage(set));

@@ -140,8 +140,8 @@ fn random_devices_with_log_blocks_keep_every_rule() {
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
 }
 
-/// The same with log blocks that are superblocks, some behind a write buffer. Every fourth device is
-/// saved after its requests and asked again, as is the one that was not.
+/// The same with log blocks that are superblocks, some behind a write buffer. Every fourth device
+/// is saved after its requests and asked again, as is the one that was not.
 #[test]
 fn random_devices_with_superblocks_keep_every_rule() {
     let (mut merged, mut copies, mut buffered) = ([0; 4], 0, 0);
@@ -190,8 +190,8 @@ fn assert_goes_on(settings: &Settings, requests: &[Request]) {
         done.iter().map(|done| done.completion).collect::<Vec<_>>()
     });
     assert_eq!(ends[0], ends[1]);
-    let reports = [bench, again].map(|bench| format!("{:?}", bench.finish()));
-    assert_eq!(reports[0], reports[1]);
+    let report = |bench: Bench| format!("{:?}", bench.finish());
+    assert_eq!(report(bench), report(again));
 }
 
 /// The settings of a random device, and its run, in which every request was answered; none where it
