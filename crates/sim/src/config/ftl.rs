@@ -1,5 +1,6 @@
 //! The translation layer and what the device holds at the start: `[ftl]` and `[state]`.
 
+pub use crate::ftl::layer::LogSpan;
 use crate::ftl::log::SchemeName;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::key::Kind;
@@ -38,6 +39,16 @@ keys! {
             kind: Kind::Choice(SchemeName::WORDS),
             source: "Lee et al., IEEE Access 2021: pages are mapped",
             flip: "block", with: &["@log"],
+        },
+        /// Over how many planes a scheme that plans works. "plane": each plane has its own layer,
+        /// and log blocks are blocks. "superblock": the device has one layer, and its log blocks
+        /// and data blocks are superblocks, one block of each plane; keys that count log blocks
+        /// count superblocks then. It has no effect with the schemes page and none, and on a device
+        /// of one plane.
+        log_span: LogSpan = LogSpan::Plane => {
+            kind: Kind::Choice(LogSpan::WORDS),
+            source: "assumed: the published schemes manage one chip",
+            flip: "superblock", with: &["@log", "geometry.channels=2"],
         },
         /// Whether a write waits for all merges that were planned before it, and for those that its
         /// scheme plans behind it. Otherwise it waits only for the erase of the block that it goes

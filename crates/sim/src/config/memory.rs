@@ -57,10 +57,11 @@ impl TableCost {
         let (keys, geometry) = (&settings.keys, &settings.geometry);
         let planner = keys.planner();
         let log_blocks = planner.as_ref().map_or(0, |scheme| {
-            let shapes = settings.plane_shapes();
+            let shapes = settings.layer_shapes();
             shapes.map(|shape| u64::from(scheme.log_blocks(&shape))).sum()
         });
-        let units_per_block = u64::from(geometry.units_per_block());
+        let spanned = if keys.spans_planes() { geometry.all_planes() } else { 1 };
+        let units_per_block = u64::from(geometry.units_per_block() * spanned);
         let extent = Extent {
             logical: settings.exported_units.into(),
             physical: geometry.units(),
@@ -84,11 +85,11 @@ impl TableCost {
 }
 
 impl Settings {
-    /// The shape of every plane, in the order of stripes.
-    pub(crate) fn plane_shapes(&self) -> impl Iterator<Item = Shape> {
+    /// The shape of every layer; those of planes are in the order of stripes.
+    pub(crate) fn layer_shapes(&self) -> impl Iterator<Item = Shape> {
         let (geometry, order) = (self.geometry, self.keys.nand.program_order);
-        let exported = self.exported_units;
-        (0..geometry.all_planes())
-            .map(move |stripe| Shape::of_plane(&geometry, order, exported, stripe))
+        let (exported, span) = (self.exported_units, self.keys.ftl.log_span);
+        (0..span.layers(&geometry))
+            .map(move |stripe| Shape::of_layer(&geometry, order, exported, (span, stripe)))
     }
 }

@@ -1,6 +1,6 @@
 //! The parts that the keys of a device name: built-in ones, or a user's own.
 
-use super::{DeviceKeys, Settings};
+use super::{DeviceKeys, LogSpan, Settings};
 use crate::ftl::layer::Shape;
 use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
 use crate::ftl::victim::{Rule, VictimName};
@@ -87,5 +87,10 @@ impl DeviceKeys {
     /// Whether host addresses are physical.
     pub fn is_raw(&self) -> bool {
         self.ftl.scheme == SchemeName::None
+    }
+
+    /// Whether one translation layer works over all planes.
+    pub(crate) fn spans_planes(&self) -> bool {
+        self.plans() && self.ftl.log_span == LogSpan::Superblock
     }
 }

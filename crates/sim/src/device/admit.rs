@@ -337,6 +337,9 @@ impl Device {
     /// waited for it are woken by [`Self::wake_passed`].
     fn barrier_over(&mut self, set: SetId) {
         self.close_and_rest(set);
+        if self.sets[set].request.is_none() && self.ftl.spans_planes() {
+            self.gate_opens(set);
+        }
         self.sets.complete_and_list(set);
         // The flush behind a flush goes on next, as if it had waited for the same changes itself.
         let request = self.sets[set].request;

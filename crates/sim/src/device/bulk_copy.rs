@@ -28,7 +28,7 @@ impl Device {
     pub(super) fn may_copy_in_bulk(&self) -> bool {
         let keys = &self.settings.keys;
         self.buffer.is_none()
-            && self.ftl.planned().is_some_and(|planned| !planned.is_ordered())
+            && self.ftl.planned().is_some_and(|planned| !planned.is_ordered() && !planned.spans())
             && !self.account.is_watched()
             && !self.queues.has_state()
             && !self.flash.suspends()

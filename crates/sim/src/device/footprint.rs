@@ -174,9 +174,11 @@ impl Settings {
         }
         let Some(scheme) = self.keys.planner() else { return };
         let ordered = self.keys.nand.program_order != ProgramOrder::Any;
-        let past = PAST_BYTES * if ordered { 3 } else { 1 };
-        let of_device = blocks * (past + 2 * ENTRY) + bits(self.geometry.units());
-        let of_layers: u64 = self.plane_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
+        let spans = self.keys.spans_planes() && self.geometry.all_planes() > 1;
+        let past = PAST_BYTES * if ordered { 3 } else { 1 + u64::from(spans) };
+        let segments = if spans { 8 } else { 0 };
+        let of_device = blocks * (past + segments + 2 * ENTRY) + bits(self.geometry.units());
+        let of_layers: u64 = self.layer_shapes().map(|shape| scheme.layer_bytes(&shape)).sum();
         footprint.add("translation layers", of_device + of_layers, true, FEWER_UNITS);
     }
 

@@ -6,7 +6,6 @@
 )]
 
 use super::{Device, SimError};
-use crate::config::Allocation;
 use crate::flash::Accepts;
 use crate::ftl::Binding;
 use crate::handle::SetId;
@@ -347,12 +346,16 @@ impl Device {
         match self.sets.stage(set).op() {
             Op::Read => {
                 let target = self.read_target(set).or_else(|| self.named_unit(set));
-                if self.settings.keys.ftl.allocation == Allocation::Static {
+                if !self.ftl.data_moves() {
                     return Bound::Page(target);
                 }
                 match target.map(|ppn| self.settings.geometry.plane_of(ppn)) {
                     Some(plane) if self.settings.geometry.die_of_plane(plane) != die => {
                         Bound::Elsewhere(plane)
+                    }
+                    Some(plane) if !self.ftl.is_dynamic() => {
+                        self.shift(set, plane);
+                        Bound::Page(target)
                     }
                     _ => Bound::Page(target),
                 }
@@ -360,6 +363,20 @@ impl Device {
             Op::Erase => Bound::Page(self.sets[set].ppn),
             Op::Program => self.bind_program(set),
         }
+    }
+
+    /// A waiting read finds its data on another plane of its die. It keeps its place in the queue.
+    #[cold]
+    fn shift(&mut self, set: SetId, plane: PlaneId) {
+        let (old, stage) = (self.sets.plane(set), self.sets.stage(set));
+        if old == plane {
+            return;
+        }
+        if self.gathers {
+            self.queues.unlist(set, old, stage);
+            self.queues.list(set, plane, stage);
+        }
+        self.sets.move_to(set, plane);
     }
 
     /// The page that a read without translation names.

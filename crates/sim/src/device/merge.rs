@@ -15,6 +15,15 @@ use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Lpn, PlaneId, Ppn, Span};
 use std::ops::Range;
 
+/// What a merge task begins behind, besides the task before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begins {
+    /// A gate, before which it does not know what it waits for.
+    pub(super) gate: Option<SetId>,
+    /// A search for a victim.
+    pub(super) search: Option<SetId>,
+}
+
 /// Planning.
 impl Device {
     /// Adds the program of a write of a page. Without a write buffer it is planned: what must be
@@ -37,6 +46,7 @@ impl Device {
         let left = if follow { pending.pages - 1 - pending.translated } else { 0 };
         let request_pages = if writes { pending.pages } else { 1 };
         let write = self.ftl.plan_write(plane, lpn, request_pages, left);
+        let plane = self.settings.geometry.plane_of(write.target);
         let host = write.steps_before;
         if host > 0 {
             self.add_tasks(plane, 0..host, Some(handle), write.searches);
@@ -67,12 +77,14 @@ impl Device {
         let Set { lpn, charge, .. } = self.sets[set];
         let plane = self.ftl.plane_of_lpn(lpn);
         let write = self.ftl.plan_write(plane, lpn, run, left);
+        let plane = self.settings.geometry.plane_of(write.target);
         let before = write.steps_before;
         if before > 0 {
             self.add_tasks(plane, 0..before, charge, write.searches);
         }
         let (program, last) =
             (self.sets.stage_index(set, Stage::Program), self.sets.last_stage(set));
+        self.sets.place_stage(set, program, plane);
         for (source, stage, kind) in
             self.ftl.target_waits(plane, write.target, &self.sets).into_iter().flatten()
         {
@@ -91,7 +103,7 @@ impl Device {
         }
         let mut batch = std::mem::take(&mut self.work.unplanned);
         batch.sort_unstable_by_key(|&set| (self.sets[set].lpn, self.sets.number(set)));
-        let most = self.settings.geometry.pages_per_block;
+        let most = self.ftl.layer_block_pages();
         for (place, &set) in batch.iter().enumerate() {
             let lpn = self.sets[set].lpn;
             let follow = batch[place + 1..].iter().zip(lpn.get() + 1..);
@@ -148,12 +160,17 @@ impl Device {
         charge: Option<RequestId>,
         searches: u64,
     ) {
-        let mut search = self.begin_search(plane, charge, searches);
+        let search = self.begin_search(plane, charge, searches);
+        if self.ftl.spans_planes() {
+            return self.add_spread_tasks(steps, charge, search);
+        }
+        let mut begins = Begins { gate: None, search };
         let mut count = 0;
         for place in steps.clone() {
             count += 1;
             if self.ftl.append_step(plane, place) || place + 1 == steps.end {
-                self.add_task(plane, count, charge, search.take());
+                self.add_task(plane, count, charge, begins);
+                begins.search = None;
                 count = 0;
             }
         }
@@ -183,19 +200,19 @@ impl Device {
         self.wake_passed();
     }
 
-    /// The last `count` steps of a merge queue become a task, which begins behind a search.
-    fn add_task(
+    /// The last `count` steps of a merge queue become a task, which begins behind a gate and a
+    /// search.
+    pub(super) fn add_task(
         &mut self,
         plane: PlaneId,
         count: u32,
         charge: Option<RequestId>,
-        search: Option<SetId>,
+        begins: Begins,
     ) {
         let stages = self.ftl.task_stages();
         let state = Set { levels: stages.levels, ..Set::VACANT };
         let set = self.own_set(charge, &state, &[(stages.read, plane)]);
-        let number = self.sets.number(set);
-        let task = self.ftl.add_task(plane, (set, number), count);
+        let task = self.ftl.add_task(plane, set, (count, begins.gate), &self.sets);
         let copy = self.flash.nominal(stages.read) + self.flash.nominal(stages.program);
         let mut span = Span::from_ns(copy.as_ns() * u64::from(task.copies));
         if task.erases {
@@ -206,9 +223,10 @@ impl Device {
             Some(source) => {
                 self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
             }
-            None => self.begin_step(set, plane),
+            None if begins.gate.is_none() => self.begin_step(set, plane),
+            None => {}
         }
-        if let Some(source) = search {
+        for source in [begins.gate, begins.search].into_iter().flatten() {
             self.sets.connect(Wait { source, stage: 0, kind: EdgeKind::Gc }, set, 0);
         }
         self.activate(set);
@@ -218,7 +236,7 @@ impl Device {
 /// Tasks.
 impl Device {
     /// A task has come to a step: its command, and what that waits for.
-    fn begin_step(&mut self, set: SetId, plane: PlaneId) {
+    pub(super) fn begin_step(&mut self, set: SetId, plane: PlaneId) {
         let stages = self.ftl.task_stages();
         let number = self.sets.number(set);
         let step = self.ftl.begin_step(plane, number, &self.sets);
@@ -231,6 +249,10 @@ impl Device {
             state.lpn = step.lpn();
             state.source = Some(step.from());
         }
+        if self.ftl.data_moves() {
+            let reads = (!step.erases()).then(|| self.settings.geometry.plane_of(step.from()));
+            self.sets.move_to(set, reads.unwrap_or(plane));
+        }
         let waits = self.ftl.step_waits();
         for &(source, stage) in waits {
             self.sets.connect(Wait { source, stage, kind: EdgeKind::Order }, set, 0);
@@ -242,17 +264,21 @@ impl Device {
 
     /// A command of a task is over; returns whether the task goes on with another one.
     pub(super) fn task_goes_on(&mut self, set: SetId) -> bool {
-        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
+        let (plane, stage) = (self.ftl.lane(set, self.sets.plane(set)), self.sets.stage(set));
         let span = self.sets.span(set);
         let left = span.as_ns() - self.flash.nominal(stage).as_ns();
         self.sets.set_span(set, Span::from_ns(left));
-        match self.ftl.step_over(plane, stage, set) {
-            TaskStep::Program => self.sets[set].turn_into(self.ftl.task_stages().program),
+        match self.ftl.step_over(plane, stage, set, &self.sets) {
+            TaskStep::Program => {
+                self.sets[set].turn_into(self.ftl.task_stages().program);
+                self.sets.move_to(set, plane);
+            }
             TaskStep::Next => self.begin_step(set, plane),
             TaskStep::Over(next) => {
                 match next {
                     Some(next) => self.begin_step(next, plane),
-                    None => _ = self.ftl.background_over(plane),
+                    None if self.ftl.is_busy(plane) => {}
+                    None => _ = self.ftl.background_over(self.ftl.working_plane(plane)),
                 }
                 return false;
             }

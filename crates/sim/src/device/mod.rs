@@ -35,6 +35,7 @@ mod phase;
 mod remap;
 mod results;
 mod save;
+mod spread;
 mod step;
 mod translate;
 mod upkeep;

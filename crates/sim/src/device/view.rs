@@ -2,7 +2,6 @@
 
 use super::Device;
 use crate::buffer::ports::Direction;
-use crate::config::Allocation;
 use crate::handle::{LineId, RequestId};
 use crate::host::Pending;
 use flashyard_core::host::{HostView, LineView, PortView, UnderWay};
@@ -95,10 +94,11 @@ impl Device {
     /// Whether the die is idle that a unit is on; where it may be anywhere and is nowhere, it is
     /// not.
     fn data_die_idle(&self, lpn: Lpn) -> bool {
-        let dynamic = self.settings.keys.ftl.allocation == Allocation::Dynamic;
         match self.ftl.locate(lpn) {
-            Some(ppn) if dynamic => self.plane_idle(self.settings.geometry.plane_of(ppn)),
-            None if dynamic => false,
+            Some(ppn) if self.ftl.data_moves() => {
+                self.plane_idle(self.settings.geometry.plane_of(ppn))
+            }
+            None if self.ftl.is_dynamic() => false,
             _ => self.plane_idle(self.ftl.plane_of_lpn(lpn)),
         }
     }
@@ -170,13 +170,11 @@ impl HostView for View<'_> {
     }
 
     fn write_die_idle(&self, lpn: Lpn) -> bool {
-        match self.0.settings.keys.ftl.allocation {
-            Allocation::Static => self.0.plane_idle(self.0.ftl.plane_of_lpn(lpn)),
-            Allocation::Dynamic => {
-                let mut dies = (0..self.0.settings.geometry.dies()).map(DieId::new);
-                dies.any(|die| self.0.die_rests(die))
-            }
+        if !self.0.ftl.data_moves() {
+            return self.0.plane_idle(self.0.ftl.plane_of_lpn(lpn));
         }
+        let mut dies = (0..self.0.settings.geometry.dies()).map(DieId::new);
+        dies.any(|die| self.0.die_rests(die))
     }
 
     fn has_buffer(&self) -> bool {

@@ -2,7 +2,9 @@
 //! as soon as a write is translated. The device does the work as commands.
 //!
 //! One layer serves one plane. It numbers the logical pages that striping gives to the plane from
-//! 0, without holes, and the physical pages of the plane block by block. What it has planned is
+//! 0, without holes, and the physical pages of the plane block by block. With
+//! `ftl.log_span = "superblock"` one layer serves all planes: its blocks are superblocks, one block
+//! of each plane, whose pages go round the planes as striping does. What it has planned is
 //! true for it at once; on flash it becomes true when the commands are over. The device reads what
 //! is committed, lets a copy wait for the program that it copies, and an erase for everything that
 //! the block still holds.
@@ -12,7 +14,7 @@ use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
 use std::fmt;
 
-/// One piece of work, on pages and blocks of the layer's plane.
+/// One piece of work, on pages and blocks of the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Read the newest copy of a logical page and program it elsewhere.
@@ -98,7 +100,7 @@ pub struct PageWrite {
     pub lpn: u32,
     /// How many pages its request touches, on all planes.
     pub request_pages: u32,
-    /// How many more pages its request writes on this plane: the ones that follow it, next.
+    /// How many more pages its request writes through this layer: the ones that follow it, next.
     pub more: u32,
 }
 
@@ -114,14 +116,35 @@ choice! {
     }
 }
 
+choice! {
+    /// Over how many planes a translation layer works.
+    pub enum LogSpan {
+        /// One: each plane has a layer, and its log blocks and data blocks are blocks.
+        Plane = "plane",
+        /// All: the device has one layer. Its log blocks and data blocks are superblocks, one block
+        /// of each plane, which are written and erased together.
+        Superblock = "superblock",
+    }
+}
+
+impl LogSpan {
+    /// How many layers a device has.
+    pub(crate) const fn layers(self, geometry: &Geometry) -> u32 {
+        match self {
+            Self::Plane => geometry.all_planes(),
+            Self::Superblock => 1,
+        }
+    }
+}
+
 /// The part of a device that a layer manages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Pages of a block.
+    /// Pages of a block, or of a superblock where the layer works over all planes.
     pub pages_per_block: u32,
     /// Logical pages.
     pub pages: u32,
-    /// Physical blocks; more than `pages` fill.
+    /// Physical blocks or superblocks; more than `pages` fill.
     pub blocks: u32,
     /// Bytes of a page.
     pub page_bytes: u32,
@@ -130,17 +153,18 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// That of the plane with this place in a round of striping, on a device whose host sees
-    /// `exported` pages.
-    pub(crate) fn of_plane(
+    /// That of a layer of a device whose host sees `exported` pages: of the plane with this place
+    /// in a round of striping, or of all planes.
+    pub(crate) fn of_layer(
         geometry: &Geometry,
         order: ProgramOrder,
         exported: u32,
-        stripe: u32,
+        (span, stripe): (LogSpan, u32),
     ) -> Self {
+        let layers = span.layers(geometry);
         Self {
-            pages_per_block: geometry.pages_per_block,
-            pages: exported.saturating_sub(stripe).div_ceil(geometry.all_planes()),
+            pages_per_block: geometry.pages_per_block * (geometry.all_planes() / layers),
+            pages: exported.saturating_sub(stripe).div_ceil(layers),
             blocks: geometry.blocks_per_plane,
             page_bytes: geometry.page_bytes,
             order,

@@ -85,8 +85,10 @@ pub(crate) struct Ftl {
     gc: GcKeys,
     map_keys: MapKeys,
     study: Study,
-    /// Whether a write may go to any plane.
+    /// Whether a write may go to any plane; whether its data may be on another one than striping
+    /// says, and change planes.
     dynamic: bool,
+    moves: bool,
     /// Whether garbage collection is spread over programs.
     paced: bool,
     /// How many valid units a plane may hold.
@@ -114,13 +116,16 @@ impl Ftl {
         let scheme = raw.or(planned.map(Scheme::Planned));
         let scheme = scheme.unwrap_or_else(|| Scheme::Page(PageFtl::new(settings)));
         let of_plane = geometry.blocks_per_plane * geometry.units_per_block();
+        let dynamic = settings.keys.ftl.allocation == Allocation::Dynamic;
+        let spans = matches!(&scheme, Scheme::Planned(planned) if planned.spans());
         Self {
             geometry,
             gc: settings.keys.gc,
             map_keys: settings.keys.map,
             study: Study::new(settings),
             paced: matches!(&scheme, Scheme::Page(page) if page.is_paced()),
-            dynamic: settings.keys.ftl.allocation == Allocation::Dynamic,
+            dynamic,
+            moves: dynamic || spans,
             plane_valid_units: settings.plane_valid_units,
             map: PageMap::new(settings),
             cache: MapCache::new(settings),
@@ -130,7 +135,7 @@ impl Ftl {
                 .map(|at| if is_raw { PlaneId::new(at) } else { geometry.plane_of_stripe(at) })
                 .collect(),
             stripe_units: if is_raw { of_plane } else { geometry.units_per_page },
-            idle: page::idle::Idle::new(settings),
+            idle: page::idle::Idle::new(settings, if spans { 1 } else { planes }),
         }
     }
 
@@ -239,9 +244,20 @@ impl Ftl {
     #[inline]
     pub(crate) fn plane_of_data(&self, lpn: Lpn, place: Option<Ppn>) -> PlaneId {
         match place {
-            Some(ppn) if self.dynamic => self.geometry.plane_of(ppn),
+            Some(ppn) if self.moves => self.geometry.plane_of(ppn),
             _ => self.plane_of_lpn(lpn),
         }
+    }
+
+    /// Whether data may be on another plane than striping says, and change planes.
+    #[inline]
+    pub(crate) const fn data_moves(&self) -> bool {
+        self.moves
+    }
+
+    /// Whether a write may go to any plane.
+    pub(crate) const fn is_dynamic(&self) -> bool {
+        self.dynamic
     }
 
     /// Free blocks of a plane.

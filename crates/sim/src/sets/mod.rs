@@ -202,6 +202,14 @@ impl Sets {
         state.plane = plane;
     }
 
+    /// A command of a set that waits for no die runs on another plane.
+    pub(crate) fn place_stage(&mut self, set: SetId, stage: u8, plane: PlaneId) {
+        if self.commands_over(set) == stage {
+            return self.move_to(set, plane);
+        }
+        self.list[set.index()].stages[stage as usize].1 = plane;
+    }
+
     /// The current command of a set.
     #[inline]
     pub(crate) fn stage(&self, set: SetId) -> Stage {

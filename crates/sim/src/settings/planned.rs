@@ -1,6 +1,8 @@
 //! What devices need whose pages are chosen by translation layers (`ftl.scheme`).
 
-use crate::config::{Allocation, DeviceKeys, InitialState, MapStore, MultiPlane, ProgramOrder};
+use crate::config::{
+    Allocation, DeviceKeys, InitialState, LogSpan, MapStore, MultiPlane, ProgramOrder, SlotsScope,
+};
 use crate::ftl::layer::Shape;
 use flashyard_core::geometry::Geometry;
 
@@ -13,6 +15,9 @@ pub(super) fn check_scheme(
 ) {
     let name = keys.scheme_name();
     check_parts(keys, geometry, &format!("ftl.scheme = \"{name}\""), fail);
+    if keys.spans_planes() {
+        check_span(keys, fail);
+    }
     let Some(scheme) = keys.planner() else { return };
     if keys.nand.program_order == ProgramOrder::Sequential && scheme.skips_pages() {
         fail(format!(
@@ -25,10 +30,50 @@ pub(super) fn check_scheme(
         return fail(format!("geometry: {exported} exported pages leave planes without any"));
     }
     // The first stripe has the most logical pages.
-    let shape = Shape::of_plane(geometry, keys.nand.program_order, exported, 0);
-    if let Err(why) = scheme.check(&shape) {
-        fail(why);
+    let (order, span) = (keys.nand.program_order, keys.ftl.log_span);
+    let shape = Shape::of_layer(geometry, order, exported, (span, 0));
+    match scheme.check(&shape) {
+        Ok(()) => {}
+        Err(why) if span == LogSpan::Plane => fail(why),
+        Err(why) => fail(format!(
+            "{why} (with ftl.log_span = \"superblock\" blocks are superblocks, of {} pages)",
+            shape.pages_per_block
+        )),
     }
+}
+
+/// Parts that do not go with a layer that works over all planes.
+fn check_span(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    let mut refuse = |wrong: bool, key: &str, why: &str, fix: &str| {
+        if wrong {
+            fail(format!("{key}: with ftl.log_span = \"superblock\" {why}; {fix}"));
+        }
+    };
+    refuse(
+        keys.ftl.merge_first,
+        "ftl.merge_first",
+        "a merge is work of all planes at once, and a write waits only for the erase of the block \
+         that it goes to",
+        "set ftl.merge_first = false",
+    );
+    refuse(
+        keys.gc.copyback,
+        "gc.copyback",
+        "pages are copied from plane to plane, over the channel",
+        "set gc.copyback = false",
+    );
+    refuse(
+        keys.queue.slots_scope == SlotsScope::Die,
+        "queue.slots_scope",
+        "the die of a write is not known before it has a slot",
+        "set queue.slots_scope = \"device\"",
+    );
+    refuse(
+        keys.queue.die_depth > 0,
+        "queue.die_depth",
+        "the die of a write is not known when its request is fetched",
+        "set queue.die_depth = 0",
+    );
 }
 
 /// Parts that planned pages do not go with; `what` plans them.

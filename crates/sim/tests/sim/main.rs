@@ -57,4 +57,5 @@ mod stream_rates;
 mod streams;
 mod study_demand;
 mod study_page;
+mod superblocks;
 mod wear;

@@ -1,13 +1,14 @@
 //! Random small devices, workloads and policies under the checker, which panics at the first
 //! broken rule: data integrity, NAND order, exact latency parts, energy that adds up.
 
+use crate::common::phases::{Bench, named};
 use crate::common::{
-    DRAWN_POLICIES, Random, Recorded, dirty_at_start, record, request, seeds, settings, try_record,
-    try_settings,
+    DRAWN_POLICIES, Random, Recorded, dirty_at_start, record, request, restored, saved, seeds,
+    settings, try_record, try_settings,
 };
 use crate::generators::devices::{Family, case, with_parts};
 use flashyard_core::host::HostPolicyName;
-use flashyard_core::request::RequestOp;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{FirmwareFamily, MapReserve, Settings};
 use flashyard_sim::device::SimError;
 use flashyard_sim::ftl::log::PLANNING;
@@ -15,6 +16,7 @@ use flashyard_sim::ftl::victim::VictimName;
 use flashyard_sim::metrics::counters::Tally;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::report::Report;
+use flashyard_sim::stream::StreamKeys;
 use std::collections::BTreeSet;
 
 /// The checker inside proves the rules; here every request must be answered and its energy count.
@@ -136,6 +138,60 @@ fn random_devices_with_log_blocks_keep_every_rule() {
         }
     }
     assert!(merged.iter().all(|&count| count > 100), "{merged:?}");
+}
+
+/// The same with log blocks that are superblocks, some behind a write buffer. Every fourth device
+/// is saved after its requests and asked again, as is the one that was not.
+#[test]
+fn random_devices_with_superblocks_keep_every_rule() {
+    let (mut merged, mut copies, mut buffered) = ([0; 4], 0, 0);
+    for seed in seeds(7_000..7_100) {
+        let (settings, requests) = case(Family::Superblocks, seed);
+        let result = std::panic::catch_unwind(|| {
+            if seed.is_multiple_of(4) {
+                assert_goes_on(&settings, &requests);
+            }
+            record(&settings, &[], &requests)
+        });
+        let Ok((report, run)) = result else {
+            panic!("seed {seed}: {:#?}", settings.keys);
+        };
+        assert_eq!(run.requests.len(), requests.len(), "seed {seed}: one answer a request");
+        let mut work = Tally::default();
+        run.requests.iter().for_each(|request| work.merge(&request.work));
+        let energy = &report.energy_pj;
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, energy.attributed, "seed {seed}");
+        assert_eq!(u128::from(attributed), work.energy_pj(&settings.keys.energy), "seed {seed}");
+        for axis in [&energy.by_purpose, &energy.by_resource] {
+            assert_eq!(axis.values().sum::<u64>(), energy.total, "seed {seed}");
+        }
+        buffered += u64::from(report.buffer.flushed_units > 0);
+        copies += report.flash.pages["programs"]["merge"];
+        let merges = &report.gc.merges;
+        for (sum, count) in
+            merged.iter_mut().zip([merges.switch, merges.partial, merges.full, merges.dead])
+        {
+            *sum += count;
+        }
+    }
+    assert!(merged.iter().all(|&count| count > 20), "{merged:?}");
+    assert!(copies > 20_000 && buffered > 20, "{copies} copies, {buffered} with buffers");
+}
+
+/// A device that is saved between two phases goes on as the one that is not.
+fn assert_goes_on(settings: &Settings, requests: &[Request]) {
+    let run = |bench: &mut Bench| bench.run(vec![named("s", StreamKeys::default(), requests)]);
+    let mut bench = Bench::new(settings);
+    run(&mut bench);
+    let mut again = Bench::of(restored(settings, &saved(&bench.device)).unwrap());
+    let ends = [&mut bench, &mut again].map(|bench| {
+        let done = run(bench);
+        done.iter().map(|done| done.completion).collect::<Vec<_>>()
+    });
+    assert_eq!(ends[0], ends[1]);
+    let report = |bench: Bench| format!("{:?}", bench.finish());
+    assert_eq!(report(bench), report(again));
 }
 
 /// The settings of a random device, and its run, in which every request was answered; none where it

@@ -4,13 +4,15 @@
 //! `SEEDS=1000..2000` runs other seeds than those that are always run.
 
 use crate::common::phases::Bench;
-use crate::common::{dirty_at_start, restored, saved, seeds};
+use crate::common::{Random, dirty_at_start, restored, saved, seeds};
+use crate::generators::devices::with_superblocks;
 use crate::generators::hosts::{Workload, case, log_case, own_parts};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::host::cache_read_aware::Dependencies;
 use flashyard_sim::config::{BufferKeys, MapReserve, Settings};
 use flashyard_sim::device::{PhaseKeys, SimError};
 use flashyard_sim::report::Report;
+use std::ops::Range;
 use std::panic::catch_unwind;
 
 /// Runs a workload; when each request was answered, and the report.
@@ -144,11 +146,26 @@ fn random_hosts_keep_every_rule() {
 #[test]
 fn log_blocks_behind_buffers_keep_every_rule() {
     let parts = own_parts();
-    let seeds = seeds(6_000..6_200);
-    let all = seeds == (6_000..6_200);
+    log_blocks_keep_every_rule(6_000..6_200, |seed| log_case(parts, seed));
+}
+
+/// The same where the log blocks are superblocks.
+#[test]
+fn superblocks_behind_buffers_keep_every_rule() {
+    let parts = own_parts();
+    log_blocks_keep_every_rule(6_500..6_700, |seed| {
+        let (mut settings, workload) = log_case(parts, seed);
+        settings = with_superblocks(&mut Random(seed), settings.keys);
+        (settings, workload)
+    });
+}
+
+fn log_blocks_keep_every_rule(usual: Range<u64>, case: impl Fn(u64) -> (Settings, Workload)) {
+    let seeds = seeds(usual.clone());
+    let all = seeds == usual;
     let (mut merged, mut flushed, mut waits) = ([0; 4], 0, 0);
     for seed in seeds {
-        let (settings, workload) = log_case(parts, seed);
+        let (settings, workload) = case(seed);
         let result = catch_unwind(|| one_case(seed, &settings, &workload));
         let report = result.unwrap_or_else(|_| panic!("seed {seed}: {:#?}", settings.keys));
         let report = report.expect("no map page takes the reserve");

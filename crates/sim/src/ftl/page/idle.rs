@@ -10,6 +10,8 @@ use flashyard_core::units::{PlaneId, Span, Time};
 pub(in crate::ftl) struct Idle {
     /// Planes that may want it, a bit each; none where it works on demand only.
     wanting: Vec<u64>,
+    /// How many planes work: all, or the first one for a layer that has all.
+    planes: u32,
     /// Since when no request has been outstanding; [`Time::MAX`] while one is.
     since: Time,
     /// When that will have been long enough and a plane may want it.
@@ -29,14 +31,15 @@ pub(in crate::ftl) struct Idle {
 }
 
 impl Idle {
-    /// At the start every plane may want it.
-    pub(in crate::ftl) fn new(settings: &Settings) -> Self {
+    /// At the start every plane may want it, `planes` of which work.
+    pub(in crate::ftl) fn new(settings: &Settings, planes: u32) -> Self {
         let words = match settings.keys.gc.timing {
             GcTiming::OnDemand => 0,
             GcTiming::Background => (settings.geometry.all_planes() as usize).div_ceil(64),
         };
         Self {
             wanting: vec![u64::MAX; words],
+            planes,
             since: Time::MAX,
             due: Time::MAX,
             patience: Span::from_ns(settings.keys.gc.idle_us),
@@ -135,7 +138,7 @@ impl Ftl {
     /// and has no work under way, after `passed` that were looked at; and how many have been looked
     /// at then.
     pub(crate) fn idle_turn(&self, passed: u32) -> Option<(PlaneId, u32)> {
-        let planes = self.geometry.all_planes();
+        let planes = self.idle.planes;
         let plane = |step: u32| PlaneId::new((self.idle.turn + step) % planes);
         let wants = |plane: PlaneId| {
             let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
@@ -169,7 +172,7 @@ impl Ftl {
     /// The planes have had their turns in this instant, the last one after so many others.
     pub(crate) fn idle_turns_over(&mut self, passed: u32) {
         let idle = &mut self.idle;
-        idle.turn = (idle.turn + passed) % self.geometry.all_planes();
+        idle.turn = (idle.turn + passed) % idle.planes;
         // A period of which nothing was used goes on until something can be.
         let used = idle.left < idle.blocks;
         if used && idle.wanting.iter().any(|planes| *planes != 0) {
@@ -187,6 +190,11 @@ impl Ftl {
         let (word, bit) = (plane.index() / 64, 1 << (plane.index() % 64));
         self.idle.under_way += u32::from(self.idle.working[word] & bit == 0);
         self.idle.working[word] |= bit;
+    }
+
+    /// The plane that stands for the layer of a plane in idle times.
+    pub(crate) fn working_plane(&self, plane: PlaneId) -> PlaneId {
+        if self.spans_planes() { PlaneId::new(0) } else { plane }
     }
 
     /// The work of a plane is over. Returns whether it had begun in the background.
@@ -209,7 +217,7 @@ impl Ftl {
     /// The first plane from `from` on that may want work.
     pub(crate) fn wanting_plane(&self, from: u32) -> Option<PlaneId> {
         let wants = |plane: &usize| self.idle.wanting[plane / 64] & (1 << (plane % 64)) != 0;
-        let found = (from as usize..self.geometry.all_planes() as usize).find(wants);
+        let found = (from as usize..self.idle.planes as usize).find(wants);
         found.map(PlaneId::from_index)
     }
 

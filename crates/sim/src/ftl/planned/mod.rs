@@ -11,10 +11,16 @@
 //! Everything waits for what was planned earlier, so no waits form a cycle: a task for the one
 //! before it; a host's program for the erase of its block; a copy for the program that it copies;
 //! an erase for the changes that empty its block and for programs into it.
+//!
+//! A layer may work over all planes. Its steps are then spread over the merge queues of the planes
+//! that they program or erase ([`spread`]), and what one queue must not do before another has done
+//! its part waits for a gate.
 
+mod layout;
 mod planning;
 mod queue;
 mod saving;
+mod spread;
 mod waits;
 
 use crate::config::{ProgramOrder, Settings};
@@ -25,9 +31,11 @@ use crate::handle::SetId;
 use crate::sets::Stage;
 use flashyard_core::command::Purpose;
 use flashyard_core::geometry::Geometry;
-use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
+use flashyard_core::units::{BlockId, Lpn, Ppn};
+use layout::Layout;
 pub(crate) use queue::TaskStep;
 use queue::{MergeQueue, StaleRef};
+use spread::Spread;
 
 /// Bytes of a reference to a set that may be over.
 pub(crate) const PAST_BYTES: u64 = size_of::<StaleRef>() as u64;
@@ -49,8 +57,13 @@ pub(crate) struct TaskStages {
 #[derive(Debug)]
 pub(crate) struct Planned {
     geometry: Geometry,
+    layout: Layout,
     layers: Vec<AnyLayer>,
     queues: Vec<MergeQueue>,
+    /// Merge tasks that are not over.
+    tasks: u32,
+    /// Where one layer works over several planes.
+    spread: Option<Box<Spread>>,
     stages: TaskStages,
     merge_first: bool,
     /// Behind a write buffer, the place of each change in the order of planning, by its set:
@@ -62,7 +75,8 @@ pub(crate) struct Planned {
     plan: layer::Plan,
     /// The task that erases a block.
     eraser: Vec<StaleRef>,
-    /// The task and the write that were the last to get a page of a block, where order counts.
+    /// The task and the write that were the last to get a page of a block, where order counts; the
+    /// task also where one layer works over several planes.
     filler: Vec<StaleRef>,
     writer: Vec<StaleRef>,
     /// Programs of the host under way, by block.
@@ -70,9 +84,6 @@ pub(crate) struct Planned {
     /// Programmed pages of each block, and a bit a page.
     used: Vec<u32>,
     written: Vec<u64>,
-    /// The stripe of each plane, and how many planes there are.
-    stripes: Vec<u32>,
-    planes: u32,
     /// What layers did in phases that do not count.
     unmeasured: MergeCounts,
     /// What a task that comes to a step waits for: changes and the stage that commits each; empty
@@ -81,45 +92,37 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// A layer for each plane; none where the scheme is a page map.
+    /// A layer for each plane, or one for all; none where the scheme is a page map.
     pub(crate) fn new(
         settings: &Settings,
         make: &mut dyn FnMut(&Shape) -> Option<AnyLayer>,
     ) -> Option<Box<Self>> {
         let geometry = settings.geometry;
-        let planes = geometry.all_planes();
-        let mut stripes = vec![0; planes as usize];
-        for stripe in 0..planes {
-            stripes[geometry.plane_of_stripe(stripe).index()] = stripe;
-        }
-        let order = settings.keys.nand.program_order;
-        let exported = settings.exported_units;
-        let layers: Option<Vec<_>> = stripes
-            .iter()
-            .map(|&stripe| make(&Shape::of_plane(&geometry, order, exported, stripe)))
-            .collect();
+        let layout = Layout::new(settings);
+        let layers: Option<Vec<_>> = layout.shapes(settings).map(|shape| make(&shape)).collect();
         let layers = layers?;
         let blocks = geometry.blocks() as usize;
         let units = usize::try_from(geometry.units()).expect("checked to fit 32 bits");
-        let ordered = order != ProgramOrder::Any;
-        let of_blocks = if ordered { blocks } else { 0 };
+        let ordered = settings.keys.nand.program_order != ProgramOrder::Any;
+        let of_blocks = |wanted: bool| if wanted { blocks } else { 0 };
         Some(Box::new(Self {
             geometry,
             stages: TaskStages::of(layers[0].purpose()),
             layers,
-            queues: (0..planes).map(|_| MergeQueue::default()).collect(),
+            queues: (0..geometry.all_planes()).map(|_| MergeQueue::default()).collect(),
+            tasks: 0,
+            spread: layout.spans().then(|| Box::new(Spread::new(&geometry))),
             merge_first: settings.keys.ftl.merge_first,
             orders: (settings.buffer_units > 0).then(Vec::new),
             ordered,
             plan: layer::Plan::default(),
             eraser: vec![StaleRef::NONE; blocks],
-            filler: vec![StaleRef::NONE; of_blocks],
-            writer: vec![StaleRef::NONE; of_blocks],
+            filler: vec![StaleRef::NONE; of_blocks(ordered || layout.spans())],
+            writer: vec![StaleRef::NONE; of_blocks(ordered)],
             programs: vec![0; blocks],
             used: vec![0; blocks],
             written: vec![0; units.div_ceil(64)],
-            stripes,
-            planes,
+            layout,
             unmeasured: MergeCounts::default(),
             waits: Vec::with_capacity(3 * geometry.pages_per_block as usize),
         }))
@@ -154,27 +157,6 @@ impl Planned {
     pub(crate) fn written_pages(&self) -> &[u64] {
         &self.written
     }
-
-    /// The number of a logical page on its plane.
-    const fn local(&self, lpn: Lpn) -> u32 {
-        lpn.get() / self.planes
-    }
-
-    /// The logical page of a plane.
-    fn lpn(&self, plane: PlaneId, local: u32) -> Lpn {
-        Lpn::new(local * self.planes + self.stripes[plane.index()])
-    }
-
-    /// The physical page of a plane.
-    const fn ppn(&self, plane: PlaneId, local: u32) -> Ppn {
-        let pages_per_plane = self.geometry.blocks_per_plane * self.geometry.pages_per_block;
-        Ppn::new(plane.get() * pages_per_plane + local)
-    }
-
-    /// The block of a plane.
-    const fn block(&self, plane: PlaneId, local: u32) -> BlockId {
-        BlockId::new(plane.get() * self.geometry.blocks_per_plane + local)
-    }
 }
 
 impl TaskStages {
@@ -192,13 +174,13 @@ impl TaskStages {
 impl Planned {
     /// The logical pages below `pages` have been written in order.
     pub(crate) fn fill(&mut self, settings: &Settings, pages: u32, map: &mut PageMap) {
-        for (layer, &stripe) in self.layers.iter_mut().zip(&self.stripes) {
-            layer.fill(pages.saturating_sub(stripe).div_ceil(self.planes));
+        for (number, layer) in self.layers.iter_mut().enumerate() {
+            layer.fill(self.layout.share(number, pages));
         }
         for lpn in (0..pages).map(Lpn::new) {
             let plane = settings.geometry.plane_of_lpn(lpn);
-            let place = self.layers[plane.index()].place(self.local(lpn));
-            let ppn = self.ppn(plane, place.expect("a filled page has a place"));
+            let place = self.layers[self.layout.layer(plane)].place(self.layout.local(lpn));
+            let ppn = self.layout.ppn(plane, place.expect("a filled page has a place"));
             self.lay(lpn, ppn, map);
         }
     }
@@ -206,20 +188,21 @@ impl Planned {
     /// A page is written, with all that is planned for it, without timing.
     pub(crate) fn write_at_once(&mut self, settings: &Settings, lpn: Lpn, map: &mut PageMap) {
         let plane = settings.geometry.plane_of_lpn(lpn);
-        let page = PageWrite { lpn: self.local(lpn), request_pages: 1, more: 0 };
+        let page = PageWrite { lpn: self.layout.local(lpn), request_pages: 1, more: 0 };
         let mut plan = std::mem::take(&mut self.plan);
         plan.steps.clear();
-        self.layers[plane.index()].write(page, &mut plan);
+        self.layers[self.layout.layer(plane)].write(page, &mut plan);
         for &step in &plan.steps {
             match step {
-                Step::Host { to } => self.lay(lpn, self.ppn(plane, to), map),
+                Step::Host { to } => self.lay(lpn, self.layout.ppn(plane, to), map),
                 Step::Copy { lpn, to, .. } => {
-                    self.lay(self.lpn(plane, lpn), self.ppn(plane, to), map);
+                    self.lay(self.layout.lpn(plane, lpn), self.layout.ppn(plane, to), map);
                 }
                 Step::Erase { block } => {
-                    let block = self.block(plane, block);
-                    let used = self.forget_pages(block);
-                    map.blocks.erased_planned(block, used);
+                    for block in self.layout.blocks(plane, block) {
+                        let used = self.forget_pages(block);
+                        map.blocks.erased_planned(block, used);
+                    }
                 }
             }
         }

@@ -39,7 +39,7 @@ impl Planned {
         call: impl FnOnce(&mut dyn TranslationLayer, &mut crate::ftl::layer::Plan) -> T,
     ) -> (u64, T) {
         self.plan.steps.clear();
-        let layer = &mut self.layers[plane.index()];
+        let layer = &mut self.layers[self.layout.layer(plane)];
         let before = layer.counts().searches;
         let answer = call(layer, &mut self.plan);
         (layer.counts().searches - before, answer)
@@ -63,8 +63,8 @@ impl Planned {
 
     /// A page is forgotten.
     pub(crate) fn trim(&mut self, plane: PlaneId, lpn: Lpn) {
-        let local = self.local(lpn);
-        self.layers[plane.index()].trim(local);
+        let local = self.layout.local(lpn);
+        self.layers[self.layout.layer(plane)].trim(local);
     }
 }
 
@@ -79,8 +79,11 @@ impl Ftl {
         left: u32,
     ) -> PlannedWrite {
         let (planned, _) = self.layers();
-        let page =
-            PageWrite { lpn: planned.local(lpn), request_pages, more: left / planned.planes };
+        let page = PageWrite {
+            lpn: planned.layout.local(lpn),
+            request_pages,
+            more: planned.layout.follow(left),
+        };
         let (searches, ()) = planned.ask(plane, |layer, plan| layer.write(page, plan));
         let mut steps = planned.plan.steps.iter().enumerate();
         let host = steps.find_map(|(place, step)| match step {
@@ -88,7 +91,7 @@ impl Ftl {
             _ => None,
         });
         let (steps_before, to) = host.expect("a plan of a write programs its page");
-        let target = planned.ppn(plane, to);
+        let target = planned.layout.ppn(plane, to);
         planned.programs[planned.geometry.block_of(target).index()] += 1;
         PlannedWrite { target, steps_before, searches }
     }
@@ -102,7 +105,7 @@ impl Ftl {
     ) -> [Option<(SetId, u8, EdgeKind)>; 3] {
         let planned = self.planned().expect("only layers plan");
         let block = planned.geometry.block_of(target).index();
-        let last = planned.queues[plane.index()].tasks.back().map(|&(last, _)| last);
+        let last = planned.queues[plane.index()].tasks.back().map(|last| last.set);
         let merge = match last.filter(|_| planned.merge_first) {
             Some(last) => Some((last, 0, EdgeKind::Merge)),
             None => planned.eraser[block].live(sets).map(|set| (set, 0, EdgeKind::Room)),
@@ -122,6 +125,11 @@ impl Ftl {
     /// translated.
     pub(crate) fn plans_flushes(&self) -> bool {
         self.planned().is_some_and(|planned| planned.orders.is_some())
+    }
+
+    /// Pages of a block of a layer.
+    pub(crate) fn layer_block_pages(&self) -> u32 {
+        self.planned().expect("only layers plan").layout.pages_per_block()
     }
 
     /// Whether each planned write is over only behind what was planned with it.
@@ -169,7 +177,7 @@ impl Ftl {
     /// The last merge task of a plane.
     pub(crate) fn last_task(&self, plane: PlaneId) -> Option<SetId> {
         let queue = &self.planned()?.queues[plane.index()];
-        queue.tasks.back().map(|&(last, _)| last)
+        queue.tasks.back().map(|last| last.set)
     }
 
     /// Whether the write that has just been planned is over only behind the steps from `behind` on.
@@ -181,7 +189,7 @@ impl Ftl {
     /// Whether a layer has as many clean log blocks as work in idle times is to bring about.
     pub(crate) fn has_clean_logs(&self, plane: PlaneId) -> bool {
         let target = self.gc.background_log_blocks;
-        let layer = self.planned().map(|planned| &planned.layers[plane.index()]);
+        let layer = self.planned().map(|planned| &planned.layers[planned.layout.layer(plane)]);
         let clean = layer.and_then(TranslationLayer::clean_log_blocks);
         target > 0 && clean.is_some_and(|clean| u64::from(clean) >= target)
     }

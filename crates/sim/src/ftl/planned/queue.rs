@@ -21,6 +21,10 @@ pub(crate) struct PlannedStep {
 }
 
 impl PlannedStep {
+    pub(super) const fn erase(block: BlockId) -> Self {
+        Self { lpn: NIL, from: NIL, to: block.get() }
+    }
+
     pub(crate) const fn erases(&self) -> bool {
         self.lpn == NIL
     }
@@ -62,8 +66,17 @@ impl StaleRef {
 #[derive(Debug, Default)]
 pub(super) struct MergeQueue {
     pub(super) steps: VecDeque<PlannedStep>,
-    /// Its tasks: the set, and how many of the steps are left.
-    pub(super) tasks: VecDeque<(SetId, u32)>,
+    pub(super) tasks: VecDeque<MergeTask>,
+}
+
+/// A set that does steps of a merge queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MergeTask {
+    pub(super) set: SetId,
+    /// How many of the steps are left.
+    left: u32,
+    /// The gate behind which it begins; it may be open.
+    pub(super) gate: StaleRef,
 }
 
 /// A merge task that has just been added.
@@ -84,7 +97,7 @@ pub(crate) enum TaskStep {
     Program,
     /// It goes on with its next step.
     Next,
-    /// It is over, and the next task of the plane begins, if there is one.
+    /// It is over, and the next task of the plane begins, if there is one that may.
     Over(Option<SetId>),
 }
 
@@ -98,23 +111,24 @@ fn merges(set: SetId, sets: &Sets) -> bool {
 
 impl Planned {
     /// A step in the numbers of the device.
-    fn numbered(&self, plane: PlaneId, step: Step) -> PlannedStep {
+    pub(super) fn numbered(&self, plane: PlaneId, step: Step) -> PlannedStep {
         match step {
             Step::Copy { lpn, from, to } => PlannedStep {
-                lpn: self.lpn(plane, lpn).get(),
-                from: self.ppn(plane, from).get(),
-                to: self.ppn(plane, to).get(),
+                lpn: self.layout.lpn(plane, lpn).get(),
+                from: self.layout.ppn(plane, from).get(),
+                to: self.layout.ppn(plane, to).get(),
             },
             Step::Erase { block } => {
-                PlannedStep { lpn: NIL, from: NIL, to: self.block(plane, block).get() }
+                let mut blocks = self.layout.blocks(plane, block);
+                PlannedStep::erase(blocks.next().expect("a layer has a plane"))
             }
             Step::Host { .. } => panic!("a plan programs the host's page once"),
         }
     }
 
-    /// Whether a merge task of a plane is under way.
+    /// Whether a merge task of the layer of a plane is under way.
     pub(crate) fn is_busy(&self, plane: PlaneId) -> bool {
-        !self.queues[plane.index()].tasks.is_empty()
+        if self.spans() { self.tasks > 0 } else { !self.queues[plane.index()].tasks.is_empty() }
     }
 
     /// The step that a plane is at.
@@ -128,7 +142,7 @@ impl Planned {
     pub(crate) fn next_copy(&self, plane: PlaneId) -> Option<PlannedStep> {
         let queue = &self.queues[plane.index()];
         let next = queue.steps.get(1)?;
-        (queue.tasks[0].1 > 1 && !next.erases()).then_some(*next)
+        (queue.tasks[0].left > 1 && !next.erases()).then_some(*next)
     }
 
     /// The page that a program has been given.
@@ -162,17 +176,26 @@ impl Ftl {
         step.erases()
     }
 
-    /// The last `count` steps of a merge queue become the task of a set with this number.
+    /// The last `count` steps of a merge queue become the task of a set, which begins behind a
+    /// gate, if there is one.
     pub(crate) fn add_task(
         &mut self,
         plane: PlaneId,
-        (set, number): (SetId, u64),
-        count: u32,
+        set: SetId,
+        (count, gate): (u32, Option<SetId>),
+        sets: &Sets,
     ) -> NewTask {
         let (planned, _) = self.layers();
+        let number = sets.number(set);
+        let gate = gate
+            .map_or(StaleRef::NONE, |gate| StaleRef { set: Some(gate), number: sets.number(gate) });
+        planned.tasks += 1;
+        if let Some(spread) = &mut planned.spread {
+            spread.note_lane(set, plane, sets);
+        }
         let queue = &mut planned.queues[plane.index()];
-        let before = queue.tasks.back().map(|&(set, _)| set);
-        queue.tasks.push_back((set, count));
+        let before = queue.tasks.back().map(|task| task.set);
+        queue.tasks.push_back(MergeTask { set, left: count, gate });
         let first = queue.steps.len() - count as usize;
         let last = *queue.steps.back().expect("a task has steps");
         let erases = last.erases();
@@ -180,7 +203,7 @@ impl Ftl {
             planned.eraser[last.block().index()] = StaleRef { set: Some(set), number };
         }
         let copies = count - u32::from(erases);
-        if planned.ordered {
+        if !planned.filler.is_empty() {
             for step in queue.steps.range(first..first + copies as usize) {
                 let block = planned.geometry.block_of(step.to()).index();
                 planned.filler[block] = StaleRef { set: Some(set), number };
@@ -190,21 +213,29 @@ impl Ftl {
     }
 
     /// A command of the task that a plane is at is over.
-    pub(crate) fn step_over(&mut self, plane: PlaneId, stage: Stage, set: SetId) -> TaskStep {
+    pub(crate) fn step_over(
+        &mut self,
+        plane: PlaneId,
+        stage: Stage,
+        set: SetId,
+        sets: &Sets,
+    ) -> TaskStep {
         let (planned, _) = self.layers();
         if stage == planned.stages.read {
             return TaskStep::Program;
         }
         let queue = &mut planned.queues[plane.index()];
         queue.steps.pop_front();
-        let (task, left) = queue.tasks.front_mut().expect("a task is under way");
-        debug_assert_eq!(*task, set, "tasks of a plane are done in order");
-        *left -= 1;
-        if *left > 0 {
+        let task = queue.tasks.front_mut().expect("a task is under way");
+        debug_assert_eq!(task.set, set, "tasks of a plane are done in order");
+        task.left -= 1;
+        if task.left > 0 {
             return TaskStep::Next;
         }
         queue.tasks.pop_front();
-        TaskStep::Over(queue.tasks.front().map(|&(next, _)| next))
+        planned.tasks -= 1;
+        let next = queue.tasks.front().filter(|next| next.gate.live(sets).is_none());
+        TaskStep::Over(next.map(|next| next.set))
     }
 
     /// The copy that a plane is at has been programmed.
@@ -227,7 +258,7 @@ impl Ftl {
         planned.note_page(copy.to, map);
         let queue = &mut planned.queues[plane.index()];
         queue.steps.pop_front();
-        queue.tasks[0].1 -= 1;
+        queue.tasks[0].left -= 1;
         copy
     }
 

@@ -9,9 +9,9 @@ use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
-    ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, FirmwareFamily, GcStart,
-    GcTiming, MovedEntries, Precision, Readiness, RewriteOrder, Rotation, SchedulerScope, Settings,
-    Transfer, apply_setting,
+    Acknowledge, ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, FirmwareFamily,
+    GcStart, GcTiming, LogSpan, MovedEntries, Precision, Readiness, RewriteOrder, Rotation,
+    SchedulerScope, Settings, SlotsScope, Transfer, apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -41,6 +41,9 @@ pub enum Family {
     Powered,
     /// Those of `Any` and `Cached`, with a family of firmware.
     Families,
+    /// Those with log blocks, which are superblocks, some behind a write buffer, with work in idle
+    /// times or with bus requests.
+    Superblocks,
 }
 
 /// The device of a seed and its requests.
@@ -78,6 +81,10 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(random.pick(&[Family::Any, Family::Cached]), seed);
         return (with_family(&mut random, &settings.keys), requests);
     }
+    if family == Family::Superblocks {
+        let (settings, requests) = case(Family::LogBlocks, seed);
+        return (with_superblocks(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
@@ -88,7 +95,8 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         | Family::Disk
         | Family::Families
         | Family::Firmware
-        | Family::Powered => {
+        | Family::Powered
+        | Family::Superblocks => {
             unreachable!("another family with these parts")
         }
     };
@@ -112,6 +120,26 @@ fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.gc.background_log_blocks = random.pick(&[0, 1, 4]);
     keys.schemes.fast.sequential_log = random.below(2) == 0;
     Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A device whose log blocks are superblocks, without what that refuses.
+pub fn with_superblocks(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.ftl.log_span = LogSpan::Superblock;
+    keys.ftl.merge_first = false;
+    keys.gc.copyback = false;
+    keys.queue.slots_scope = SlotsScope::Device;
+    keys.queue.die_depth = 0;
+    if keys.buffer.bytes == 0 {
+        keys.buffer.bytes = random.pick(&[0, 0, 16_384, 65_536]);
+        keys.buffer.volatile = random.below(2) == 0;
+        keys.buffer.acknowledge = random.pick(Acknowledge::ALL);
+    }
+    let settings = Settings::new(keys).unwrap_or_else(|error| panic!("{error}"));
+    match random.below(4) {
+        0 if keys.buffer.bytes == 0 => with_bus(random, settings.keys),
+        1 => with_periods(random, settings.keys),
+        _ => settings,
+    }
 }
 
 /// Keys of disks and the values that are drawn for them.
