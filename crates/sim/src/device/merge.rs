@@ -148,6 +148,9 @@ impl Device {
         charge: Option<RequestId>,
         searches: u64,
     ) {
+        if self.account.is_followed() {
+            self.tell_merges(plane, charge);
+        }
         let mut search = self.begin_search(plane, charge, searches);
         let mut count = 0;
         for place in steps.clone() {

@@ -36,6 +36,7 @@ mod remap;
 mod results;
 mod save;
 mod step;
+mod tell;
 mod translate;
 mod upkeep;
 mod view;
@@ -119,6 +120,8 @@ struct Work {
     waits: Vec<(SetId, Wait)>,
     /// Flushes that have begun and that a translation layer has not planned yet.
     unplanned: Vec<SetId>,
+    /// Merges of all kinds that observers have been told of.
+    told_merges: [u64; 4],
 }
 
 impl Work {
@@ -215,6 +218,10 @@ impl Device {
 
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        if observer.follows() {
+            self.flash.note_transfers();
+            self.work.told_merges = self.merges_so_far();
+        }
         self.account.observe(observer);
         self.queues.count_fot();
         self.flash.note_requests();
