@@ -51,6 +51,7 @@ mod reproduce;
 mod run;
 mod simulate;
 mod trace;
+mod why;
 mod workload_file;
 
 /// What policies, keys and requests are.
@@ -95,6 +96,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => run::run(args, own),
         Command::Compare(args) => compare::run(args, own),
+        Command::Why(args) => why::run(args, own),
         Command::Reproduce(args) => reproduce::run(args, own),
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),
