@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::output::timeline::Window;
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
@@ -118,6 +119,13 @@ pub(crate) struct RunArgs {
     /// power. The period is `metrics.power_us`, or 1 ms.
     #[arg(long, value_name = "FILE")]
     pub(crate) power: Option<PathBuf>,
+    /// Writes a trace for the viewer of Perfetto (docs/TIMELINE.md): tracks of the host queue, the
+    /// buffer, channels and dies, flows from requests to their commands, counters.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timeline: Option<PathBuf>,
+    /// The span of simulated time that --timeline shows, such as 10ms..20ms; default: all of it.
+    #[arg(long, value_name = "FROM..TO", requires = "timeline")]
+    pub(crate) window: Option<Window>,
 }
 
 #[derive(Debug, Args)]
