@@ -1,7 +1,7 @@
 //! The command line.
 
-use crate::output::timeline::Window;
 use crate::presets::{FITTED_DEVICE, STUDIES};
+use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
 use std::path::PathBuf;

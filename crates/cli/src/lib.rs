@@ -52,6 +52,7 @@ mod run;
 mod simulate;
 mod trace;
 mod why;
+mod window;
 mod workload_file;
 
 /// What policies, keys and requests are.

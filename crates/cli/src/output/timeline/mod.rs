@@ -1,11 +1,11 @@
-//! `--timeline`: a run as a trace for the viewer of Perfetto. Tracks of requests, channels, dies and
-//! the buffer, and counters; a request and its commands are joined by a flow.
+//! `--timeline`: a run as a trace for the viewer of Perfetto. Tracks of requests, channels, dies
+//! and the buffer, and counters; a request and its commands are joined by a flow.
 
 mod lanes;
 pub(crate) mod proto;
-mod window;
 
 use super::WholeFile;
+use crate::window::Window;
 use anyhow::{Context, Result};
 use flashyard_core::command::Op;
 use flashyard_core::units::Time;
@@ -22,7 +22,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::rc::Rc;
-pub(crate) use window::Window;
 
 /// A timeline that an observer fills and its owner finishes.
 pub(crate) type SharedTimeline = Rc<RefCell<Timeline>>;
@@ -90,8 +89,8 @@ pub(crate) struct Timeline {
 pub(crate) struct TimelineLogger(SharedTimeline);
 
 impl TimelineLogger {
-    /// A timeline of a window into `file`, and its owner's end; `shows_power` is whether the time of
-    /// the power meter is simulated time.
+    /// A timeline of a window into `file`, and its owner's end; `shows_power` is whether the time
+    /// of the power meter is simulated time.
     pub(crate) fn new(
         window: Window,
         shows_power: bool,
@@ -261,7 +260,11 @@ impl Timeline {
             let from = Time::from_ns(event.start_ns + number * event.span_ns);
             let until = Time::from_ns(from.as_ns() + event.span_ns);
             if self.shows_power && event.span_ns > 0 && self.window.overlaps(from, until) {
-                self.power.push((from, event.energy_pj as f64 / event.span_ns as f64));
+                let mw = event.energy_pj as f64 / event.span_ns as f64;
+                let last = self.power.last().filter(|_| self.power_ends == Some(from));
+                if last.is_none_or(|last| last.1.to_bits() != mw.to_bits()) {
+                    self.power.push((from, mw));
+                }
                 self.power_ends = Some(until);
             }
         }
@@ -271,7 +274,7 @@ impl Timeline {
 /// Packets, before they are put into the order of time.
 #[derive(Default)]
 struct Packets {
-    /// By time; at one instant ends come first, then beginnings, then counters, each in their order.
+    /// By time; at one instant ends come first, then beginnings, then counters, each in order.
     events: Vec<(u64, Type, TrackEvent)>,
     tracks: Vec<TracePacket>,
 }

@@ -6,8 +6,8 @@ use std::str::FromStr;
 /// From when until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    pub(super) from: Time,
-    pub(super) until: Time,
+    pub(crate) from: Time,
+    pub(crate) until: Time,
 }
 
 impl Default for Window {
@@ -20,7 +20,7 @@ impl Default for Window {
 impl Window {
     /// Whether what took a span is shown: if it began before the window ends, and was over no
     /// earlier than the window begins.
-    pub(super) fn overlaps(&self, from: Time, until: Time) -> bool {
+    pub(crate) fn overlaps(&self, from: Time, until: Time) -> bool {
         from <= self.until && until >= self.from
     }
 }
