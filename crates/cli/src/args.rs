@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::presets::{FITTED_DEVICE, STUDIES};
+use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashyard_sim::config::nearest;
 use std::path::PathBuf;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Runs the same workload with several values of a key, and prints ratios to the first value.
     Compare(CompareArgs),
+    /// Prints what the slow requests of a run waited for, and why that was there.
+    Why(WhyArgs),
     /// Repeats a published study, and prints the results beside the published ones.
     Reproduce(ReproduceArgs),
     /// Prints statistics of traces, converts traces, or fits a workload file to a trace.
@@ -81,6 +84,7 @@ impl Command {
         match self {
             Self::Run(args) => args.input.microcode.as_deref(),
             Self::Compare(args) => args.input.microcode.as_deref(),
+            Self::Why(args) => args.input.microcode.as_deref(),
             Self::Reproduce(_) | Self::Trace(_) | Self::Fit(_) | Self::Board(_) | Self::List(_) => {
                 None
             }
@@ -103,8 +107,8 @@ pub(crate) struct RunArgs {
     /// Saves the state of the device at the end of the run, for --restore.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
-    /// Writes a CSV row for each command: request, page, stage, purpose, die, queue, key, times,
-    /// re-keys.
+    /// Writes a CSV row for each command, suspension, resumption and poll: request, page, stage,
+    /// purpose, die, queue, key, times, re-keys.
     #[arg(long, value_name = "FILE")]
     pub(crate) commands: Option<PathBuf>,
     /// Writes a CSV row for each bus request, of a device with bus.precision = requests: command,
@@ -115,6 +119,13 @@ pub(crate) struct RunArgs {
     /// power. The period is `metrics.power_us`, or 1 ms.
     #[arg(long, value_name = "FILE")]
     pub(crate) power: Option<PathBuf>,
+    /// Writes a trace for the viewer of Perfetto (docs/TIMELINE.md): tracks of the host queue, the
+    /// buffer, channels and dies, flows from requests to their commands, counters.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timeline: Option<PathBuf>,
+    /// The span of simulated time that --timeline shows, such as 10ms..20ms; default: all of it.
+    #[arg(long, value_name = "FROM..TO", requires = "timeline")]
+    pub(crate) window: Option<Window>,
 }
 
 #[derive(Debug, Args)]
@@ -130,6 +141,58 @@ pub(crate) struct CompareArgs {
     /// Writes report.html (plots of all runs, docs/REPORT.md) into DIR.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// Requests by what they ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhyClass {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Flushes.
+    Flush,
+    /// Requests of all kinds.
+    All,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Explains the requests at this percentile of latency and above, such as p50, p99 or p99.9:
+    /// those that the report counts as the tail.
+    #[arg(long, value_name = "PERCENTILE", default_value = "p99", value_parser = percentile)]
+    pub(crate) above: u64,
+    /// Explains the slowest N requests.
+    #[arg(long, value_name = "N", conflicts_with = "above", value_parser = at_least_one)]
+    pub(crate) slowest: Option<usize>,
+    /// Explains one request, by its number in the order of arrival, from 0.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["above", "slowest", "class"])]
+    pub(crate) request: Option<u64>,
+    /// Chooses among requests of this kind.
+    #[arg(long, value_enum, default_value_t = WhyClass::All)]
+    pub(crate) class: WhyClass,
+    /// Explains the difference that the second value of a key makes.
+    #[arg(long, value_name = "KEY=A,B")]
+    pub(crate) vary: Option<String>,
+    /// Prints JSON (docs/WHY.md) instead of the text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A percentile in parts of 10,000.
+fn percentile(text: &str) -> Result<u64, String> {
+    let wrong = || "a percentile such as p50, p99 or p99.9 is needed".to_string();
+    let number = text.strip_prefix('p').ok_or_else(wrong)?;
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    if part.len() > 2 || (part.is_empty() && number.ends_with('.')) {
+        return Err(wrong());
+    }
+    let digits: u64 = format!("{whole}{part:0<2}").parse().map_err(|_| wrong())?;
+    if (1..10_000).contains(&digits) { Ok(digits) } else { Err("not in p0.01..p99.99".to_string()) }
 }
 
 /// The name of a study, or a file with one.

@@ -52,6 +52,8 @@ mod reproduce;
 mod run;
 mod simulate;
 mod trace;
+mod why;
+mod window;
 mod workload_file;
 
 /// What policies, keys and requests are.
@@ -96,6 +98,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => run::run(args, own),
         Command::Compare(args) => compare::run(args, own),
+        Command::Why(args) => why::run(args, own),
         Command::Reproduce(args) => reproduce::run(args, own),
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),

@@ -9,6 +9,7 @@ use crate::output::json;
 use crate::output::log::SharedLog;
 use crate::output::parquet::{RequestLog, RequestLogger};
 use crate::output::power::PowerLogger;
+use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, summary::summary};
 use crate::report;
@@ -26,7 +27,9 @@ use std::time::Instant;
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let mut inputs = Inputs::new(own, &args.input, &[])?;
-    if args.power.is_some() {
+    // A timeline shows power where measured time is simulated time.
+    let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
+    if args.power.is_some() || (args.timeline.is_some() && whole) {
         inputs.measure_power();
     }
     let mut settings = inputs.settings()?;
@@ -36,6 +39,11 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     let folder = args.out.as_deref().map(folder).transpose()?;
     let (mut observers, logs) = logs(args, &settings)?;
+    let timeline = args.timeline.as_deref().map(WholeFile::create).transpose()?.map(|file| {
+        let (logger, timeline) = TimelineLogger::new(args.window.unwrap_or_default(), whole, file);
+        observers.push(Box::new(logger));
+        timeline
+    });
     let mut request_log = None;
     if let Some(dir) = &args.out {
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
@@ -74,6 +82,9 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     for log in logs {
         log.borrow_mut().finish()?;
+    }
+    if let Some(timeline) = timeline {
+        timeline.borrow_mut().finish()?;
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(folder) = folder {

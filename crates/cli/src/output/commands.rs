@@ -1,8 +1,8 @@
-//! The command log: a CSV row a command, and one for each suspension and resumption.
+//! The command log: a CSV row a command, and one for each suspension, resumption and poll.
 
 use super::WholeFile;
 use super::log::{Log, SharedLog};
-use flashyard_sim::observe::{CommandDone, CommandName, Observer, Suspension};
+use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
 use std::io::Write;
 use std::rc::Rc;
 
@@ -34,6 +34,20 @@ fn write_suspension(file: &mut WholeFile, event: &Suspension) -> std::io::Result
         event.die.get(),
         event.at.as_ns(),
         event.until.as_ns()
+    )
+}
+
+/// A row for a status request that asks a die whether it is done: the same columns.
+fn write_poll(file: &mut WholeFile, event: &BusTransfer) -> std::io::Result<()> {
+    write_name(file, &event.command)?;
+    writeln!(
+        file,
+        ",{},poll,{},{},,,,,{},{},",
+        event.command.stage,
+        event.purpose.name(),
+        event.die.get(),
+        event.start.as_ns(),
+        event.end.as_ns()
     )
 }
 
@@ -73,6 +87,12 @@ pub(super) fn write_name(file: &mut WholeFile, command: &CommandName) -> std::io
 impl Observer for CommandLogger {
     fn command_done(&mut self, event: &CommandDone) {
         self.0.borrow_mut().row(|file| write_command(file, event));
+    }
+
+    fn bus_request(&mut self, event: &BusTransfer) {
+        if event.ready.is_some() {
+            self.0.borrow_mut().row(|file| write_poll(file, event));
+        }
     }
 
     fn suspended(&mut self, event: &Suspension) {

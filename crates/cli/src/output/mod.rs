@@ -12,6 +12,7 @@ mod style;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod timeline;
 pub(crate) mod unfinished;
 pub(crate) mod units;
 pub(crate) mod verdict;

@@ -4,8 +4,9 @@ use crate::metrics::counters::Tally;
 use crate::metrics::parts::Parts;
 use flashyard_core::bus::request::BusRequest;
 use flashyard_core::command::{Op, Purpose};
+use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::Request;
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::{ChannelId, DieId, PlaneId, Time};
 
 /// A command that waits in a queue, or moved inside it.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,8 @@ pub struct Suspension {
     pub purpose: Purpose,
     /// Where.
     pub die: DieId,
+    /// When the die took the operation.
+    pub began: Time,
     /// When it begins to be suspended, or resumed.
     pub at: Time,
     /// When it has been: reads may begin, or the array goes on with it.
@@ -116,6 +119,197 @@ pub struct BufferAccess {
     pub start: Time,
     /// Until when.
     pub end: Time,
+}
+
+/// What a command set does for a while, as its latency account sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It waits for a slot of the command queue.
+    Slot,
+    /// It waits for the set of this number.
+    Waits(u32, EdgeKind),
+    /// A victim is being searched for.
+    Firmware,
+    /// It stands for the copies of a job.
+    Collecting,
+    /// It waits for a line of the write buffer.
+    Line,
+    /// It is in the write buffer, or waits for a port.
+    Buffer,
+    /// It is on the link to the host, or waits for it.
+    Link,
+    /// Its command waits for the die, in a queue or suspended.
+    Die,
+    /// Its command is on the die. In the two spans it waited there for the channel; with bus
+    /// requests the lengths are exact and the places are not.
+    Runs([(Time, Time); 2]),
+}
+
+/// A piece of the life of a command set, told when it is over. The pieces of a set follow one
+/// another without a gap, from when it was made until it is over; none of them is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The number of the set. A later set gets the number of one that is over.
+    pub set: u32,
+    /// Its current command.
+    pub command: CommandName,
+    /// The die of that.
+    pub die: DieId,
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub until: Time,
+    /// What the set did.
+    pub doing: Doing,
+    /// What its time was charged as.
+    pub parts: Parts,
+}
+
+/// A command set is over. The latency of a request has the parts of its last set, and what the
+/// answer takes on the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetOver {
+    /// The number of the set.
+    pub set: u32,
+    /// When.
+    pub at: Time,
+    /// The request that it belongs to, by order of arrival from 0; none for the device's own work.
+    pub request: Option<u64>,
+    /// The page access, counted inside the request.
+    pub page: u32,
+    /// What its time was charged as, and before it was made that of its request.
+    pub parts: Parts,
+}
+
+/// A die takes an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationBegan {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub die: DieId,
+    /// The plane of the command that leads it.
+    pub plane: PlaneId,
+    /// The number of the set of that command.
+    pub set: u32,
+    /// That command.
+    pub command: CommandName,
+    /// What the array does.
+    pub op: Op,
+    /// What for.
+    pub purpose: Purpose,
+    /// The physical page, the first page of an erased block, or none for a never-written page.
+    pub ppn: Option<u32>,
+}
+
+/// A channel is reserved for the command and the data of an operation. Devices whose channels
+/// carry bus requests tell of these instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelTransfer {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The die.
+    pub die: DieId,
+    /// The number of the set that leads its operation.
+    pub set: u32,
+    /// The command that leads the operation.
+    pub command: CommandName,
+    /// What that is for.
+    pub purpose: Purpose,
+    /// From when on: that may lie in the future.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+    /// Whether data leave the die.
+    pub out: bool,
+}
+
+/// How many blocks of all planes are free, told when an operation begins or a block is erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeBlocks {
+    /// When.
+    pub at: Time,
+    /// How many.
+    pub blocks: u64,
+}
+
+/// Why a job of garbage collection began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trigger {
+    /// The plane had few free blocks: at most `gc.soft_free_blocks`.
+    FewBlocks,
+    /// A program needed a free block and only the reserve was left.
+    Needed,
+    /// The spare space of a plane whose collection is paced was below its target.
+    Pace,
+    /// No request had been outstanding for long enough.
+    Idle,
+    /// A block is erased less often than the others.
+    Wear,
+}
+
+/// A job of garbage collection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobBegan {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub plane: PlaneId,
+    /// The block that it cleans.
+    pub victim: u32,
+    /// How many valid units that has.
+    pub valid: u32,
+    /// Free blocks of the plane.
+    pub free_blocks: u64,
+    /// Why.
+    pub trigger: Trigger,
+    /// The request whose program took the space, by order of arrival from 0.
+    pub request: Option<u64>,
+}
+
+/// A translation layer has planned merges: sets of merges of this plane that are made from now on
+/// belong to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeBegan {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub plane: PlaneId,
+    /// Switch merges, partial merges, full merges and log blocks without a valid page.
+    pub kinds: [u64; 4],
+    /// The request whose write needed them, by order of arrival from 0.
+    pub request: Option<u64>,
+}
+
+/// What the device does work of its own for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnCause {
+    /// The job under way on its plane.
+    Job,
+    /// Map pages with entries of data that a job has moved, or that are written back at the end.
+    Map,
+    /// The merges that were planned last for its plane.
+    Merge,
+    /// A unit of the write buffer is flushed: because a request asked for it, or not.
+    Flush {
+        /// Whether a request asked for it.
+        asked: bool,
+    },
+}
+
+/// The device makes a set for work of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnWork {
+    /// When.
+    pub at: Time,
+    /// The number of the set.
+    pub set: u32,
+    /// The plane of its first command.
+    pub plane: PlaneId,
+    /// What it is for.
+    pub cause: OwnCause,
+    /// The request that it is charged to, by order of arrival from 0.
+    pub request: Option<u64>,
 }
 
 /// A request that is over, with all work that it caused.
@@ -172,6 +366,27 @@ pub trait Observer {
     /// The power meter has samples. Those of an instant come after all that has begun before it is
     /// over.
     fn power(&mut self, _event: &PowerSamples) {}
+    /// Whether it wants the events of the lives of command sets and of the device's own work, those
+    /// from [`Self::piece`] on: most observers do not, and a run without them is faster.
+    fn follows(&self) -> bool {
+        false
+    }
+    /// A piece of the life of a set is over.
+    fn piece(&mut self, _event: &Piece) {}
+    /// A set is over.
+    fn set_over(&mut self, _event: &SetOver) {}
+    /// A die takes an operation.
+    fn operation_began(&mut self, _event: &OperationBegan) {}
+    /// A channel is reserved.
+    fn transfer(&mut self, _event: &ChannelTransfer) {}
+    /// Free blocks are counted.
+    fn free_blocks(&mut self, _event: &FreeBlocks) {}
+    /// A job of garbage collection begins.
+    fn job_began(&mut self, _event: &JobBegan) {}
+    /// Merges have been planned.
+    fn merge_began(&mut self, _event: &MergeBegan) {}
+    /// The device makes a set for work of its own.
+    fn own_work(&mut self, _event: &OwnWork) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
 }

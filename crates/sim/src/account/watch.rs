@@ -8,7 +8,8 @@ use crate::metrics::counters::Tally;
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::observe::{
-    BufferAccess, BusTransfer, CommandDone, Observer, Queued, RequestDone, Suspension,
+    BufferAccess, BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan, MergeBegan,
+    Observer, OperationBegan, OwnWork, Piece, Queued, RequestDone, SetOver, Suspension,
 };
 use crate::random::BitErrors;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -24,6 +25,8 @@ type Access = (u64, u32);
 pub(super) struct Watch {
     pub(super) checker: Option<Checker>,
     pub(super) observers: Vec<Box<dyn Observer>>,
+    /// Whether any of them follows command sets.
+    pub(super) follows: bool,
     pub(super) series: Option<Series>,
     pub(super) meter: Option<Meter>,
     /// The work of each request under way and the energy of its data on the link, where there are
@@ -123,12 +126,22 @@ observed! {
     tell_transfer as bus_request(BusTransfer);
     tell_access as buffer_access(BufferAccess);
     tell_request as request_done(RequestDone);
+    tell_piece as piece(Piece);
+    tell_set_over as set_over(SetOver);
+    tell_operation as operation_began(OperationBegan);
+    tell_channel as transfer(ChannelTransfer);
+    tell_free_blocks as free_blocks(FreeBlocks);
+    tell_job as job_began(JobBegan);
+    tell_merge as merge_began(MergeBegan);
+    tell_own_work as own_work(OwnWork);
 }
 
 impl Account {
     /// Calls `observer` for every event from now on.
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.watch.get_or_insert_default().observers.push(observer);
+        let watch = self.watch.get_or_insert_default();
+        watch.follows |= observer.follows();
+        watch.observers.push(observer);
     }
 
     /// Lets `checker` check every event from now on.
@@ -152,6 +165,12 @@ impl Account {
     #[inline]
     pub(crate) fn is_observed(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| !watch.observers.is_empty())
+    }
+
+    /// Whether an observer follows command sets.
+    #[inline]
+    pub(crate) fn is_followed(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.follows)
     }
 
     /// Whether there is a checker.

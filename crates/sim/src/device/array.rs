@@ -22,6 +22,9 @@ impl Device {
         }
         self.board(set, ppn, true);
         self.account.started(self.now, die, op);
+        if self.account.is_followed() {
+            self.tell_operation(set, die);
+        }
         if self.gathers {
             self.gather(set, die, ppn);
         }
@@ -109,6 +112,9 @@ impl Device {
     fn follow_phases(&mut self) {
         while let Some(transfer) = self.flash.next_transfer() {
             self.account.transferred(transfer.channel, transfer.from, transfer.until);
+            if self.account.is_followed() {
+                self.tell_channel(&transfer);
+            }
         }
         if self.flash.has_requests() {
             self.follow_requests();
@@ -228,7 +234,8 @@ impl Device {
         let (command, stage) = (self.command_name(leader), self.sets.stage(leader));
         let state = &self.sets[leader];
         let purpose = stage.purpose(state.copies_map, state.levels);
-        let event = observe::Suspension { command, purpose, die, at: self.now, until, resumed };
+        let (began, at) = (state.started, self.now);
+        let event = observe::Suspension { command, purpose, die, began, at, until, resumed };
         self.account.tell_suspension(&event);
     }
 

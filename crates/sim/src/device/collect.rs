@@ -41,6 +41,9 @@ impl Device {
             return;
         };
         self.account.gc_started(valid, searches, job.levels);
+        if self.account.is_followed() {
+            self.tell_job(plane, &job, valid);
+        }
         let eraser = (!self.ftl.is_paced()).then(|| self.new_eraser(plane, &job));
         if let Some(eraser) = eraser {
             self.ftl.eraser_made(plane, eraser);
@@ -153,6 +156,9 @@ impl Device {
         self.account.own_work_begun();
         let set = self.new_set(state, stages);
         self.sets[set].charge = charge;
+        if self.account.is_followed() {
+            self.tell_own_work(set);
+        }
         set
     }
 
@@ -213,6 +219,9 @@ impl Device {
         let plane = self.sets.plane(set);
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
+        if self.account.is_followed() {
+            self.tell_free_blocks();
+        }
         let in_background = erased.of_job && self.ftl.background_over(plane);
         if erased.worn_out {
             self.account.worn_out(erased.block);

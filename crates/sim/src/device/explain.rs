@@ -79,6 +79,14 @@ impl Device {
     /// The same where some time has passed; not where none has, which is most often so.
     #[inline(never)]
     fn charge_segment(&mut self, set: SetId) {
+        if self.account.is_followed() {
+            return self.charge_told(set, None);
+        }
+        self.charge_now(set);
+    }
+
+    /// Charges a segment in which some time has passed.
+    pub(super) fn charge_now(&mut self, set: SetId) {
         let mode = self.sets[set].mode;
         let track = self.sets.track_mut(set);
         let elapsed = self.now.since(track.since).as_ns();
@@ -116,7 +124,11 @@ impl Device {
     /// Ends the account of a command whose operation has just left its die.
     pub(super) fn close_with(&mut self, set: SetId, operation: &Operation) {
         if self.sets.track(set).since < self.now {
-            self.charge_running(set, operation);
+            if self.account.is_followed() {
+                self.charge_told(set, Some(operation));
+            } else {
+                self.charge_running(set, operation);
+            }
         }
         self.rest(set, Mode::Slotless);
     }
@@ -142,7 +154,7 @@ impl Device {
     }
 
     /// A command was on its die.
-    fn charge_running(&mut self, set: SetId, operation: &Operation) {
+    pub(super) fn charge_running(&mut self, set: SetId, operation: &Operation) {
         let (all, bus, unknown) = self.running_time(set, operation);
         let is_data = self.sets.stage(set).is_data();
         let track = self.sets.track_mut(set);
@@ -216,7 +228,7 @@ impl Device {
 
     /// The set that another one waits for.
     #[inline]
-    fn awaited(&self, set: SetId) -> SetId {
+    pub(super) fn awaited(&self, set: SetId) -> SetId {
         self.sets.track(set).source.expect("it waits for a set")
     }
 
@@ -279,14 +291,14 @@ impl Device {
     }
 
     /// The operation that serves the current command of a set.
-    fn operation_of(&self, set: SetId) -> &Operation {
+    pub(super) fn operation_of(&self, set: SetId) -> &Operation {
         self.flash.operation(self.current_die(set), self.sets[set].place)
     }
 
     /// Time of a command on its die since its segment began: all of it, waiting for the channel,
     /// and waiting until the controller knew that the array was done.
     #[inline]
-    fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
+    pub(super) fn running_time(&self, set: SetId, operation: &Operation) -> (u64, u64, u64) {
         let since = self.sets.track(set).since;
         let all = self.now.since(since).as_ns();
         if self.flash.has_requests() {

@@ -271,10 +271,16 @@ impl Device {
             if !changes {
                 self.account.own_work_over();
             }
+            if self.account.is_followed() {
+                self.tell_set_over(set);
+            }
             self.sets.remove(set);
             return self.release_charge(charge);
         };
         self.close_segment(set);
+        if self.account.is_followed() {
+            self.tell_set_over(set);
+        }
         if self.host[handle].pages > 0 {
             if trims && !self.ftl.is_raw() {
                 self.commit_trim(set);

@@ -76,6 +76,9 @@ impl Device {
         }
         for &set in &together {
             self.sets[set].asked = asked;
+            if self.account.is_followed() {
+                self.tell_own_work(set);
+            }
         }
         self.start_together(&together);
         if self.ftl.has_cache()

@@ -160,6 +160,9 @@ impl Device {
         charge: Option<RequestId>,
         searches: u64,
     ) {
+        if self.account.is_followed() {
+            self.tell_merges(plane, charge);
+        }
         let search = self.begin_search(plane, charge, searches);
         if self.ftl.spans_planes() {
             return self.add_spread_tasks(steps, charge, search);

@@ -37,6 +37,7 @@ mod results;
 mod save;
 mod spread;
 mod step;
+mod tell;
 mod translate;
 mod upkeep;
 mod view;
@@ -120,6 +121,8 @@ struct Work {
     waits: Vec<(SetId, Wait)>,
     /// Flushes that have begun and that a translation layer has not planned yet.
     unplanned: Vec<SetId>,
+    /// Merges of all kinds that observers have been told of.
+    told_merges: [u64; 4],
 }
 
 impl Work {
@@ -216,6 +219,10 @@ impl Device {
 
     /// Calls `observer` for every event of the run.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        if observer.follows() {
+            self.flash.note_transfers();
+            self.work.told_merges = self.merges_so_far();
+        }
         self.account.observe(observer);
         self.queues.count_fot();
         self.flash.note_requests();

@@ -33,8 +33,10 @@ pub(crate) struct Channel {
 /// A transfer on a channel, for whoever checks transfers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// The channel.
+    /// The channel, the die, and the place of the operation there.
     pub(crate) channel: ChannelId,
+    pub(crate) die: DieId,
+    pub(crate) place: Place,
     /// When the transfer begins and ends.
     pub(crate) from: Time,
     pub(crate) until: Time,
@@ -184,7 +186,7 @@ impl Flash {
             state.carries_output = place == Place::Output;
             state.carried_ns += ns;
             if self.notes_transfers {
-                self.transfers.push_back(Transfer { channel, from: at, until: end });
+                self.transfers.push_back(Transfer { channel, die, place, from: at, until: end });
             }
             if self.suspends && place == Place::Array {
                 self.granted.push_back(die);

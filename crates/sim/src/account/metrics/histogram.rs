@@ -112,6 +112,12 @@ impl Histogram {
         filled.map(|(bucket, &count)| (upper_bound(bucket).min(self.most), count)).collect()
     }
 
+    /// The least value that counts as one of the tail: the lower bound of the percentile's bucket.
+    pub fn tail_from(&self, share: PerTenThousand) -> Option<u64> {
+        let bucket = self.percentile_bucket(share)?;
+        Some(bucket.checked_sub(1).map_or(0, |below| upper_bound(below) + 1))
+    }
+
     /// The summed parts of all values from the percentile's bucket upwards.
     pub fn tail_parts(&self, share: PerTenThousand) -> Parts {
         let mut tail = Parts::default();
@@ -180,6 +186,7 @@ mod tests {
         assert_eq!(histogram.percentile(9_900), Some(198));
         assert_eq!(histogram.percentile(9_999), Some(200));
         assert_eq!(histogram.mean(), Some(100.5));
+        assert_eq!(histogram.tail_from(9_900), Some(198));
         assert_eq!(histogram.tail_parts(9_900).get(Part::Array), 198 + 199 + 200);
         assert_eq!(Histogram::new(false).percentile(5_000), None);
         assert!(Histogram::new(false).buckets().is_empty());

@@ -437,7 +437,7 @@ impl Flash {
         let channel = self.dies[die.index()].channel;
         self.channels[channel.index()].carries(from, until);
         if duration > Span::ZERO && self.notes_transfers {
-            self.transfers.push_back(Transfer { channel, from, until });
+            self.transfers.push_back(Transfer { channel, die, place, from, until });
         }
         if wires.is_watched {
             let request = BusRequest { channel: channel.get(), ..*request };

@@ -1,0 +1,453 @@
+//! `--timeline`: a run as a trace for the viewer of Perfetto. Tracks of requests, channels, dies
+//! and the buffer, and counters; a request and its commands are joined by a flow.
+
+mod lanes;
+pub(crate) mod proto;
+
+use super::WholeFile;
+use crate::window::Window;
+use anyhow::{Context, Result};
+use flashyard_core::command::Op;
+use flashyard_core::units::Time;
+use flashyard_sim::observe::{
+    BufferAccess, BusTransfer, ChannelTransfer, CommandDone, CommandName, FreeBlocks, Observer,
+    PowerSamples, RequestDone, Suspension,
+};
+use lanes::Lanes;
+use prost::Message;
+use proto::{
+    CounterDescriptor, DebugAnnotation, Trace, TracePacket, TrackDescriptor, TrackEvent, Type,
+};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::rc::Rc;
+
+/// A timeline that an observer fills and its owner finishes.
+pub(crate) type SharedTimeline = Rc<RefCell<Timeline>>;
+
+/// A group of tracks, in the order of the viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Requests,
+    Buffer,
+    Channel(u32),
+    Die(u32),
+}
+
+impl Group {
+    fn name(self) -> String {
+        match self {
+            Self::Requests => "host queue".to_string(),
+            Self::Buffer => "buffer".to_string(),
+            Self::Channel(number) => format!("channel {number}"),
+            Self::Die(number) => format!("die {number}"),
+        }
+    }
+}
+
+/// What took some time.
+#[derive(Clone, Debug)]
+struct Slice {
+    group: Group,
+    from: Time,
+    until: Time,
+    name: String,
+    category: &'static str,
+    /// The request that it is, or belongs to.
+    request: Option<u64>,
+    notes: Vec<(&'static str, Note)>,
+}
+
+/// A value beside a slice.
+#[derive(Clone, Debug)]
+enum Note {
+    Number(u64),
+    Word(&'static str),
+}
+
+/// What a run did in a window.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    window: Window,
+    file: Option<WholeFile>,
+    slices: Vec<Slice>,
+    /// Since when the operation of each die works that was suspended before.
+    resumed: BTreeMap<u32, Time>,
+    /// The free blocks when they changed, those before the window by their last value.
+    free: Vec<(Time, u64)>,
+    /// Arrivals and answers of requests that are under way in the window.
+    moves: Vec<(Time, i64)>,
+    /// Whether measured time, that of the power meter, is simulated time.
+    shows_power: bool,
+    /// Mean power, from an instant on.
+    power: Vec<(Time, f64)>,
+    power_ends: Option<Time>,
+}
+
+/// The observer's end of a timeline.
+pub(crate) struct TimelineLogger(SharedTimeline);
+
+impl TimelineLogger {
+    /// A timeline of a window into `file`, and its owner's end; `shows_power` is whether the time
+    /// of the power meter is simulated time.
+    pub(crate) fn new(
+        window: Window,
+        shows_power: bool,
+        file: WholeFile,
+    ) -> (Self, SharedTimeline) {
+        let timeline = Timeline {
+            window,
+            file: Some(file),
+            slices: Vec::new(),
+            resumed: BTreeMap::new(),
+            free: Vec::new(),
+            moves: Vec::new(),
+            shows_power,
+            power: Vec::new(),
+            power_ends: None,
+        };
+        let timeline = Rc::new(RefCell::new(timeline));
+        (Self(Rc::clone(&timeline)), timeline)
+    }
+}
+
+impl Observer for TimelineLogger {
+    fn follows(&self) -> bool {
+        true
+    }
+
+    fn command_done(&mut self, event: &CommandDone) {
+        self.0.borrow_mut().command(event);
+    }
+
+    fn suspended(&mut self, event: &Suspension) {
+        self.0.borrow_mut().suspension(event);
+    }
+
+    fn transfer(&mut self, event: &ChannelTransfer) {
+        let ChannelTransfer { channel, die, from, until, purpose, command, .. } = *event;
+        let notes = vec![
+            ("die", Note::Number(die.get().into())),
+            ("direction", Note::Word(if event.out { "out" } else { "in" })),
+        ];
+        let group = Group::Channel(channel.get());
+        self.0.borrow_mut().slice(group, (from, until), command, purpose.name(), notes);
+    }
+
+    fn bus_request(&mut self, event: &BusTransfer) {
+        let BusTransfer { command, purpose, request, die, start, end, ready } = *event;
+        let mut notes = vec![
+            ("die", Note::Number(die.get().into())),
+            ("kind", Note::Word(request.kind.name())),
+            ("bytes", Note::Number(request.bytes.into())),
+        ];
+        if let Some(ready) = ready {
+            notes.push(("answer", Note::Word(if ready { "ready" } else { "busy" })));
+        }
+        let group = Group::Channel(request.channel);
+        self.0.borrow_mut().slice(group, (start, end), command, purpose.name(), notes);
+    }
+
+    fn buffer_access(&mut self, event: &BufferAccess) {
+        let BufferAccess { request, page, lpn, put, start, end, .. } = *event;
+        let stage = if put { "put" } else { "get" };
+        let command = CommandName { request, page, stage };
+        let notes = vec![("lpn", Note::Number(lpn.into()))];
+        self.0.borrow_mut().slice(Group::Buffer, (start, end), command, "buffer", notes);
+    }
+
+    fn free_blocks(&mut self, event: &FreeBlocks) {
+        self.0.borrow_mut().free_blocks(event);
+    }
+
+    fn power(&mut self, event: &PowerSamples) {
+        self.0.borrow_mut().power(event);
+    }
+
+    fn request_done(&mut self, event: &RequestDone) {
+        self.0.borrow_mut().request(event);
+    }
+}
+
+/// What a timeline takes down.
+impl Timeline {
+    fn slice(
+        &mut self,
+        group: Group,
+        (from, until): (Time, Time),
+        command: CommandName,
+        category: &'static str,
+        mut notes: Vec<(&'static str, Note)>,
+    ) {
+        if !self.window.overlaps(from, until) {
+            return;
+        }
+        if let Some(order) = command.request {
+            notes.push(("request", Note::Number(order)));
+            notes.push(("page", Note::Number(command.page.into())));
+        }
+        let (name, request) = (format!("{} {category}", command.stage), command.request);
+        self.slices.push(Slice { group, from, until, name, category, request, notes });
+    }
+
+    fn command(&mut self, event: &CommandDone) {
+        let die = event.die.get();
+        let from = match event.op {
+            Op::Read => event.start,
+            _ => self.resumed.remove(&die).unwrap_or(event.start),
+        };
+        let waited = event.start.since(event.enqueued).as_ns();
+        let mut notes = vec![
+            ("op", Note::Word(event.op.name())),
+            ("queue", Note::Word(event.queue)),
+            ("waited_ns", Note::Number(waited)),
+        ];
+        let lpn = event.lpn.map(|lpn| ("lpn", Note::Number(lpn.into())));
+        let ppn = event.ppn.map(|ppn| ("ppn", Note::Number(ppn.into())));
+        notes.extend(lpn.into_iter().chain(ppn));
+        let span = (from, event.end);
+        self.slice(Group::Die(die), span, event.command, event.purpose.name(), notes);
+    }
+
+    /// A suspended operation has a slice until it is out of the array, and the next one from its
+    /// resumption on.
+    fn suspension(&mut self, event: &Suspension) {
+        let die = event.die.get();
+        if event.resumed {
+            self.resumed.insert(die, event.at);
+            return;
+        }
+        let began = self.resumed.remove(&die).unwrap_or(event.began);
+        let notes = vec![("ends", Note::Word("suspended"))];
+        let span = (began, event.until);
+        self.slice(Group::Die(die), span, event.command, event.purpose.name(), notes);
+    }
+
+    fn request(&mut self, event: &RequestDone) {
+        let request = &event.request;
+        let (from, until) = (request.arrival, event.completion);
+        if !self.window.overlaps(from, until) {
+            return;
+        }
+        self.moves.extend([(from, 1), (until, -1)]);
+        let notes = vec![
+            ("request", Note::Number(event.order)),
+            ("stream", Note::Number(request.stream.into())),
+            ("first_sector", Note::Number(request.first_sector)),
+            ("sectors", Note::Number(request.sectors.into())),
+            ("queue_wait_ns", Note::Number(event.queue_wait_ns)),
+            ("own_ns", Note::Number(event.own_ns)),
+        ];
+        let name = format!("{} {}", request.op.name(), event.order);
+        let (group, category) = (Group::Requests, request.op.name());
+        let request = Some(event.order);
+        self.slices.push(Slice { group, from, until, name, category, request, notes });
+    }
+
+    fn free_blocks(&mut self, event: &FreeBlocks) {
+        if event.at <= self.window.from {
+            self.free.clear();
+        }
+        let known = self.free.last().is_some_and(|last| last.1 == event.blocks);
+        if event.at <= self.window.until && !known {
+            self.free.push((event.at, event.blocks));
+        }
+    }
+
+    fn power(&mut self, event: &PowerSamples) {
+        for number in 0..event.samples {
+            let from = Time::from_ns(event.start_ns + number * event.span_ns);
+            let until = Time::from_ns(from.as_ns() + event.span_ns);
+            if self.shows_power && event.span_ns > 0 && self.window.overlaps(from, until) {
+                let mw = event.energy_pj as f64 / event.span_ns as f64;
+                let last = self.power.last().filter(|_| self.power_ends == Some(from));
+                if last.is_none_or(|last| last.1.to_bits() != mw.to_bits()) {
+                    self.power.push((from, mw));
+                }
+                self.power_ends = Some(until);
+            }
+        }
+    }
+}
+
+/// Packets, before they are put into the order of time.
+#[derive(Default)]
+struct Packets {
+    /// By time; at one instant ends come first, then beginnings, then counters, each in order.
+    events: Vec<(u64, Type, TrackEvent)>,
+    tracks: Vec<TracePacket>,
+}
+
+/// The number of the writer of all packets.
+const SEQUENCE: u32 = 1;
+
+impl Packets {
+    /// Describes a track; returns its number.
+    fn track(&mut self, name: &str, parent: Option<u64>, unit: Option<&str>) -> u64 {
+        let uuid = self.tracks.len() as u64 + 1;
+        let rank = i32::try_from(uuid).unwrap_or(i32::MAX);
+        let descriptor = TrackDescriptor {
+            uuid: Some(uuid),
+            name: Some(name.to_string()),
+            parent_uuid: parent,
+            counter: unit.map(|unit| CounterDescriptor { unit_name: Some(unit.to_string()) }),
+            child_ordering: Some(3),
+            sibling_order_rank: Some(rank),
+        };
+        self.tracks.push(TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_descriptor: Some(descriptor),
+            ..TracePacket::default()
+        });
+        uuid
+    }
+
+    fn event(&mut self, at: Time, r#type: Type, event: TrackEvent) {
+        let event = TrackEvent { r#type: Some(r#type as i32), ..event };
+        self.events.push((at.as_ns(), r#type, event));
+    }
+
+    /// A slice on a track; one without a length is an instant.
+    fn slice(&mut self, slice: &Slice, track: u64, flow: Option<(u64, bool)>) {
+        let (mut flow_ids, mut terminating_flow_ids) = (Vec::new(), Vec::new());
+        match flow {
+            Some((id, true)) => terminating_flow_ids.push(id),
+            Some((id, false)) => flow_ids.push(id),
+            None => {}
+        }
+        let notes = slice.notes.iter().map(|(name, note)| {
+            let (number, word) = match note {
+                Note::Number(number) => (Some(*number), None),
+                Note::Word(word) => (None, Some((*word).to_string())),
+            };
+            let name = Some((*name).to_string());
+            DebugAnnotation { uint_value: number, string_value: word, name }
+        });
+        let begin = TrackEvent {
+            track_uuid: Some(track),
+            name: Some(slice.name.clone()),
+            categories: vec![slice.category.to_string()],
+            debug_annotations: notes.collect(),
+            flow_ids,
+            terminating_flow_ids,
+            ..TrackEvent::default()
+        };
+        if slice.from == slice.until {
+            return self.event(slice.from, Type::Instant, begin);
+        }
+        self.event(slice.from, Type::SliceBegin, begin);
+        let end = TrackEvent { track_uuid: Some(track), ..TrackEvent::default() };
+        self.event(slice.until, Type::SliceEnd, end);
+    }
+
+    fn counter(&mut self, track: u64, at: Time, value: i64) {
+        let counter_value = Some(value);
+        let event = TrackEvent { track_uuid: Some(track), counter_value, ..TrackEvent::default() };
+        self.event(at, Type::Counter, event);
+    }
+
+    /// The trace: all tracks, then all events in the order of time.
+    fn trace(mut self) -> Trace {
+        let order = |r#type: Type| match r#type {
+            Type::SliceEnd => 0,
+            Type::Counter => 2,
+            _ => 1,
+        };
+        self.events.sort_by_key(|(at, r#type, _)| (*at, order(*r#type)));
+        let events = self.events.into_iter().map(|(at, _, event)| TracePacket {
+            timestamp: Some(at),
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_event: Some(event),
+            ..TracePacket::default()
+        });
+        let mut packet = self.tracks;
+        packet.extend(events);
+        Trace { packet }
+    }
+}
+
+/// What becomes of it.
+impl Timeline {
+    /// Writes the trace and gives the file its name.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let bytes = self.trace().encode_to_vec();
+        file.write_all(&bytes).context("the timeline cannot be written")?;
+        file.finish()
+    }
+
+    /// The trace: all tracks, then all events in the order of time.
+    fn trace(&mut self) -> Trace {
+        let mut packets = Packets::default();
+        self.counters(&mut packets);
+        self.slices.sort_by_key(|slice| (slice.group, slice.from, slice.until));
+        let flows = self.flows();
+        let mut open: BTreeMap<Group, (u64, Lanes)> = BTreeMap::new();
+        for (number, slice) in self.slices.iter().enumerate() {
+            let (parent, lanes) = open.entry(slice.group).or_insert_with(|| {
+                (packets.track(&slice.group.name(), None, None), Lanes::default())
+            });
+            let track = lanes.place(slice.from, slice.until, |lane| {
+                // The first slices are on the track itself.
+                let name = format!("{}, {}", slice.group.name(), lane + 1);
+                if lane == 0 { *parent } else { packets.track(&name, Some(*parent), None) }
+            });
+            packets.slice(slice, track, flows.get(&number).copied());
+        }
+        packets.trace()
+    }
+
+    /// The flow of each slice of a request that has several: its number, and whether it ends there.
+    fn flows(&self) -> BTreeMap<usize, (u64, bool)> {
+        let mut of: BTreeMap<u64, Vec<(Time, Group, usize)>> = BTreeMap::new();
+        for (number, slice) in self.slices.iter().enumerate() {
+            if let Some(order) = slice.request {
+                of.entry(order).or_default().push((slice.from, slice.group, number));
+            }
+        }
+        let mut flows = BTreeMap::new();
+        for (order, mut slices) in of.into_iter().filter(|(_, slices)| slices.len() > 1) {
+            slices.sort_unstable();
+            let last = slices.len() - 1;
+            for (place, (.., number)) in slices.into_iter().enumerate() {
+                // A flow is numbered from 1.
+                flows.insert(number, (order + 1, place == last));
+            }
+        }
+        flows
+    }
+
+    /// Requests under way, free blocks and power.
+    fn counters(&mut self, packets: &mut Packets) {
+        let queue = packets.track("outstanding requests", None, Some("requests"));
+        self.moves.sort_unstable();
+        let instants: BTreeSet<Time> = self.moves.iter().map(|(at, _)| *at).collect();
+        let (mut outstanding, mut next) = (0, 0);
+        for at in instants {
+            while let Some((_, change)) = self.moves.get(next).filter(|step| step.0 == at) {
+                outstanding += change;
+                next += 1;
+            }
+            packets.counter(queue, at, outstanding);
+        }
+        if !self.free.is_empty() {
+            let free = packets.track("free blocks", None, Some("blocks"));
+            for &(at, blocks) in &self.free {
+                packets.counter(free, at, i64::try_from(blocks).unwrap_or(i64::MAX));
+            }
+        }
+        if !self.power.is_empty() {
+            let power = packets.track("power", None, Some("mW"));
+            let end = self.power_ends.map(|end| (end, 0.0));
+            for (at, mw) in self.power.iter().copied().chain(end) {
+                let event = TrackEvent {
+                    track_uuid: Some(power),
+                    double_counter_value: Some(mw),
+                    ..TrackEvent::default()
+                };
+                packets.event(at, Type::Counter, event);
+            }
+        }
+    }
+}

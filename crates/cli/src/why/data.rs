@@ -1,0 +1,150 @@
+//! The explanation as JSON (docs/WHY.md).
+
+use super::blame::{Limit, Step, Who};
+use super::follow::{Choice, Explained};
+use super::history::Cause;
+use super::sums::By;
+use super::words::Words;
+use super::{Found, Side, show};
+use crate::output::json::SCHEMA_VERSION;
+use anyhow::{Context, Result};
+use flashyard_core::graph::EdgeKind;
+use serde_json::{Value, json};
+
+/// Requests whose steps are in the JSON.
+const CHAINS: usize = 100;
+
+/// One run.
+pub(super) fn one(found: &Found, side: &Side) -> Result<String> {
+    text(&object(found, side))
+}
+
+/// The two runs of a comparison.
+pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> Result<String> {
+    let runs = sides.iter().zip(names).map(|(side, name)| {
+        let mut run = object(found, side);
+        run["setting"] = name.as_str().into();
+        run
+    });
+    text(&json!(runs.collect::<Vec<_>>()))
+}
+
+fn text(value: &Value) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(value).context("the results as JSON")?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn object(found: &Found, side: &Side) -> Value {
+    let words = Words(&side.settings);
+    let sums = &side.sums;
+    let choice = match found.choice {
+        Choice::Above(share) => json!({ "above": super::percentile(share) }),
+        Choice::Slowest(most) => json!({ "slowest": most }),
+        Choice::Request(order) => json!({ "request": order }),
+    };
+    let rows = sums.rows().into_iter().map(|(key, ns)| {
+        let mut row = json!({
+            "part": key.part().name(),
+            "ns": ns,
+            "waits_for": key.edge().map(edge),
+            "words": words.row(&key),
+        });
+        match key.by {
+            By::Nobody => {}
+            By::Operation(op, purpose, _, limit) => {
+                row["op"] = op.name().into();
+                row["purpose"] = purpose.name().into();
+                row["suspension"] = limit.map(suspension).into();
+            }
+            By::Own(op, purpose) => {
+                row["own"] = true.into();
+                row["op"] = op.name().into();
+                row["purpose"] = purpose.name().into();
+            }
+            By::Channel(purpose, _) => row["purpose"] = purpose.name().into(),
+        }
+        row
+    });
+    let dies = sums.dies().into_iter().map(|(die, ns)| json!({ "die": die, "ns": ns }));
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "flashyard": env!("CARGO_PKG_VERSION"),
+        "device": side.inputs.device_name,
+        "workload": side.inputs.workload_name(),
+        "finding": show::finding(found, side, &words),
+        "class": found.class_words(),
+        "choice": choice,
+        "percentile_ns": side.percentile,
+        "requests": sums.requests,
+        "of": side.of,
+        "latency_ns": sums.latency_ns,
+        "parts_ns": sums.parts,
+        "rows": rows.collect::<Vec<_>>(),
+        "dies": dies.collect::<Vec<_>>(),
+        "slowest": side.slowest().take(CHAINS).map(|one| request(one, &words)).collect::<Vec<_>>(),
+    })
+}
+
+fn request(request: &Explained, words: &Words<'_>) -> Value {
+    json!({
+        "order": request.order,
+        "op": request.request.op.name(),
+        "first_sector": request.request.first_sector,
+        "sectors": request.request.sectors,
+        "arrival_ns": request.request.arrival.as_ns(),
+        "completion_ns": request.completion.as_ns(),
+        "latency_ns": request.latency(),
+        "parts_ns": request.parts,
+        "steps": request.steps.iter().map(|one| step(one, request.order, words)).collect::<Vec<_>>(),
+    })
+}
+
+fn step(step: &Step, waiter: u64, words: &Words<'_>) -> Value {
+    let mut object = json!({
+        "from_ns": step.from.as_ns(),
+        "until_ns": step.until.as_ns(),
+        "ns": step.ns,
+        "part": step.part.name(),
+        "waits_for": step.edge.map(edge),
+        "words": words.step(step, waiter),
+    });
+    let (Who::Operation(operation, _) | Who::Own(operation)) = step.who else { return object };
+    object["die"] = operation.die.into();
+    object["command"] = operation.stage.into();
+    object["ppn"] = operation.ppn.into();
+    match operation.cause {
+        Cause::Request(order) => object["request"] = order.into(),
+        Cause::Job(job) => {
+            object["victim"] = job.victim.into();
+            object["valid"] = job.valid.into();
+            object["free_blocks"] = job.free_blocks.into();
+            object["request"] = job.request.into();
+        }
+        Cause::Merge(merge) => object["request"] = merge.request.into(),
+        Cause::Map | Cause::Flush(_) | Cause::Unknown => {}
+    }
+    object
+}
+
+const fn edge(edge: EdgeKind) -> &'static str {
+    match edge {
+        EdgeKind::MapFetch => "map_fetch",
+        EdgeKind::MapWriteback => "map_writeback",
+        EdgeKind::Room => "room",
+        EdgeKind::Merge => "merge",
+        EdgeKind::Gc => "gc",
+        EdgeKind::Flush => "flush",
+        EdgeKind::Order => "order",
+    }
+}
+
+const fn suspension(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Never => "never",
+        Limit::UsedUp(_) => "used_up",
+        Limit::Leaves => "under_way",
+        Limit::Goes => "not_asked",
+        Limit::Ends => "about_to_end",
+    }
+}

@@ -1,0 +1,272 @@
+//! The two looks at a run: the first finds the slow requests, the second what they waited for.
+
+use super::blame::{Blamer, Step, reconcile};
+use super::history::History;
+use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Time;
+use flashyard_sim::config::Settings;
+use flashyard_sim::metrics::histogram::Histogram;
+use flashyard_sim::metrics::parts::{Part, Parts};
+use flashyard_sim::observe::{
+    ChannelTransfer, CommandDone, JobBegan, MergeBegan, Observer, OperationBegan, OwnWork, Piece,
+    RequestDone, SetOver, Suspension,
+};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// An answered request, as far as the choice needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answered {
+    pub(super) order: u64,
+    pub(super) op: RequestOp,
+    pub(super) arrival: Time,
+    pub(super) completion: Time,
+}
+
+impl Answered {
+    pub(super) fn latency(&self) -> u64 {
+        self.completion.since(self.arrival).as_ns()
+    }
+}
+
+/// Takes down when requests are answered.
+pub(super) struct Clock(pub(super) Rc<RefCell<Vec<Answered>>>);
+
+impl Observer for Clock {
+    fn request_done(&mut self, event: &RequestDone) {
+        let RequestDone { order, request, completion, .. } = *event;
+        let Request { op, arrival, .. } = request;
+        self.0.borrow_mut().push(Answered { order, op, arrival, completion });
+    }
+}
+
+/// Which requests are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Those in the bucket of a percentile and above, in parts of 10,000.
+    Above(u64),
+    /// The slowest so many.
+    Slowest(usize),
+    /// One, by order of arrival.
+    Request(u64),
+}
+
+/// The chosen requests.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    /// By order of arrival.
+    pub(super) orders: BTreeSet<u64>,
+    /// How many requests there were to choose from.
+    pub(super) of: u64,
+    /// The percentile that was chosen by, or p99.
+    pub(super) percentile: Option<u64>,
+    /// Spans in which any of them was under way, one after the other.
+    spans: Vec<(Time, Time)>,
+}
+
+impl Chosen {
+    /// Chooses among the answered requests of a class that count in the report.
+    pub(super) fn new(
+        choice: Choice,
+        class: Option<RequestOp>,
+        mut answered: Vec<Answered>,
+        phases: &[(u64, bool)],
+        skip: u64,
+    ) -> Self {
+        answered.sort_unstable_by_key(|request| request.order);
+        if !matches!(choice, Choice::Request(_)) {
+            leave_out(&mut answered, phases, skip);
+        }
+        let is_of = |request: &&Answered| class.is_none_or(|op| op == request.op);
+        let mut of: Vec<Answered> = match choice {
+            Choice::Request(_) => answered,
+            _ => answered.iter().filter(is_of).copied().collect(),
+        };
+        let mut histogram = Histogram::new(false);
+        for request in &of {
+            histogram.record(request.latency(), &Parts::default());
+        }
+        let count = of.len() as u64;
+        let mut percentile = histogram.percentile(9_900);
+        match choice {
+            Choice::Above(share) => {
+                let least = histogram.tail_from(share).unwrap_or(0);
+                percentile = histogram.percentile(share);
+                of.retain(|request| request.latency() >= least);
+            }
+            Choice::Slowest(most) => {
+                of.sort_by_key(|request| (std::cmp::Reverse(request.latency()), request.order));
+                of.truncate(most);
+            }
+            Choice::Request(order) => of.retain(|request| request.order == order),
+        }
+        let mut spans: Vec<_> = of.iter().map(|one| (one.arrival, one.completion)).collect();
+        spans.sort_unstable();
+        spans.dedup_by(|next, last| {
+            let joins = next.0 <= last.1;
+            last.1 = if joins { last.1.max(next.1) } else { last.1 };
+            joins
+        });
+        let orders = of.iter().map(|request| request.order).collect();
+        Self { orders, of: count, percentile, spans }
+    }
+}
+
+/// Leaves out the requests that do not count in the report: those of phases that are not measured,
+/// and the first ones of the others. A phase is its number of requests and whether it is measured;
+/// `answered` is in the order of arrival.
+fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], skip: u64) {
+    let total: u64 = phases.iter().map(|phase| phase.0).sum();
+    if total != answered.len() as u64 {
+        return;
+    }
+    let counts = phases.iter().flat_map(|phase| (0..phase.0).map(|_| phase.1));
+    let counts: Vec<bool> = counts.collect();
+    let (mut place, mut measured) = (0, 0);
+    answered.retain(|_| {
+        place += 1;
+        measured += u64::from(counts[place - 1]);
+        counts[place - 1] && measured > skip
+    });
+}
+
+/// A request that is explained.
+#[derive(Clone, Debug)]
+pub(super) struct Explained {
+    pub(super) order: u64,
+    pub(super) request: Request,
+    pub(super) completion: Time,
+    pub(super) parts: Parts,
+    /// What its time went to; together exactly its latency, and by part its latency parts.
+    pub(super) steps: Vec<Step>,
+}
+
+impl Explained {
+    pub(super) fn latency(&self) -> u64 {
+        self.completion.since(self.request.arrival).as_ns()
+    }
+}
+
+/// Follows the sets of a run, and explains the chosen requests.
+pub(super) struct Follower {
+    settings: Settings,
+    chosen: Rc<Chosen>,
+    history: History,
+    /// The first span that is not over.
+    span: usize,
+    /// Of chosen requests that are not over: the steps of the set that was over last.
+    steps: BTreeMap<u64, Vec<Step>>,
+    found: Rc<RefCell<Vec<Explained>>>,
+}
+
+impl Follower {
+    pub(super) fn new(
+        settings: &Settings,
+        chosen: Rc<Chosen>,
+        found: Rc<RefCell<Vec<Explained>>>,
+    ) -> Self {
+        let (history, steps) = (History::default(), BTreeMap::new());
+        Self { settings: *settings, chosen, history, span: 0, steps, found }
+    }
+
+    /// Something happens: what no chosen request can have waited for is forgotten.
+    fn pass(&mut self, now: Time) {
+        let before = self.span;
+        while self.chosen.spans.get(self.span).is_some_and(|span| span.1 < now) {
+            self.span += 1;
+        }
+        if self.span > before {
+            self.history.clear(now);
+        }
+    }
+
+    /// Whether a chosen request is under way.
+    fn is_in_span(&self, now: Time) -> bool {
+        self.chosen.spans.get(self.span).is_some_and(|span| span.0 <= now)
+    }
+}
+
+impl Observer for Follower {
+    fn follows(&self) -> bool {
+        true
+    }
+
+    fn piece(&mut self, event: &Piece) {
+        self.pass(event.until);
+        if self.is_in_span(event.until) {
+            self.history.piece(event);
+        }
+    }
+
+    fn set_over(&mut self, event: &SetOver) {
+        self.pass(event.at);
+        if let Some(order) = event.request.filter(|order| self.chosen.orders.contains(order)) {
+            let blamer = Blamer { settings: &self.settings, history: &self.history };
+            self.steps.insert(order, blamer.steps(event.set));
+        }
+        self.history.set_over(event.set);
+    }
+
+    fn operation_began(&mut self, event: &OperationBegan) {
+        self.pass(event.at);
+        self.history.operation(event, self.is_in_span(event.at));
+    }
+
+    fn command_done(&mut self, event: &CommandDone) {
+        self.history.done(event);
+    }
+
+    fn suspended(&mut self, event: &Suspension) {
+        self.history.suspended(event);
+    }
+
+    fn transfer(&mut self, event: &ChannelTransfer) {
+        if self.is_in_span(event.until) {
+            self.history.transfer(event);
+        }
+    }
+
+    fn job_began(&mut self, event: &JobBegan) {
+        self.history.job(event);
+    }
+
+    fn merge_began(&mut self, event: &MergeBegan) {
+        self.history.merge(event);
+    }
+
+    fn own_work(&mut self, event: &OwnWork) {
+        self.history.own_work(event);
+    }
+
+    fn request_done(&mut self, event: &RequestDone) {
+        if !self.chosen.orders.contains(&event.order) {
+            return;
+        }
+        let mut steps = self.steps.remove(&event.order).unwrap_or_default();
+        let (arrival, completion) = (event.request.arrival, event.completion);
+        // What came before the set, and the answer on the link behind it.
+        let first = steps.first().map_or(completion, |step| step.from);
+        let last = steps.iter().map(|step| step.until).max().unwrap_or(arrival);
+        let behind = completion.since(last).as_ns();
+        let known: u64 = steps.iter().map(|step| step.ns).sum();
+        reconcile(&event.parts, (arrival, first), &mut steps, 0);
+        if known > 0 && behind > 0 {
+            let link = steps.iter_mut().rfind(|step| step.part == Part::Link);
+            if let Some(step) = link.filter(|step| step.from == arrival && step.ns >= behind) {
+                step.ns -= behind;
+                let answer = Step { from: last, until: completion, ns: behind, ..*step };
+                steps.push(answer);
+                steps.retain(|step| step.ns > 0);
+            }
+        }
+        steps.sort_by_key(|step| (step.from, step.until));
+        self.found.borrow_mut().push(Explained {
+            order: event.order,
+            request: event.request,
+            completion,
+            parts: event.parts,
+            steps,
+        });
+    }
+}

@@ -1,0 +1,293 @@
+//! One screen: the finding, a table of what time went to, the slowest requests as chains.
+
+use super::blame::{Step, Who};
+use super::follow::Explained;
+use super::sums::{Key, Sums};
+use super::words::Words;
+use super::{Found, Side};
+use flashyard_core::units::Time;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Columns of a screen.
+const WIDTH: usize = 80;
+
+/// Rows of a table, and chains with their lines, that fit a screen.
+const ROWS: usize = 8;
+const CHAINS: usize = 3;
+const LINES: usize = 6;
+
+/// Breaks a text into lines of at most `width` columns.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        let fits = line.chars().count() + 1 + word.chars().count() <= width;
+        if line.is_empty() {
+            line.push_str(word);
+        } else if fits {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_string());
+        }
+    }
+    lines
+}
+
+/// A text behind what stands before it on its first line.
+fn hang(text: &mut String, before: &str, what: &str) {
+    let indent = before.chars().count();
+    for (number, line) in wrap(what, WIDTH - indent).iter().enumerate() {
+        let start = if number == 0 { before } else { "" };
+        let _ = writeln!(text, "{start:indent$}{line}");
+    }
+}
+
+/// A time for people: in the unit in which it has at most four digits before the point.
+pub(super) fn time(ns: f64) -> String {
+    match ns.abs() {
+        abs if abs >= 1e10 => format!("{:.1} s", ns / 1e9),
+        abs if abs >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        _ => format!("{:.1} us", ns / 1e3),
+    }
+}
+
+fn us(ns: f64) -> String {
+    format!("{:.1}", ns / 1e3)
+}
+
+fn percent(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
+}
+
+/// What one run shows.
+pub(super) fn one(found: &Found, side: &Side) -> String {
+    let words = Words(&side.settings);
+    let mut text = String::new();
+    for line in wrap(&finding(found, side, &words), WIDTH) {
+        let _ = writeln!(text, "{line}");
+    }
+    if side.sums.requests == 0 {
+        return text;
+    }
+    for line in wrap(&subject(found, side), WIDTH) {
+        let _ = writeln!(text, "{line}");
+    }
+    text.push('\n');
+    text += &table(side, &words);
+    let dies = side.sums.dies();
+    if !dies.is_empty() {
+        let all: u64 = dies.iter().map(|(_, ns)| ns).sum();
+        let shares = dies
+            .iter()
+            .take(6)
+            .map(|(die, ns)| format!("{die} ({:.0} %)", percent(*ns as f64, all as f64)));
+        let shares: Vec<_> = shares.collect();
+        let more = dies.len().saturating_sub(6);
+        let more = if more > 0 { format!(" and {more} others") } else { String::new() };
+        let _ = writeln!(text, "dies in the way: {}{more}", shares.join(", "));
+    }
+    for request in side.slowest().take(CHAINS) {
+        text.push('\n');
+        text += &chain(request, &words);
+    }
+    text
+}
+
+/// The first line.
+pub(super) fn finding(found: &Found, side: &Side, words: &Words<'_>) -> String {
+    let what = found.what(side);
+    let Some((key, ns)) = side.sums.rows().into_iter().next() else {
+        return format!("{what}: no such request was answered");
+    };
+    let share = percent(ns as f64, side.sums.latency_ns as f64);
+    format!("{what}: {share:.0} % {}", words.row(&key))
+}
+
+/// Which requests these are.
+fn subject(found: &Found, side: &Side) -> String {
+    let sums = &side.sums;
+    let mean = time(sums.mean(sums.latency_ns));
+    let class = found.class_words();
+    let inputs = (&side.inputs.device_name, side.inputs.workload_name());
+    let those = format!("{} of {} {class}", sums.requests, side.of);
+    format!("device {}, workload {}: {those}, on average {mean}", inputs.0, inputs.1)
+}
+
+/// What the time of the chosen requests went to.
+fn table(side: &Side, words: &Words<'_>) -> String {
+    let mut text = "  share        us  part          what for\n".to_string();
+    let rows = side.sums.rows();
+    let mut rest = 0;
+    for (number, (key, ns)) in rows.iter().enumerate() {
+        if number >= ROWS && rows.len() > ROWS + 1 {
+            rest += ns;
+            continue;
+        }
+        row(&mut text, side, *ns, key.part().name(), &words.row(key));
+    }
+    if rest > 0 {
+        row(&mut text, side, rest, "other", &format!("{} smaller parts", rows.len() - ROWS));
+    }
+    row(&mut text, side, side.sums.latency_ns, "latency", "mean of a request");
+    text
+}
+
+fn row(text: &mut String, side: &Side, ns: u64, part: &str, what: &str) {
+    let share = percent(ns as f64, side.sums.latency_ns as f64);
+    let mean = us(side.sums.mean(ns));
+    hang(text, &format!("{share:5.1} % {mean:>9}  {part:<12}  "), what);
+}
+
+/// A line of a chain.
+struct Line {
+    from: Time,
+    until: Time,
+    ns: u64,
+    what: String,
+}
+
+/// The steps of a request, those together that follow one another and are of one kind.
+fn lines(request: &Explained, words: &Words<'_>) -> Vec<Line> {
+    let kind = |step: &Step| match step.who {
+        Who::Operation(operation, _) => Some((operation.die, Key::of(step, request.order).group())),
+        _ => None,
+    };
+    let alike = |a: &Step, b: &Step| kind(a).is_some() && kind(a) == kind(b);
+    let groups = request.steps.chunk_by(alike);
+    let line = |steps: &[Step]| Line {
+        from: steps[0].from,
+        until: steps[steps.len() - 1].until,
+        ns: steps.iter().map(|step| step.ns).sum(),
+        what: words.steps(steps, request.order),
+    };
+    groups.map(line).collect()
+}
+
+/// A request from its arrival to its answer.
+fn chain(request: &Explained, words: &Words<'_>) -> String {
+    let asked = &request.request;
+    let head = format!(
+        "request {}: {} of {} sectors at {}, arrives at {:.3} ms, takes {}",
+        request.order,
+        asked.op.name(),
+        asked.sectors,
+        asked.first_sector,
+        asked.arrival.as_ns() as f64 / 1e6,
+        time(request.latency() as f64)
+    );
+    let mut text = wrap(&head, WIDTH).join("\n");
+    text.push('\n');
+    let lines = lines(request, words);
+    let mut least = 0;
+    if lines.len() > LINES {
+        let mut times: Vec<u64> = lines.iter().map(|line| line.ns).collect();
+        times.sort_unstable_by(|a, b| b.cmp(a));
+        least = times[LINES - 2];
+    }
+    let (mut left, mut hidden, mut hidden_ns) = (LINES - 1, 0, 0);
+    let many = lines.len() > LINES;
+    let after = |at: Time| at.since(asked.arrival).as_ns() as f64;
+    for Line { from, until, ns, what } in lines {
+        if many && (ns < least || left == 0) {
+            hidden += 1;
+            hidden_ns += ns;
+            continue;
+        }
+        left = left.saturating_sub(usize::from(many));
+        let span = format!("{:>9} .. {:>9}  ", us(after(from)), us(after(until)));
+        let whole = until.since(from).as_ns() == ns;
+        let part = if whole { String::new() } else { format!("{} ", time(ns as f64)) };
+        hang(&mut text, &span, &format!("{part}{what}"));
+    }
+    if hidden > 0 {
+        let _ =
+            writeln!(text, "{:24}{hidden} shorter steps, {} in all", "", time(hidden_ns as f64));
+    }
+    text
+}
+
+/// What the second value of a key changes.
+pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> String {
+    let words = [Words(&sides[0].settings), Words(&sides[1].settings)];
+    let [before, after] = [0, 1].map(|side| by_text(&sides[side].sums, &words[side]));
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let mut rows: Vec<(f64, f64, &(String, String))> = keys
+        .into_iter()
+        .map(|key| {
+            let get = |of: &BTreeMap<(String, String), f64>| of.get(key).copied().unwrap_or(0.0);
+            (get(&before), get(&after), key)
+        })
+        .collect();
+    rows.sort_by(|a, b| (b.1 - b.0).abs().total_cmp(&(a.1 - a.0).abs()).then(a.2.cmp(b.2)));
+    let mut text = String::new();
+    for line in wrap(&change(found, sides, &names[1], rows.first()), WIDTH) {
+        let _ = writeln!(text, "{line}");
+    }
+    for (side, name) in sides.iter().zip(names) {
+        for line in wrap(&format!("{name}: {}", subject(found, side)), WIDTH) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text += "\nmean of a request in us: first value, second value, change\n";
+    let total = sides.each_ref().map(|side| side.sums.mean(side.sums.latency_ns));
+    let mut rest = (0.0, 0.0);
+    let most = 2 * ROWS;
+    for (number, (was, is, (part, what))) in rows.iter().enumerate() {
+        if number >= most && rows.len() > most + 1 {
+            rest = (rest.0 + was, rest.1 + is);
+            continue;
+        }
+        difference(&mut text, (*was, *is), part, what);
+    }
+    if rows.len() > most + 1 {
+        difference(&mut text, rest, "other", &format!("{} smaller changes", rows.len() - most));
+    }
+    difference(&mut text, (total[0], total[1]), "latency", "all of it");
+    text
+}
+
+fn difference(text: &mut String, (was, is): (f64, f64), part: &str, what: &str) {
+    let change = format!("{:+.1}", (is - was) / 1e3);
+    hang(text, &format!("{:>9} {:>9} {change:>9}  {part:<12}  ", us(was), us(is)), what);
+}
+
+/// Means of the rows by their words: a key may change the words, such as a number of suspensions.
+fn by_text(sums: &Sums, words: &Words<'_>) -> BTreeMap<(String, String), f64> {
+    let mut all = BTreeMap::new();
+    for (key, ns) in sums.rows() {
+        let name = (key.part().name().to_string(), words.row(&key));
+        *all.entry(name).or_insert(0.0) += sums.mean(ns);
+    }
+    all
+}
+
+/// The first line of a comparison.
+fn change(
+    found: &Found,
+    sides: &[Side; 2],
+    name: &str,
+    first: Option<&(f64, f64, &(String, String))>,
+) -> String {
+    let [was, is] = sides.each_ref().map(|side| found.figure(side));
+    let order = is.total_cmp(&was);
+    let verb = match order {
+        Ordering::Less => "falls",
+        Ordering::Greater => "rises",
+        Ordering::Equal => "stays",
+    };
+    let of = found.figure_name();
+    let mut text = format!("with {name} {of} {verb}");
+    if order == Ordering::Equal {
+        let _ = write!(text, " at {}", time(is));
+    } else {
+        let _ = write!(text, " from {} to {}", time(was), time(is));
+    }
+    if let Some((was, is, (_, what))) = first.filter(|(was, is, _)| (is - was).abs() > 0.0) {
+        let way = if is < was { "less" } else { "more" };
+        let _ = write!(text, ": {} {way} {what}", time((is - was).abs()));
+    }
+    text
+}

@@ -1,0 +1,156 @@
+//! The time of the chosen requests, summed by what it went to.
+
+use super::blame::{Limit, Step, Who};
+use super::follow::Explained;
+use super::history::Cause;
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::graph::EdgeKind;
+use flashyard_sim::metrics::parts::{Part, Parts};
+use flashyard_sim::observe::Trigger;
+use std::collections::BTreeMap;
+
+/// Why commands are there, without what tells one from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reason {
+    /// The request that waits itself: another page of it.
+    Same,
+    /// Another request of the host.
+    Other,
+    /// Garbage collection, and what started it.
+    Job(Trigger),
+    /// Map pages with entries of moved data.
+    Map,
+    /// Merges: switch, partial, full, of log blocks without a valid page.
+    Merge([bool; 4]),
+    /// A flush, which a request asked for or not.
+    Flush(bool),
+    /// Not known.
+    Unknown,
+}
+
+impl Reason {
+    /// Why a command is there that a request waits for.
+    pub(super) fn of(cause: Cause, waiter: u64) -> Self {
+        match cause {
+            Cause::Request(order) if order == waiter => Self::Same,
+            Cause::Request(_) => Self::Other,
+            Cause::Job(job) => Self::Job(job.trigger),
+            Cause::Map => Self::Map,
+            Cause::Merge(merge) => Self::Merge(merge.kinds.map(|count| count > 0)),
+            Cause::Flush(asked) => Self::Flush(asked),
+            Cause::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// Who was in the way, without what tells one from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    Nobody,
+    Operation(Op, Purpose, Reason, Option<Limit>),
+    Own(Op, Purpose),
+    Channel(Purpose, bool),
+}
+
+/// What time went to: the part, the wait for another set, whoever was in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) part: u8,
+    pub(super) edge: Option<u8>,
+    pub(super) by: By,
+}
+
+/// The kinds of waits of sets for one another, in the order of their numbers here.
+const EDGES: [EdgeKind; 7] = [
+    EdgeKind::MapFetch,
+    EdgeKind::MapWriteback,
+    EdgeKind::Room,
+    EdgeKind::Merge,
+    EdgeKind::Gc,
+    EdgeKind::Flush,
+    EdgeKind::Order,
+];
+
+impl Key {
+    /// What a step of a request goes to.
+    pub(super) fn of(step: &Step, waiter: u64) -> Self {
+        let by = match step.who {
+            Who::Nobody => By::Nobody,
+            Who::Operation(operation, limit) => {
+                let reason = Reason::of(operation.cause, waiter);
+                By::Operation(operation.op, operation.purpose, reason, limit)
+            }
+            Who::Own(operation) => By::Own(operation.op, operation.purpose),
+            Who::Channel(purpose, out) => By::Channel(purpose, out),
+        };
+        let edge = step.edge.and_then(|edge| EDGES.iter().position(|one| *one == edge));
+        let edge = edge.map(|place| place.to_le_bytes()[0]);
+        Self { part: (step.part as usize).to_le_bytes()[0], edge, by }
+    }
+
+    /// The same for all operations of a kind, whatever their arrays do.
+    pub(super) const fn group(self) -> Self {
+        match self.by {
+            By::Operation(_, purpose, reason, _) => {
+                Self { by: By::Operation(Op::Read, purpose, reason, None), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    pub(super) fn part(&self) -> Part {
+        Part::ALL[usize::from(self.part)]
+    }
+
+    pub(super) fn edge(&self) -> Option<EdgeKind> {
+        self.edge.map(|place| EDGES[usize::from(place)])
+    }
+}
+
+/// Sums over the chosen requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) requests: u64,
+    pub(super) latency_ns: u64,
+    pub(super) parts: Parts,
+    pub(super) by_key: BTreeMap<Key, u64>,
+    /// Time in which an operation of a die was in the way.
+    pub(super) by_die: BTreeMap<u32, u64>,
+}
+
+impl Sums {
+    pub(super) fn of(explained: &[Explained]) -> Self {
+        let mut sums = Self::default();
+        for request in explained {
+            sums.requests += 1;
+            sums.latency_ns += request.latency();
+            sums.parts.merge(&request.parts);
+            for step in &request.steps {
+                *sums.by_key.entry(Key::of(step, request.order)).or_default() += step.ns;
+                if let Who::Operation(operation, _) = step.who {
+                    *sums.by_die.entry(operation.die).or_default() += step.ns;
+                }
+            }
+        }
+        sums
+    }
+
+    /// What most time went to, first.
+    pub(super) fn rows(&self) -> Vec<(Key, u64)> {
+        let mut rows: Vec<_> = self.by_key.iter().map(|(key, ns)| (*key, *ns)).collect();
+        rows.sort_by_key(|(key, ns)| (std::cmp::Reverse(*ns), *key));
+        rows
+    }
+
+    /// Dies in whose queues most time was spent, first.
+    pub(super) fn dies(&self) -> Vec<(u32, u64)> {
+        let mut dies: Vec<_> = self.by_die.iter().map(|(die, ns)| (*die, *ns)).collect();
+        dies.sort_by_key(|(die, ns)| (std::cmp::Reverse(*ns), *die));
+        dies
+    }
+
+    /// Nanoseconds for each request, of a sum over them.
+    pub(super) fn mean(&self, ns: u64) -> f64 {
+        ns as f64 / self.requests.max(1) as f64
+    }
+}

@@ -1,0 +1,305 @@
+//! What time went to, in words.
+
+use super::blame::{Limit, Step, Who};
+use super::history::{Cause, Operation};
+use super::sums::{By, Key, Reason};
+use flashyard_core::command::{Op, Purpose};
+use flashyard_core::graph::EdgeKind;
+use flashyard_sim::config::{Eviction, Settings};
+use flashyard_sim::metrics::parts::Part;
+use flashyard_sim::observe::Trigger;
+
+/// The words for one device.
+pub(super) struct Words<'a>(pub(super) &'a Settings);
+
+impl Words<'_> {
+    /// What time went to, behind "p99 is 1 ms: 80 % ".
+    pub(super) fn row(&self, key: &Key) -> String {
+        let what = match key.by {
+            By::Operation(op, purpose, reason, limit) => {
+                let commands = commands(op, purpose, reason);
+                let limit = limit.map_or_else(String::new, |limit| format!(" {}", many(limit)));
+                let why = self.why(op, purpose, reason);
+                let place = if key.part() == Part::Delaying { "for" } else { "behind" };
+                format!("{place} {commands}{limit}{why}")
+            }
+            By::Own(op, purpose) => self.own(key.part(), op, purpose),
+            By::Channel(purpose, out) => {
+                let way = if out { "out of" } else { "and commands to" };
+                format!("for the channel, behind data {way} dies {}", of(purpose))
+            }
+            By::Nobody => self.plain(key.part()),
+        };
+        match key.edge() {
+            Some(edge) => format!("{}, {what}", waits_for(edge)),
+            None => what,
+        }
+    }
+
+    /// Steps of one kind of the request of this number, which follow one another.
+    pub(super) fn steps(&self, steps: &[Step], waiter: u64) -> String {
+        let first = self.step(&steps[0], waiter);
+        let [Step { who: Who::Operation(one, limit), .. }, _, ..] = steps else { return first };
+        let count = |op: Op| {
+            let is = |step: &&Step| matches!(step.who, Who::Operation(one, _) if one.op == op);
+            steps.iter().filter(is).count()
+        };
+        let counts = Op::ALL.map(|op| (count(op), op)).into_iter().filter(|(count, _)| *count > 0);
+        let counts = counts.map(|(count, op)| {
+            format!("{count} {}{}", op.name(), if count == 1 { "" } else { "s" })
+        });
+        let counts: Vec<_> = counts.collect();
+        let limit = limit.map_or_else(String::new, |limit| format!(" {}", self::one(limit)));
+        // The words of the first one, with all of them in its place.
+        let mut first = first.strip_suffix(&limit).unwrap_or(&first).to_string();
+        if let Cause::Request(order) = one.cause {
+            let others = |step: &Step| match step.who {
+                Who::Operation(other, _) => other.cause != one.cause,
+                _ => false,
+            };
+            if steps.iter().any(others) {
+                let of = format!("of request {order}");
+                first = first.replace(&of, &format!("of requests {order} and others"));
+            }
+        }
+        let verb = if steps[0].part == Part::Delaying { "for" } else { "behind" };
+        first.replacen(
+            &format!("{verb} {}", article(one.op)),
+            &format!("{verb} {}", counts.join(", ")),
+            1,
+        )
+    }
+
+    /// A step of the request of this number.
+    pub(super) fn step(&self, step: &Step, waiter: u64) -> String {
+        let what = match step.who {
+            Who::Operation(operation, limit) => self.behind(step, &operation, limit, waiter),
+            Who::Own(operation) => {
+                let what = self.own(step.part, operation.op, operation.purpose);
+                format!("die {}: {what}", operation.die)
+            }
+            Who::Channel(..) | Who::Nobody => return self.row(&Key::of(step, waiter)),
+        };
+        match step.edge {
+            Some(edge) => format!("{}, {what}", waits_for(edge)),
+            None => what,
+        }
+    }
+
+    /// A request behind an operation.
+    fn behind(
+        &self,
+        step: &Step,
+        operation: &Operation,
+        limit: Option<Limit>,
+        waiter: u64,
+    ) -> String {
+        let Operation { die, op, purpose, cause, .. } = *operation;
+        let place = if step.part == Part::Delaying { "for" } else { "behind" };
+        let limit = limit.map_or_else(String::new, |limit| format!(" {}", one(limit)));
+        let cause = match cause {
+            Cause::Request(order) if order == waiter => "of this request".to_string(),
+            Cause::Request(order) => format!("of request {order}"),
+            Cause::Job(job) => {
+                let blocks = self.0.geometry.blocks_per_plane;
+                let start = match job.trigger {
+                    Trigger::FewBlocks => format!("free blocks fell to {}", job.free_blocks),
+                    Trigger::Needed => format!("a write needed one of {} blocks", job.free_blocks),
+                    Trigger::Pace => format!("paced, {} blocks free", job.free_blocks),
+                    Trigger::Idle => "no request was outstanding".to_string(),
+                    Trigger::Wear => "levels wear".to_string(),
+                };
+                format!("(victim {} of plane {}, {start})", job.victim % blocks, job.plane.get())
+            }
+            Cause::Merge(merge) => {
+                let write = merge
+                    .request
+                    .map_or_else(String::new, |order| format!(" for the write of request {order}"));
+                format!("({}{write})", merges(merge.kinds.map(|count| count > 0)))
+            }
+            other => self
+                .why(op, purpose, Reason::of(other, waiter))
+                .trim_start_matches(", ")
+                .to_string(),
+        };
+        let space = if cause.is_empty() { "" } else { " " };
+        format!("die {die}: {place} {} {}{space}{cause}{limit}", article(op), noun(purpose))
+    }
+
+    /// Why commands were there; the limit of suspensions is told elsewhere.
+    fn why(&self, op: Op, purpose: Purpose, reason: Reason) -> String {
+        let gc = &self.0.keys.gc;
+        match reason {
+            Reason::Job(Trigger::FewBlocks) => {
+                format!(", which began at {} free blocks or fewer", gc.soft_free_blocks)
+            }
+            Reason::Job(Trigger::Needed) => {
+                format!(", which began when a write found only {} blocks free", gc.reserve_blocks)
+            }
+            Reason::Job(Trigger::Pace) => ", paced by the writes that take space".to_string(),
+            Reason::Job(Trigger::Idle) => ", which began while the device was idle".to_string(),
+            Reason::Job(Trigger::Wear) => ", which level wear".to_string(),
+            Reason::Map => ", whose entries garbage collection has moved".to_string(),
+            Reason::Merge(kinds) => format!(" ({})", merges(kinds)),
+            Reason::Flush(true) => ", which a request asked for".to_string(),
+            Reason::Flush(false) => match self.0.keys.buffer.eviction {
+                Eviction::Watermark => {
+                    let high = self.0.keys.buffer.high_percent / 10_000;
+                    format!(", which begin at {high} % dirty lines")
+                }
+                Eviction::Full => ", which make room in the full buffer".to_string(),
+                Eviction::Ahead => ", which make room for queued writes".to_string(),
+                Eviction::AtOnce => ", which follow each write".to_string(),
+            },
+            Reason::Same | Reason::Other => match (op, purpose) {
+                (_, Purpose::MapFetch) => " (misses of the map cache)".to_string(),
+                (_, Purpose::MapWriteback) => " (dirty victims of map misses)".to_string(),
+                _ => String::new(),
+            },
+            Reason::Unknown => String::new(),
+        }
+    }
+
+    /// Time of the request's own work.
+    fn own(&self, part: Part, op: Op, purpose: Purpose) -> String {
+        match part {
+            Part::Array => format!("its own {}, in the array", op.name()),
+            Part::Transfer => format!("its own {}, on the channel", op.name()),
+            Part::Status => format!("its own {} was done and not yet polled", op.name()),
+            Part::OwnMap => format!("its own map {} ({})", op.name(), miss(purpose)),
+            other => self.plain(other),
+        }
+    }
+
+    /// Time that nobody in particular took.
+    fn plain(&self, part: Part) -> String {
+        let text = match part {
+            Part::HostQueue => "in the host queue, behind earlier requests",
+            Part::Link => "on the link to the host",
+            Part::Firmware => "in firmware",
+            Part::MapStall => "for a line of the map cache, all were being fetched",
+            Part::Slot => {
+                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+            }
+            Part::OwnMap => "for its own map commands",
+            Part::Delaying => "for commands of other requests",
+            Part::DieRead => "behind reads",
+            Part::DieProgram => "behind programs",
+            Part::DieErase => "behind erases",
+            Part::DieGc => "behind garbage collection",
+            Part::Bus
+                if self.0.keys.energy.max_active_dies > 0 || self.0.keys.energy.budget_mw > 0 =>
+            {
+                "for the channel or for power"
+            }
+            Part::Bus => "for the channel",
+            Part::Array => "its own data command, in the array",
+            Part::Transfer => "its own data, on the channel",
+            Part::Status => "its own command was done and not yet polled",
+            Part::Buffer => "in the write buffer",
+            Part::Flush => "for room in the write buffer or for earlier writes",
+        };
+        text.to_string()
+    }
+}
+
+/// What a request waited for, that was in turn kept waiting.
+const fn waits_for(edge: EdgeKind) -> &'static str {
+    match edge {
+        EdgeKind::MapFetch => "for a map page that is fetched",
+        EdgeKind::MapWriteback => "for a map page that is written back",
+        EdgeKind::Room => "for a free block",
+        EdgeKind::Merge => "for a merge before it",
+        EdgeKind::Gc => "for garbage collection",
+        EdgeKind::Flush => "for earlier writes",
+        EdgeKind::Order => "for an earlier access of the page",
+    }
+}
+
+const fn miss(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::MapWriteback => "a dirty victim of its miss",
+        _ => "it missed the map cache",
+    }
+}
+
+/// Commands of a kind.
+fn commands(op: Op, purpose: Purpose, reason: Reason) -> String {
+    let flushes = matches!(reason, Reason::Flush(_)) && purpose == Purpose::Host;
+    match purpose {
+        Purpose::Host if flushes => format!("{}s of buffer flushes", op.name()),
+        Purpose::Host if reason == Reason::Same => {
+            format!("{}s of its own other pages", op.name())
+        }
+        Purpose::Host => format!("{}s of other requests", op.name()),
+        _ => format!("{}s {}", op.name(), of(purpose)),
+    }
+}
+
+const fn of(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Host => "for the host",
+        Purpose::MapFetch => "of the map",
+        Purpose::MapWriteback => "of map write-backs",
+        Purpose::Gc => "of garbage collection",
+        Purpose::MapGc => "of map pages",
+        Purpose::Wear => "of wear levelling",
+        Purpose::Merge => "of merges",
+    }
+}
+
+const fn noun(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Host => "of data",
+        Purpose::MapFetch => "of a map page",
+        Purpose::MapWriteback => "of a map write-back",
+        Purpose::Gc => "of gc",
+        Purpose::MapGc => "of a map page for gc",
+        Purpose::Wear => "for wear",
+        Purpose::Merge => "of a merge",
+    }
+}
+
+const fn article(op: Op) -> &'static str {
+    match op {
+        Op::Read => "a read",
+        Op::Program => "a program",
+        Op::Erase => "an erase",
+    }
+}
+
+/// Why several operations did not make way.
+fn many(limit: Limit) -> String {
+    match limit {
+        Limit::Never => "that cannot be suspended".to_string(),
+        Limit::UsedUp(most) => {
+            let plural = if most == 1 { "" } else { "s" };
+            format!("that had used up their {most} suspension{plural}")
+        }
+        Limit::Leaves => "that were being suspended".to_string(),
+        Limit::Goes => "that were not suspended".to_string(),
+        Limit::Ends => "that were about to end".to_string(),
+    }
+}
+
+/// Why an operation did not make way.
+fn one(limit: Limit) -> String {
+    match limit {
+        Limit::Never => "that cannot be suspended".to_string(),
+        Limit::UsedUp(most) => {
+            let plural = if most == 1 { "" } else { "s" };
+            format!("that had used up its {most} suspension{plural}")
+        }
+        Limit::Leaves => "that was being suspended".to_string(),
+        Limit::Goes => "that was not suspended".to_string(),
+        Limit::Ends => "that was about to end".to_string(),
+    }
+}
+
+/// Kinds of merges.
+fn merges(kinds: [bool; 4]) -> String {
+    const NAMES: [&str; 4] = ["switch merge", "partial merge", "full merge", "dead log block"];
+    let names = NAMES.iter().zip(kinds).filter(|(_, is)| *is).map(|(name, _)| *name);
+    let names: Vec<_> = names.collect();
+    if names.is_empty() { "merge".to_string() } else { names.join(", ") }
+}

@@ -1,0 +1,274 @@
+//! `why`: cases whose answer is known by construction, and sums that have to agree with `run`.
+
+use crate::support::{Folder, int};
+use serde_json::Value;
+
+/// tR = 100 us, tPROG = 1000 us, tBERS = 5000 us, one die, no transfer time, the map in memory.
+const DEVICE: &[&str] = &[
+    "--set",
+    "geometry.blocks_per_plane=512",
+    "--set",
+    "nand.read_us=100",
+    "--set",
+    "nand.program_us=1000",
+    "--set",
+    "nand.erase_us=5000",
+    "--set",
+    "map.store=resident",
+];
+
+/// A trace of the format `ssdsim` from times in microseconds, pages and whether they are read.
+fn trace(requests: &[(u64, u64, bool)]) -> String {
+    let line = |(us, page, reads): &(u64, u64, bool)| {
+        format!("{} 0 {} 8 {}\n", us * 1_000, page * 8, u8::from(*reads))
+    };
+    requests.iter().map(line).collect()
+}
+
+/// Explains a request of a trace on the device above with more settings.
+#[track_caller]
+fn why(requests: &[(u64, u64, bool)], order: usize, more: &[&str]) -> Value {
+    let folder = Folder::with("t.txt", trace(requests));
+    let order = order.to_string();
+    let mut args = vec!["why", "drs", "t.txt", "--json", "--request", &order];
+    args.extend(DEVICE);
+    for setting in more {
+        args.extend(["--set", setting]);
+    }
+    let run = folder.run(&args).json();
+    adds_up(&run);
+    run
+}
+
+/// The times of each request add up to its latency and parts, and those of all to the rows.
+#[track_caller]
+fn adds_up(run: &Value) {
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let rows = list(&run["rows"]);
+    let sum = |items: &[Value]| items.iter().map(|item| int(item, "ns")).sum::<u64>();
+    assert_eq!(sum(&rows), int(run, "latency_ns"));
+    let parts = run["parts_ns"].as_object().expect("parts");
+    for (name, ns) in parts {
+        let of: Vec<_> = rows.iter().filter(|row| row["part"] == **name).cloned().collect();
+        assert_eq!(sum(&of), ns.as_u64().unwrap(), "{name}");
+    }
+    for row in rows.iter().filter(|row| row["part"].as_str().unwrap().starts_with("die_")) {
+        assert!(row["op"].is_string(), "nobody is to blame for {row}");
+    }
+    for request in list(&run["slowest"]) {
+        let steps = list(&request["steps"]);
+        assert_eq!(sum(&steps), int(&request, "latency_ns"));
+        for (name, ns) in request["parts_ns"].as_object().expect("parts") {
+            let of: Vec<_> = steps.iter().filter(|step| step["part"] == **name).cloned().collect();
+            assert_eq!(sum(&of), ns.as_u64().unwrap(), "{name} of {request}");
+        }
+        for step in steps {
+            let span = (int(&step, "from_ns"), int(&step, "until_ns"));
+            assert!(span.1 - span.0 >= int(&step, "ns"), "{step}");
+            assert!(span.0 >= int(&request, "arrival_ns"), "{step}");
+            assert!(span.1 <= int(&request, "completion_ns"), "{step}");
+        }
+    }
+}
+
+/// The rows of a run as part, operation, purpose, suspension and microseconds.
+fn rows(run: &Value) -> Vec<(String, String, String, String, u64)> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
+    let row = |row: &Value| {
+        let ns = int(row, "ns");
+        assert_eq!(ns % 1_000, 0);
+        let words = ["part", "op", "purpose", "suspension"].map(|name| text(&row[name]));
+        let [part, op, purpose, suspension] = words;
+        (part, op, purpose, suspension, ns / 1_000)
+    };
+    run["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+/// A row as [`rows`] has it.
+fn row(
+    part: &str,
+    op: &str,
+    purpose: &str,
+    suspension: &str,
+    us: u64,
+) -> (String, String, String, String, u64) {
+    (part.to_string(), op.to_string(), purpose.to_string(), suspension.to_string(), us)
+}
+
+/// The die programs from 0 to 1000, the read arrives at 300.
+#[test]
+fn a_read_in_the_middle_of_a_program_waits_for_all_that_is_left_of_it() {
+    let run = why(&[(0, 0, false), (300, 1, true)], 1, &[]);
+    let own = row("array", "read", "host", "-", 100);
+    assert_eq!(rows(&run), [row("die_program", "program", "host", "never", 700), own]);
+    let step = &run["slowest"][0]["steps"][0];
+    assert_eq!((int(step, "from_ns"), int(step, "until_ns")), (300_000, 1_000_000));
+    assert_eq!((int(step, "request"), int(step, "die")), (0, 0));
+    assert_eq!(run["dies"][0]["ns"], 700_000);
+}
+
+/// The program is suspended at 100, the array free at 120, the first read over at 220. Then 900 us
+/// of the program are left: it ends at 1120. The second read came at 500.
+#[test]
+fn a_program_that_has_used_up_its_suspension_makes_reads_wait() {
+    let keys =
+        ["policy.command=rcf", "nand.program_suspends=1", "nand.suspend_us=20", "nand.resume_us=0"];
+    let requests = [(0, 0, false), (100, 1, true), (500, 2, true)];
+    let first = why(&requests, 1, &keys);
+    let own = row("array", "read", "host", "-", 100);
+    let leaves = row("die_program", "program", "host", "under_way", 20);
+    assert_eq!(rows(&first), [own.clone(), leaves]);
+    let second = why(&requests, 2, &keys);
+    assert_eq!(rows(&second), [row("die_program", "program", "host", "used_up", 620), own]);
+    let finding = second["finding"].as_str().unwrap();
+    assert!(finding.contains("that had used up their 1 suspension"), "{finding}");
+    // The program itself waited for the first read while it was suspended.
+    let program = why(&requests, 0, &keys);
+    let own = row("array", "program", "host", "-", 1_000);
+    let suspended = row("die_program", "program", "host", "-", 20);
+    assert_eq!(rows(&program), [own, row("die_read", "read", "host", "-", 100), suspended]);
+}
+
+/// Two reads of one map page that is not cached: the first fetches it, the second waits for that.
+#[test]
+fn a_miss_of_the_map_cache_is_named() {
+    let requests = [(0, 0, true), (50, 1, true)];
+    let run = why(&requests, 0, &["map.store=line_cache"]);
+    let own = row("array", "read", "host", "-", 100);
+    assert_eq!(rows(&run), [row("own_map", "read", "map_fetch", "-", 100), own]);
+    let run = why(&requests, 1, &["map.store=line_cache"]);
+    let row = run["rows"].as_array().unwrap().iter().find(|row| row["part"] == "delaying").unwrap();
+    assert_eq!((int(row, "ns"), row["waits_for"].as_str()), (50_000, Some("map_fetch")));
+    assert_eq!((row["op"].as_str(), row["purpose"].as_str()), (Some("read"), Some("map_fetch")));
+}
+
+/// The tail that `why` explains is that of the report, whatever the device.
+#[test]
+fn the_parts_are_those_of_the_run() {
+    let folder = Folder::new();
+    let cases: &[&[&str]] = &[
+        &["small-full", "mixed-70-30", "pattern.requests=3000"],
+        &[
+            "small-full",
+            "mixed-70-30",
+            "pattern.requests=3000",
+            "nand.program_suspends=2",
+            "nand.erase_suspends=3",
+            "policy.command=rcf",
+            "nand.cache_read=true",
+        ],
+        &["drs", "facebook", "generator.requests=1500"],
+        &["embedded-2x2", "mixed-70-30", "pattern.requests=3000", "buffer.bytes=262144"],
+        &["drive-mlc", "mixed-70-30", "pattern.requests=1000"],
+        &["embedded-2x2", "mixed-70-30", "pattern.requests=2000", "bus.precision=requests"],
+        &["nvme-tlc", "mixed-70-30", "pattern.requests=3000"],
+        &["wd1600bekt", "mixed-70-30", "pattern.requests=300"],
+    ];
+    for case in cases {
+        let mut inputs = case[..2].to_vec();
+        case[2..].iter().for_each(|setting| inputs.extend(["--set", setting]));
+        let run = folder.run(&[&["run", "--json"], &inputs[..]].concat()).json();
+        for class in ["read", "write"] {
+            let asked = ["why", "--json", "--class", class];
+            let why = folder.run(&[&asked[..], &inputs].concat()).json();
+            adds_up(&why);
+            assert_eq!(why["parts_ns"], run["latency_parts_tail_ns"][class]["p99"], "{case:?}");
+            assert_eq!(why["percentile_ns"], run["latency_ns"][class]["p99"], "{case:?}");
+            assert!(int(&why, "requests") > 0 && int(&why, "of") > 0);
+        }
+    }
+}
+
+#[test]
+fn garbage_collection_and_flushes_are_named_with_their_causes() {
+    let folder = Folder::new();
+    let work = ["why", "small-full", "random-write", "--set", "pattern.requests=3000", "--json"];
+    let run = folder.run(&work).json();
+    let finding = run["finding"].as_str().unwrap();
+    assert!(finding.contains("garbage collection, which began at 12 free blocks"), "{finding}");
+    let steps = run["slowest"][0]["steps"].as_array().unwrap();
+    let copy = steps.iter().find(|step| step["victim"].is_u64()).expect("a step behind a job");
+    assert!(int(copy, "free_blocks") <= 12 && int(copy, "valid") > 0, "{copy}");
+    // Twenty writes fill a buffer of four units: the last waits for lines, behind flushes.
+    let writes: Vec<_> = (0..20).map(|page| (page, page, false)).collect();
+    let keys = ["buffer.bytes=16384", "buffer.access_ns=0", "buffer.ps_per_byte=0"];
+    let run = why(&writes, 19, &keys);
+    let flush = run["rows"].as_array().unwrap().iter().find(|row| row["part"] == "flush");
+    assert!(int(flush.expect("it waits for a line"), "ns") >= 1_000_000, "{run}");
+    let reads = [(0, 0, false), (0, 1, false), (0, 2, false), (0, 3, false), (10, 9, true)];
+    let run = why(&reads, 4, &keys);
+    let words = run["rows"][0]["words"].as_str().unwrap();
+    assert!(words.contains("programs of buffer flushes"), "{words}");
+}
+
+#[test]
+fn a_comparison_says_what_the_second_value_does() {
+    let requests = [(0, 0, false), (300, 1, true)];
+    let folder = Folder::with("t.txt", trace(&requests));
+    let vary = ["why", "drs", "t.txt", "--class", "read", "--vary", "nand.program_us=1000,500"];
+    let text = folder.run(&[&vary[..], DEVICE].concat()).text();
+    let first = text.lines().take(3).collect::<Vec<_>>().join(" ");
+    let said = "with nand.program_us=500 p99 of reads falls from 800.0 us to 300.0 us: 500.0 us less \
+                behind programs of other requests that cannot be suspended";
+    assert!(first.starts_with(said), "{text}");
+    let runs = folder.run(&[&vary[..], DEVICE, &["--json"]].concat()).json();
+    let settings: Vec<_> = runs.as_array().unwrap().iter().map(|run| &run["setting"]).collect();
+    assert_eq!(settings, ["nand.program_us=1000", "nand.program_us=500"]);
+}
+
+#[test]
+fn the_text_fits_a_screen() {
+    let folder = Folder::new();
+    for args in [
+        &["why", "drs", "facebook", "--set", "generator.requests=1500"][..],
+        &["why", "small-full", "mixed-70-30", "--set", "pattern.requests=3000", "--slowest", "3"],
+        &[
+            "why",
+            "small-full",
+            "mixed-70-30",
+            "--set",
+            "pattern.requests=2000",
+            "--vary",
+            "gc.preemptible=true,false",
+        ],
+    ] {
+        let text = folder.run(args).text();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.lines().count() <= 60, "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused() {
+    let folder = Folder::with("t.txt", trace(&[(0, 0, true)]));
+    for (args, said) in [
+        (&["--request", "1"][..], "--request 1: the workload has 1 requests, numbered from 0"),
+        (&["--above", "99"], "a percentile such as p50, p99 or p99.9 is needed"),
+        (&["--above", "p100"], "not in p0.01..p99.99"),
+        (&["--vary", "queue.depth=1"], "why compares two values, and there are 1"),
+        (&["--vary", "queue.depth"], "KEY=A,B is needed"),
+        (&["--slowest", "0"], "0 is not in 1.."),
+    ] {
+        let ran = folder.run(&[&["why", "drs", "t.txt"], args].concat());
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(said) && ran.stdout.is_empty(), "{ran:?}");
+    }
+    let ran = folder.run(&["why", "drs", "-"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("why reads the workload twice"), "{ran:?}");
+}
+
+/// Polls are rows of the command log: as many as the report counts.
+#[test]
+fn polls_are_in_the_command_log() {
+    let folder = Folder::new();
+    let work = ["run", "embedded-2x2", "mixed-70-30", "--set", "pattern.requests=500", "--json"];
+    let polled = ["--set", "bus.precision=requests", "--set", "bus.readiness=polled"];
+    let run = folder.run(&[&work[..], &polled, &["--commands", "c.csv"]].concat()).json();
+    let text = String::from_utf8(folder.read("c.csv")).unwrap();
+    let polls = text.lines().filter(|line| line.split(',').nth(3) == Some("poll")).count() as u64;
+    assert_eq!(polls, int(&run, "bus.status_requests"));
+    assert!(polls > 0);
+    let columns = text.lines().map(|line| line.split(',').count());
+    assert!(columns.into_iter().all(|count| count == 13));
+}

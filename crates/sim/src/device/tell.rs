@@ -1,0 +1,212 @@
+//! What observers are told that follow command sets: pieces of their lives, operations, transfers,
+//! and why the device does work of its own.
+
+use super::Device;
+use crate::config::GcStart;
+use crate::flash::Transfer;
+use crate::ftl::Job;
+use crate::handle::{RequestId, SetId};
+use crate::observe::{
+    ChannelTransfer, Doing, FreeBlocks, JobBegan, MergeBegan, OperationBegan, OwnCause, OwnWork,
+    Piece, SetOver, Trigger,
+};
+use crate::sets::{Mode, Operation, Place, Stage};
+use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
+
+impl Device {
+    /// Charges a segment in which some time has passed, and tells of it. `operation` is the one
+    /// that has just left its die, if that is what the set was on.
+    #[cold]
+    pub(super) fn charge_told(&mut self, set: SetId, operation: Option<&Operation>) {
+        let running = match operation {
+            Some(operation) => Some(*operation),
+            None if self.sets[set].mode == Mode::Running => Some(*self.operation_of(set)),
+            None => None,
+        };
+        let track = self.sets.track(set);
+        let (from, reason, mut parts) = (track.since, track.reason, track.parts);
+        let doing = match self.sets[set].mode {
+            Mode::Slotless => Doing::Slot,
+            Mode::Waiting => Doing::Waits(self.awaited(set).get(), reason),
+            Mode::Firmware => Doing::Firmware,
+            Mode::Collecting => Doing::Collecting,
+            Mode::Lineless => Doing::Line,
+            Mode::Buffered => Doing::Buffer,
+            Mode::Linking => Doing::Link,
+            Mode::Queued | Mode::Suspended => Doing::Die,
+            Mode::Running => {
+                let operation = running.as_ref().expect("it is on a die");
+                Doing::Runs(self.channel_waits(set, operation))
+            }
+        };
+        match operation {
+            Some(operation) => self.charge_running(set, operation),
+            None => self.charge_now(set),
+        }
+        let charged = &self.sets.track(set).parts;
+        for (before, after) in parts.0.iter_mut().zip(&charged.0) {
+            *before = after - *before;
+        }
+        let command = self.command_name(set);
+        let (die, until) = (self.current_die(set), self.now);
+        let event = Piece { set: set.get(), command, die, from, until, doing, parts };
+        self.account.tell_piece(&event);
+    }
+
+    /// When a set that is on a die waited for the channel since its segment began.
+    fn channel_waits(&self, set: SetId, operation: &Operation) -> [(Time, Time); 2] {
+        let since = self.sets.track(set).since;
+        if self.flash.has_requests() {
+            let (_, bus, _) = self.running_time(set, operation);
+            let until = since + Span::from_ns(bus);
+            return [(since, until), (until, until)];
+        }
+        let clip = |from: Time, until: Time| {
+            let from = from.max(since).min(self.now);
+            (from, until.min(self.now).max(from))
+        };
+        let before = clip(operation.began, operation.lead_from);
+        let behind = if operation.out_ns > 0 {
+            clip(operation.array_end, operation.out_from)
+        } else {
+            (self.now, self.now)
+        };
+        [before, behind]
+    }
+
+    /// A set is over.
+    #[cold]
+    pub(super) fn tell_set_over(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let event = SetOver {
+            set: set.get(),
+            at: self.now,
+            request: state.request.map(|request| self.host[request].order),
+            page: state.page,
+            parts: self.sets.track(set).parts,
+        };
+        self.account.tell_set_over(&event);
+    }
+
+    /// A die takes the operation of a set.
+    #[cold]
+    pub(super) fn tell_operation(&mut self, set: SetId, die: DieId) {
+        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+        let event = OperationBegan {
+            at: self.now,
+            die,
+            plane: self.sets.plane(set),
+            set: set.get(),
+            command: self.command_name(set),
+            op: stage.op(),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            ppn: state.ppn.map(Ppn::get),
+        };
+        self.account.tell_operation(&event);
+        self.tell_free_blocks();
+    }
+
+    /// How many blocks are free now.
+    #[cold]
+    pub(super) fn tell_free_blocks(&mut self) {
+        let event = FreeBlocks { at: self.now, blocks: self.ftl.all_free() };
+        self.account.tell_free_blocks(&event);
+    }
+
+    /// A channel is reserved for an operation.
+    #[cold]
+    pub(super) fn tell_channel(&mut self, transfer: &Transfer) {
+        if self.flash.has_requests() {
+            return;
+        }
+        let leader = self.flash.operation(transfer.die, transfer.place).leader;
+        let Some(set) = leader else { return };
+        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+        let event = ChannelTransfer {
+            channel: transfer.channel,
+            die: transfer.die,
+            set: set.get(),
+            command: self.command_name(set),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            from: transfer.from,
+            until: transfer.until,
+            out: transfer.place == Place::Output,
+        };
+        self.account.tell_channel(&event);
+    }
+
+    /// A job of garbage collection begins.
+    #[cold]
+    pub(super) fn tell_job(&mut self, plane: PlaneId, job: &Job, valid: u32) {
+        let gc = &self.settings.keys.gc;
+        let free_blocks = self.ftl.free_blocks(plane);
+        let trigger = if job.levels {
+            Trigger::Wear
+        } else if gc.start == GcStart::Needed {
+            Trigger::Needed
+        } else if self.ftl.is_paced() {
+            if job.charge.is_some() { Trigger::Pace } else { Trigger::Idle }
+        } else if free_blocks <= gc.soft_free_blocks {
+            Trigger::FewBlocks
+        } else {
+            Trigger::Idle
+        };
+        let event = JobBegan {
+            at: self.now,
+            plane,
+            victim: job.victim.get(),
+            valid,
+            free_blocks,
+            trigger,
+            request: self.order_of(job.charge),
+        };
+        self.account.tell_job(&event);
+    }
+
+    /// A layer has planned merges of a plane.
+    #[cold]
+    pub(super) fn tell_merges(&mut self, plane: PlaneId, charge: Option<RequestId>) {
+        let now = self.merges_so_far();
+        let before = std::mem::replace(&mut self.work.told_merges, now);
+        let kinds = std::array::from_fn(|kind| now[kind] - before[kind]);
+        let request = self.order_of(charge);
+        self.account.tell_merge(&MergeBegan { at: self.now, plane, kinds, request });
+    }
+
+    /// Merges since the start, by kind.
+    pub(super) fn merges_so_far(&self) -> [u64; 4] {
+        let counts = self.ftl.all_merges();
+        [counts.switch, counts.partial, counts.full, counts.dead]
+    }
+
+    /// A set for the device's own work has been made.
+    #[cold]
+    pub(super) fn tell_own_work(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
+        let cause = if state.buffered.is_some() {
+            if state.request.is_some() {
+                return;
+            }
+            OwnCause::Flush { asked: state.asked }
+        } else {
+            match stage {
+                Stage::CopyRead | Stage::CopyProgram | Stage::Erase => OwnCause::Job,
+                Stage::EvictRead
+                | Stage::Writeback
+                | Stage::RewriteRead
+                | Stage::RewriteProgram => OwnCause::Map,
+                _ if self.ftl.is_planned() => OwnCause::Merge,
+                _ => OwnCause::Job,
+            }
+        };
+        let request = self.order_of(state.charge);
+        let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
+        self.account.tell_own_work(&event);
+    }
+
+    /// The order of arrival of a request.
+    fn order_of(&self, request: Option<RequestId>) -> Option<u64> {
+        request.map(|request| self.host[request].order)
+    }
+}
