@@ -45,11 +45,14 @@ mod list;
 mod memory;
 mod microcode;
 mod output;
+mod points;
 mod presets;
 mod profile;
 mod reproduce;
 mod run;
 mod simulate;
+mod stats;
+mod sweep;
 mod trace;
 mod workload_file;
 
@@ -95,6 +98,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
     match command {
         Command::Run(args) => run::run(args, own),
         Command::Compare(args) => compare::run(args, own),
+        Command::Sweep(args) => sweep::run(args, own),
         Command::Reproduce(args) => reproduce::run(args, own),
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),

@@ -18,7 +18,6 @@ mod schema;
 mod show;
 mod sizes;
 mod statements;
-mod stats;
 mod study;
 mod tables;
 #[cfg(test)]

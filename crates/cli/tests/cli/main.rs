@@ -29,6 +29,7 @@ mod saved;
 mod studies;
 mod study;
 mod support;
+mod sweep;
 mod trace_info;
 mod transforms;
 mod workloads;
