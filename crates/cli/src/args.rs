@@ -128,9 +128,9 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// A key and the values to compare: queue.depth=1,16 or a range, nand.read_us=10..30:5. Or
-    /// alternatives of several keys: map.store=cmt,ftl.scheme=page | ftl.scheme=fast. The key may
-    /// be device, workload or seed. Repeatable; every combination is run.
+    /// A key and the values to compare: `queue.depth=1,16`, or a range, `nand.read_us=10..30:5`.
+    /// Or alternatives of several keys: `map.store=cmt,ftl.scheme=page | ftl.scheme=fast`. The key
+    /// may be device, workload or seed. Repeatable; every combination is run.
     #[arg(long, value_name = "KEY=A,B,C", required = true)]
     pub(crate) vary: Vec<String>,
     /// Runs each combination with N seeds (the seed, the seed + 1, ...), and prints means with 95 %

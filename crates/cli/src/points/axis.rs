@@ -16,7 +16,7 @@ pub(crate) type Point = Vec<Setting>;
 /// Names that a point may set beside keys.
 pub(crate) const NAMES: [&str; 3] = ["device", "workload", "seed"];
 
-/// Points of all axes together, at most.
+/// Points of all axes together, and values of a range, at most.
 const MOST: usize = 100_000;
 
 /// The points of one `--vary`.
@@ -127,7 +127,7 @@ fn expand(value: &str) -> Result<Vec<String>, String> {
     if first > last {
         return Err(format!("{value} ends below its start; exchange the two"));
     }
-    if (last - first) / step >= MOST as i64 {
+    if (last - first) / step >= 100_000 {
         return Err(format!("{value} has more than {MOST} values; raise the step"));
     }
     let count = (last - first) / step;

@@ -7,7 +7,7 @@ use crate::memory::Room;
 use crate::simulate::{Outcome, simulate};
 use anyhow::{Result, anyhow};
 use flashyard_sim::config::Settings;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn room(runs: &[&Run], check: bool) -> Room {
 
 /// Runs that share a state one after the other, so that it is not kept for longer than needed.
 fn jobs<'a>(runs: &[&'a Run], room: Room) -> Vec<Job<'a>> {
-    let mut states: HashMap<[u8; 32], (usize, Vec<usize>)> = HashMap::new();
+    let mut states: BTreeMap<[u8; 32], (usize, Vec<usize>)> = BTreeMap::new();
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
     for (place, run) in runs.iter().enumerate() {
         match states::key(&run.inputs, &run.settings, run.prepare.as_ref(), room) {

@@ -8,7 +8,7 @@ use crate::error::wrong;
 use crate::points::headline;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ impl Line {
 pub(crate) struct Journal {
     path: PathBuf,
     file: Option<File>,
-    found: HashMap<String, Found>,
+    found: BTreeMap<String, Found>,
 }
 
 impl Journal {
@@ -92,14 +92,10 @@ impl Journal {
         let say = || format!("{}: the journal cannot be written", path.display());
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path).with_context(say)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let what = "another sweep is writing it; wait for its end, or name another --out";
-                return Err(wrong(&format!("{}: {what}", path.display())));
-            }
-            // A file system without locks.
-            Err(TryLockError::Error(_)) => {}
+        // A file system without locks is used without.
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            let what = "another sweep is writing it; wait for its end, or name another --out";
+            return Err(wrong(&format!("{}: {what}", path.display())));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(say)?;
@@ -152,8 +148,8 @@ impl Journal {
 }
 
 /// The runs in the bytes of a journal, and how many of the bytes are whole lines.
-fn read(path: &Path, bytes: &[u8]) -> Result<(HashMap<String, Found>, usize)> {
-    let mut found = HashMap::new();
+fn read(path: &Path, bytes: &[u8]) -> Result<(BTreeMap<String, Found>, usize)> {
+    let mut found = BTreeMap::new();
     let mut whole = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let is_first = whole == 0;

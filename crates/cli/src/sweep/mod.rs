@@ -28,7 +28,7 @@ use journal::{Found, Journal};
 use plan::{Named, Planned, Planner};
 use progress::Progress;
 use results::Row;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Runs `flashyard sweep`.
@@ -107,7 +107,7 @@ struct Runner {
     journal: Journal,
     /// Runs that this machine has no memory for. Another one may have it, so the journal does not
     /// have them.
-    refused: HashMap<String, Found>,
+    refused: BTreeMap<String, Found>,
     check: bool,
     progress: Progress,
 }
@@ -119,7 +119,7 @@ impl Runner {
             "finished runs are kept in {}; run the same command to go on",
             path.display()
         ));
-        let (refused, progress) = (HashMap::new(), Progress::new(runs));
+        let (refused, progress) = (BTreeMap::new(), Progress::new(runs));
         Ok(Self { journal, refused, check, progress })
     }
 
@@ -136,7 +136,7 @@ impl Runner {
 
     /// Runs what is not in the journal.
     fn run(&mut self, points: &[&Planned]) -> Result<()> {
-        let mut wanted = HashSet::new();
+        let mut wanted = BTreeSet::new();
         let mut pending: Vec<&Named> = Vec::new();
         for one in points.iter().flat_map(|point| point.runs.iter().flatten()) {
             if self.found(&one.name).is_some() || !wanted.insert(&one.name) {

@@ -12,7 +12,7 @@ use crate::points::{self, refuse_standard_input};
 use anyhow::{Context, Result};
 use flashyard_sim::own::OwnParts;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(crate) struct Planner<'a> {
     /// Hash of the program and of its microcode.
     program: String,
     /// Hashes of traces by path.
-    files: HashMap<String, String>,
+    files: BTreeMap<String, String>,
 }
 
 impl<'a> Planner<'a> {
@@ -88,7 +88,7 @@ impl<'a> Planner<'a> {
         if let Some(microcode) = &args.microcode {
             program += &hash_of(microcode)?;
         }
-        Ok(Self { sweep, args, own, input, set, place, program, files: HashMap::new() })
+        Ok(Self { sweep, args, own, input, set, place, program, files: BTreeMap::new() })
     }
 
     /// The runs of a point. Settings that no device has are an error; a device that cannot be made
