@@ -30,6 +30,12 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Prints what the slow requests of a run waited for, and why that was there.
     Why(WhyArgs),
+    /// Runs every point of a grid or a list, or searches for the value of a key that meets a goal.
+    ///
+    /// The figures of all points are written into one Parquet file. Points that are finished are
+    /// kept in a journal beside it: after a stop the same command goes on where it was. A point
+    /// that fails is reported and does not stop the others; the exit status is 1 then.
+    Sweep(SweepArgs),
     /// Repeats a published study, and prints the results beside the published ones.
     Reproduce(ReproduceArgs),
     /// Prints statistics of traces, converts traces, or fits a workload file to a trace.
@@ -85,6 +91,7 @@ impl Command {
             Self::Run(args) => args.input.microcode.as_deref(),
             Self::Compare(args) => args.input.microcode.as_deref(),
             Self::Why(args) => args.input.microcode.as_deref(),
+            Self::Sweep(args) => args.microcode.as_deref(),
             Self::Reproduce(_) | Self::Trace(_) | Self::Fit(_) | Self::Board(_) | Self::List(_) => {
                 None
             }
@@ -132,9 +139,15 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// A key and the values to compare. Repeatable; every combination is run.
+    /// A key and the values to compare: `queue.depth=1,16`, or a range, `nand.read_us=10..30:5`.
+    /// Or alternatives of several keys: `map.store=cmt,ftl.scheme=page | ftl.scheme=fast`. The key
+    /// may be device, workload or seed. Repeatable; every combination is run.
     #[arg(long, value_name = "KEY=A,B,C", required = true)]
     pub(crate) vary: Vec<String>,
+    /// Runs each combination with N seeds (the seed, the seed + 1, ...), and prints means with 95 %
+    /// confidence intervals.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) seeds: Option<usize>,
     /// Prints a JSON array with an object for each run instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
@@ -193,6 +206,38 @@ fn percentile(text: &str) -> Result<u64, String> {
     }
     let digits: u64 = format!("{whole}{part:0<2}").parse().map_err(|_| wrong())?;
     if (1..10_000).contains(&digits) { Ok(digits) } else { Err("not in p0.01..p99.99".to_string()) }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// The sweep file (docs/SWEEPS.md).
+    pub(crate) file: String,
+    /// The Parquet file to write, a row for each point; default: the name of the sweep file with
+    /// .parquet, in the current folder. The journal has the same name with .journal behind it.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Writes the same table as CSV, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Writes a table with a row for each run, so for each point and seed; its name ends in
+    /// .parquet or .csv.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs: Option<PathBuf>,
+    /// Sets a key for all points, in place of what the file sets for all of them; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The memory that all devices together may take, in MiB; default: the free memory.
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+    /// Checks every rule during the runs. Slower.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Programs of the flash controller (docs/BUS.md).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) microcode: Option<PathBuf>,
+    /// Prints the points and how many of their runs the journal has, and runs nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// The name of a study, or a file with one.

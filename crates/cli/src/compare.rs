@@ -2,118 +2,205 @@
 
 use crate::args::CompareArgs;
 use crate::error::wrong;
-use crate::experiment::StreamPlan;
 use crate::inputs::Inputs;
-use crate::output::{json, print, remark, table, verdict};
+use crate::output::{json, print, remark, verdict};
+use crate::points::axis::{self, Axis};
+use crate::points::columns::{self, Figures};
+use crate::points::headline;
+use crate::points::runs::{self, Run};
+use crate::points::{self, refuse_standard_input};
 use crate::report::points::{Point, Points};
-use crate::report::words;
-use crate::simulate::{Outcome, simulate};
-use anyhow::{Context, Result};
-use flashyard_sim::config::Settings;
+use crate::report::{self, words};
+use crate::simulate::Outcome;
+use anyhow::Result;
+use flashyard_core::request::RequestOp;
 use flashyard_sim::own::OwnParts;
-use flashyard_sim::report::Report;
 use indicatif::{ProgressBar, ProgressStyle};
-use rayon::prelude::*;
 use serde_json::Value;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-/// One column of the comparison: a key and its values.
-struct Axis {
-    key: String,
-    values: Vec<String>,
-}
-
-/// A run: the settings that vary, its inputs, its device.
-type Run = (Vec<(String, String)>, Inputs, Settings);
+/// The figures of the table, as far as the runs have them.
+const SHOWN: [&str; 28] = [
+    "read.mean_us",
+    "read.p99_us",
+    "read.p999_us",
+    "write.mean_us",
+    "write.p99_us",
+    "write.p999_us",
+    "trim.mean_us",
+    "trim.p99_us",
+    "trim.p999_us",
+    "flush.mean_us",
+    "flush.p99_us",
+    "flush.p999_us",
+    "all.mean_us",
+    "all.p99_us",
+    "all.p999_us",
+    "all.max_us",
+    "iops",
+    "mb_per_s",
+    "wa",
+    "wa_gc",
+    "erases",
+    "gc_victims",
+    "energy_mj",
+    "power_w",
+    "j_per_gb",
+    "buffer_read_hits",
+    "buffer_write_hits",
+    "buffer_hidden_reads",
+];
 
 /// Runs `flashyard compare`.
 pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
-    let axes = args.vary.iter().map(|vary| axis(vary)).collect::<Result<Vec<_>>>()?;
+    let axes = args.vary.iter().map(|vary| Axis::parse("--vary", vary));
+    let points = axis::combinations("--vary", &axes.collect::<Result<Vec<_>>>()?)?;
     let mut runs: Vec<Run> = Vec::new();
-    for settings in combinations(&axes) {
-        let vary: Vec<_> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let inputs = Inputs::new(own, &args.input, &vary)?;
-        if inputs.experiment().streams().any(StreamPlan::is_standard_input) {
-            return Err(wrong(
-                "compare reads the workload once a run, standard input can be read only once: save it to a file",
-            ));
+    for point in points {
+        let inputs = points::inputs(own, &args.input, "--vary", &point)?;
+        refuse_standard_input("compare", &inputs)?;
+        let settings = inputs.settings()?;
+        inputs.need(&settings, args.input.check).check()?;
+        for seed in seeds(args, &inputs, &point)? {
+            let mut inputs = inputs.clone();
+            if let Some(seed) = seed {
+                inputs.set_seed(seed);
+            }
+            runs.push(Run { point: point.clone(), inputs, settings, prepare: None });
         }
-        let checked = inputs.settings()?;
-        runs.push((settings, inputs, checked));
     }
     let outcomes = simulate_all(&runs, args.input.check)?;
-    let object = |((_, inputs, _), outcome): (&Run, &Outcome)| {
-        json::object(inputs, &outcome.provenance, &outcome.report)
+    let object = |(run, outcome): (&Run, &Outcome)| {
+        json::object(&run.inputs, &outcome.provenance, &outcome.report)
     };
     let objects = || runs.iter().zip(&outcomes).map(object).collect::<Vec<_>>();
+    let replicas = args.seeds.unwrap_or(1);
     if let Some(folder) = &args.out {
-        write_report(folder, &axes, &runs, &outcomes, &objects())?;
+        write_report(folder, &runs, &outcomes, replicas, &objects())?;
     }
     if args.json {
-        let objects = objects();
-        print(&serde_json::to_string_pretty(&objects)?)?;
-    } else {
-        print(&text(&axes, &runs, &outcomes))?;
-        remark_changes(&labels(&runs), &outcomes);
+        return print(&serde_json::to_string_pretty(&objects())?);
     }
+    print(&text(&runs, &outcomes, replicas))?;
+    remark_changes(&labels(&runs, replicas), &outcomes);
     Ok(())
+}
+
+/// The seeds of a point's runs; none where there is one run with the seed that it has.
+fn seeds(args: &CompareArgs, inputs: &Inputs, point: &[axis::Setting]) -> Result<Vec<Option<u64>>> {
+    let Some(count) = args.seeds else { return Ok(vec![None]) };
+    if point.iter().any(|(key, _)| key == "seed") {
+        return Err(wrong("--seeds: the seed is varied already; leave one of the two out"));
+    }
+    let Some(first) = inputs.seed() else {
+        return Err(wrong("--seeds: a trace has no seed; it is for generated workloads"));
+    };
+    Ok((0..count as u64).map(|more| first.checked_add(more)).collect())
 }
 
 /// Writes report.html.
 fn write_report(
     folder: &Path,
-    axes: &[Axis],
     runs: &[Run],
     outcomes: &[Outcome],
+    replicas: usize,
     objects: &[Value],
 ) -> Result<()> {
-    let (_, inputs, settings) = &runs[0];
-    let (device, workload) = (&inputs.device_name, inputs.workload_name());
-    let axes: Vec<String> = axes.iter().map(|axis| axis.key.clone()).collect();
+    let first = &runs[0];
+    let (device, workload) = (&first.inputs.device_name, first.inputs.workload_name());
+    let mut axes = points::keys(runs.iter().map(|run| &run.point[..]));
     let names = axes.join(", ");
-    let points = runs.iter().zip(outcomes).map(|((settings, ..), outcome)| Point {
-        values: settings.iter().map(|(_, value)| value.clone()).collect(),
-        report: &outcome.report,
+    let mut lead =
+        vec![format!("Runs of the same work with several values of {names}. The first run:")];
+    lead.push(words::device(device, &objects[0], first.settings.keys.is_disk()));
+    lead.push(words::workload(&objects[0]));
+    let seeded = replicas > 1;
+    axes.extend(seeded.then(|| "seed".to_string()));
+    let seed = |run: &Run| run.inputs.seed().filter(|_| seeded).map(|seed| seed.to_string());
+    let points = runs.iter().zip(outcomes).map(|(run, outcome)| {
+        let values = axes.iter().take(axes.len() - usize::from(seeded));
+        let values = values.map(|key| points::value(&run.inputs, &run.point, key));
+        Point { values: values.chain(seed(run)).collect(), report: &outcome.report }
     });
     let points = Points {
         title: format!("{device}, {workload}: by {names}"),
-        lead: vec![
-            format!("Runs of the same work with several values of {names}. The first run:"),
-            words::device(device, &objects[0], settings.keys.is_disk()),
-            words::workload(&objects[0]),
-        ],
-        verdict: &verdicts(runs, outcomes),
-        command: crate::report::run::command(&objects[0]),
-        axes,
+        lead,
+        verdict: &anstream::adapter::strip_str(&verdicts(runs, outcomes, replicas)).to_string(),
+        command: report::run::command(&objects[0]),
         runs: points.collect(),
+        axes: axes.clone(),
     };
     points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))
 }
 
 /// The verdicts on all runs.
-fn verdicts(runs: &[Run], outcomes: &[Outcome]) -> String {
+fn verdicts(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
     let reports = outcomes.iter().map(|outcome| &outcome.report);
-    let judged: Vec<_> = runs.iter().map(|(_, inputs, _)| inputs).zip(reports).collect();
-    verdict::of_several(&labels(runs), &judged)
+    let judged: Vec<_> = runs.iter().map(|run| &run.inputs).zip(reports).collect();
+    verdict::of_several(&labels(runs, replicas), &judged)
 }
 
-/// The tables: figures, verdicts, warnings.
-fn text(axes: &[Axis], runs: &[Run], outcomes: &[Outcome]) -> String {
-    let names: Vec<_> = runs.iter().map(|(settings, ..)| settings.clone()).collect();
-    let (_, inputs, _) = &runs[0];
-    let (device, workload) = (&inputs.device_name, inputs.workload_name());
-    let figures = comparison(axes, &names, outcomes);
-    let verdicts = verdicts(runs, outcomes);
-    format!("device {device}, workload {workload}\n\n{figures}\n{verdicts}")
+/// The verdicts, then the table of figures.
+fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
+    let points: Vec<&[Run]> = runs.chunks(replicas).collect();
+    let names = points::keys(points.iter().map(|runs| &runs[0].point[..]));
+    let values = |key: &String| {
+        let value = |runs: &&[Run]| points::value(&runs[0].inputs, &runs[0].point, key);
+        (key.clone(), points.iter().map(value).collect())
+    };
+    let keys: Vec<(String, Vec<String>)> = names.iter().map(values).collect();
+    let figures: Vec<Figures> = outcomes.chunks(replicas).map(figures).collect();
+    // Where there is one class, all is that class.
+    let classes = |run: &Outcome| {
+        let latency = |op: &RequestOp| run.report.latency_ns[op.name()].count > 0;
+        RequestOp::ALL.iter().filter(|op| latency(op)).count()
+    };
+    let several = outcomes.iter().any(|run| classes(run) > 1);
+    let shown = SHOWN.into_iter().filter(|name| several || !name.starts_with("all."));
+    let figures = columns::table(&keys, &shown.collect::<Vec<_>>(), &figures);
+    let verdicts = verdicts(runs, outcomes, replicas);
+    format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
 }
 
-/// What each run is called: its settings.
-fn labels(runs: &[Run]) -> Vec<String> {
-    let label = |(settings, ..): &Run| {
-        let settings = settings.iter().map(|(key, value)| format!("{key}={value}"));
-        settings.collect::<Vec<_>>().join(" ")
+/// The device and the workload, all of them where they are varied; what the figures are of several
+/// runs.
+fn heading(runs: &[Run], replicas: usize) -> String {
+    let listed = |name: fn(&Inputs) -> &str| {
+        let mut names: Vec<&str> = Vec::new();
+        for run in runs {
+            if !names.contains(&name(&run.inputs)) {
+                names.push(name(&run.inputs));
+            }
+        }
+        match names.len() {
+            1..=3 => names.join(", "),
+            count => format!("{}, ... ({count})", names[0]),
+        }
+    };
+    let (device, workload) = (listed(|inputs| &inputs.device_name), listed(Inputs::workload_name));
+    let mut text = format!("device {device}, workload {workload}");
+    if replicas > 1 {
+        text += &format!("\nmeans of {replicas} seeds +- half of the 95 % confidence interval");
+    }
+    text
+}
+
+/// By headline, the figures of the runs of a point.
+fn figures(outcomes: &[Outcome]) -> Figures {
+    let of = |headline: &headline::Headline| {
+        outcomes.iter().map(|outcome| headline.value(&outcome.report)).collect()
+    };
+    headline::ALL.iter().map(of).collect()
+}
+
+/// What each run is called: its settings, and its seed where there are several.
+fn labels(runs: &[Run], replicas: usize) -> Vec<String> {
+    let label = |run: &Run| {
+        let seed = run.inputs.seed().filter(|_| replicas > 1);
+        let seed = seed.map_or_else(String::new, |seed| format!(" seed={seed}"));
+        axis::label(&run.point) + &seed
     };
     runs.iter().map(label).collect()
 }
@@ -134,121 +221,33 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 
 /// Runs all, as many at a time as there are processors and room in memory.
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
-    let mut most = usize::MAX;
-    for (_, inputs, settings) in runs {
-        let need = inputs.need(settings, check);
-        need.check()?;
-        most = most.min(need.side_by_side());
-    }
     let progress = std::io::stderr().is_terminal().then(|| bar(runs.len()));
-    let run = |(_, inputs, settings): &Run| {
-        let outcome = simulate(inputs, settings, check, Vec::new(), false, None);
+    let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
+    runs::all(&runs.iter().collect::<Vec<_>>(), check, |place, outcome| {
         if let Some(progress) = &progress {
             progress.inc(1);
         }
-        outcome
-    };
-    let outcomes = if most == 1 {
-        runs.iter().map(run).collect()
-    } else {
-        let threads = rayon::current_num_threads().min(most);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.context("threads cannot be started")?;
-        pool.install(|| runs.par_iter().map(run).collect())
-    };
+        let go_on = outcome.is_ok();
+        found[place] = Some(outcome);
+        go_on
+    });
     if let Some(progress) = &progress {
         progress.finish_and_clear();
     }
-    outcomes
+    let missing = || Err(wrong("a run before it failed"));
+    // The first failure in the order of runs is that of a run, which comes before what was not run.
+    let failed = found.iter().position(|outcome| matches!(outcome, Some(Err(_))));
+    if let Some(Some(Err(error))) = failed.map(|place| found.swap_remove(place)) {
+        return Err(error);
+    }
+    found.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
 }
 
 fn bar(runs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {pos} of {len} runs, {elapsed}");
+    let style =
+        ProgressStyle::with_template("{spinner} {pos} of {len} runs, {elapsed}, {eta} left");
     let style = style.expect("the template is valid");
     let progress = ProgressBar::new(runs as u64).with_style(style);
     progress.enable_steady_tick(Duration::from_millis(200));
     progress
-}
-
-fn axis(vary: &str) -> Result<Axis> {
-    let Some((key, values)) = vary.split_once('=') else {
-        return Err(wrong(&format!(
-            "--vary {vary}: KEY=A,B,C is needed, such as queue.depth=1,16,256"
-        )));
-    };
-    let values = values.split(',').map(|value| value.trim().to_string()).collect();
-    Ok(Axis { key: key.trim().to_string(), values })
-}
-
-/// Every combination of values, the last axis changing fastest.
-fn combinations(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
-    let mut all = vec![Vec::new()];
-    for axis in axes {
-        all = all
-            .iter()
-            .flat_map(|settings| {
-                axis.values.iter().map(move |value| {
-                    let mut settings: Vec<_> = settings.clone();
-                    settings.push((axis.key.clone(), value.clone()));
-                    settings
-                })
-            })
-            .collect();
-    }
-    all
-}
-
-/// Means and tails with their ratios to the first run; of buffers, where a run has one, how much
-/// they hit and hide.
-fn comparison(axes: &[Axis], names: &[Vec<(String, String)>], outcomes: &[Outcome]) -> String {
-    let mut header: Vec<&str> = axes.iter().map(|axis| axis.key.as_str()).collect();
-    header.extend(["read us", "ratio", "write us", "ratio", "all us", "ratio", "all p99", "ratio"]);
-    header.extend(["WA", "mJ", "J/MB", "ratio", "W", "ratio", "MB/s", "ratio"]);
-    let buffered = outcomes.iter().any(|outcome| outcome.report.buffer.units > 0);
-    if buffered {
-        header.extend(["read hits", "write hits", "hidden reads"]);
-    }
-    let mut table = table::table(&header);
-    let first = &outcomes[0].report;
-    for (settings, outcome) in names.iter().zip(outcomes) {
-        let report = &outcome.report;
-        let mut row: Vec<String> = settings.iter().map(|(_, value)| value.clone()).collect();
-        let ratio = |value: Option<f64>, base: Option<f64>| {
-            let ratio = value.zip(base).filter(|(_, base)| *base > 0.0);
-            ratio.map_or_else(|| "-".to_string(), |(v, base)| format!("{:.3}", v / base))
-        };
-        let mut cell = |value: Option<f64>, base: Option<f64>| {
-            row.push(value.map_or_else(|| "-".to_string(), table::us));
-            row.push(ratio(value, base));
-        };
-        for class in ["read", "write", "all"] {
-            cell(report.latency_ns[class].mean, first.latency_ns[class].mean);
-        }
-        let p99 = |report: &Report| report.latency_ns["all"].p99.map(|ns| ns as f64);
-        cell(p99(report), p99(first));
-        let amplification = report.flash.write_amplification;
-        let three = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_string(), |value| format!("{value:.3}"))
-        };
-        row.push(three(amplification));
-        row.push(format!("{:.3}", report.energy_pj.total as f64 / 1e9));
-        for ((value, base), digits) in efficiency(report).zip(efficiency(first)).zip([4, 3, 2]) {
-            row.push(value.map_or_else(|| "-".to_string(), |value| format!("{value:.digits$}")));
-            row.push(ratio(value, base));
-        }
-        if buffered {
-            let buffer = &report.buffer;
-            let ratios = [buffer.hit_ratio_read, buffer.hit_ratio_write, buffer.hidden_read_ratio];
-            row.extend(ratios.map(three));
-        }
-        table.add_row(row);
-    }
-    table::render(&table)
-}
-
-/// Joules a megabyte, watts, megabytes a second.
-fn efficiency(report: &Report) -> impl Iterator<Item = Option<f64>> {
-    let watts = report.power.mean_mw.map(|mw| mw / 1e3);
-    let rate = report.throughput.bytes_per_s.map(|rate| rate / 1e6);
-    [report.power.j_per_mb, watts, rate].into_iter()
 }

@@ -4,16 +4,19 @@ use crate::args::InputArgs;
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::memory::Need;
+use crate::output::state::Image;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use crate::workload_file::{self, built_in_names};
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
     ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, nearest, read_toml,
+    show_value,
 };
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::random::stream_seed;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What only a workload file has.
 const WORKLOAD_TABLES: [&str; 10] = [
@@ -73,6 +76,8 @@ pub(crate) struct Inputs {
     seed: u64,
     /// The saved device to start from.
     pub(crate) restore: Option<PathBuf>,
+    /// The built device to start from, in memory.
+    pub(crate) image: Option<Arc<Image>>,
     /// The memory that a device may take, in MiB, in place of what is free.
     memory_mib: Option<u64>,
 }
@@ -85,20 +90,15 @@ enum Named {
 
 impl Inputs {
     /// Resolves the arguments; every problem of every file is reported at once.
-    pub(crate) fn new(own: OwnParts, args: &InputArgs, vary: &[String]) -> Result<Self> {
-        let (device, workload) = match (&args.device, &args.workload) {
-            (Some(device), Some(workload)) => (device.clone(), workload.clone()),
-            (Some(one), None) => match recognise(one)? {
-                Named::Device(device) => (device, DEFAULT_WORKLOAD.to_string()),
-                Named::Workload(workload) => (DEFAULT_DEVICE.to_string(), workload),
-            },
-            _ => (DEFAULT_DEVICE.to_string(), DEFAULT_WORKLOAD.to_string()),
-        };
+    /// `vary` has further settings, each with the option that gave it.
+    pub(crate) fn new(own: OwnParts, args: &InputArgs, vary: &[(&str, String)]) -> Result<Self> {
+        let (device, workload) = Self::named(args)?;
+        let device = device.unwrap_or_else(|| DEFAULT_DEVICE.to_string());
+        let workload = workload.unwrap_or_else(|| DEFAULT_WORKLOAD.to_string());
         let set = args.set.iter().map(|setting| ("--set", setting.clone()));
-        let vary = vary.iter().map(|setting| ("--vary", setting.clone()));
         let timing = format!("bus.timing={}", crate::microcode::NAME);
         let timing = args.microcode.iter().map(|_| ("--microcode", timing.clone()));
-        let set: Vec<_> = timing.chain(set).chain(vary).collect();
+        let set: Vec<_> = timing.chain(set).chain(vary.iter().cloned()).collect();
         let mut inputs = Self::load(own, &device, &workload, &set)?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {
@@ -116,6 +116,32 @@ impl Inputs {
             return Err(wrong(&what));
         }
         Ok(inputs)
+    }
+
+    /// The device and the workload that the arguments name, as far as they do.
+    pub(crate) fn named(args: &InputArgs) -> Result<(Option<String>, Option<String>)> {
+        Ok(match (&args.device, &args.workload) {
+            (Some(one), None) => match recognise(one)? {
+                Named::Device(device) => (Some(device), None),
+                Named::Workload(workload) => (None, Some(workload)),
+            },
+            (device, workload) => (device.clone(), workload.clone()),
+        })
+    }
+
+    /// Names the defaults where the arguments name nothing, so that no name is guessed at.
+    pub(crate) fn fill_names(args: &mut InputArgs) {
+        args.device.get_or_insert_with(|| DEFAULT_DEVICE.to_string());
+        args.workload.get_or_insert_with(|| DEFAULT_WORKLOAD.to_string());
+    }
+
+    /// The value of a key, `section.key`, as files have it.
+    pub(crate) fn shown(&self, path: &str) -> Option<String> {
+        let (section, name) = path.rsplit_once('.')?;
+        let sections = self.sections.sections();
+        let (_, keys, _) = sections.iter().find(|(known, ..)| known == section)?;
+        let key = keys.iter().find(|key| key.name == name)?;
+        Some(show_value(&key.kind, self.sections.get(section, name)?))
     }
 
     /// A device that has no power meter gets one that takes a sample every millisecond.
@@ -172,8 +198,14 @@ impl Inputs {
             return Err(config_error(problems));
         }
         let device_name = device.to_string();
-        let inputs =
-            Self { device_name, sections, seed: DEFAULT_SEED, restore: None, memory_mib: None };
+        let inputs = Self {
+            device_name,
+            sections,
+            seed: DEFAULT_SEED,
+            restore: None,
+            image: None,
+            memory_mib: None,
+        };
         if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
             return Err(wrong("-: standard input can be read only once: save it to a file"));
         }
@@ -199,7 +231,7 @@ impl Inputs {
             device: &self.device_name,
             settings,
             checked,
-            restored: self.restore.is_some(),
+            restored: self.restore.is_some() || self.image.is_some(),
             given_mib: self.memory_mib,
         }
     }

@@ -4,8 +4,18 @@
 //! whatever it does. A signal that the program was started with as one to ignore (`nohup`, jobs in
 //! the background of a script) stays ignored. A second signal ends it without removing anything.
 
+use std::sync::OnceLock;
+
 #[cfg(unix)]
 pub(crate) use unix::watch;
+
+/// What is said about results that stay.
+static KEPT: OnceLock<String> = OnceLock::new();
+
+/// Says what stays when the program is stopped.
+pub(crate) fn keeps(what: String) {
+    let _ = KEPT.set(what);
+}
 
 /// Other systems end the program in their own way.
 #[cfg(not(unix))]
@@ -54,7 +64,8 @@ mod unix {
             let name = name.map_or("a signal", |(_, name)| name);
             // Behind what the terminal echoes, and a progress display.
             let line = if std::io::stderr().is_terminal() { "\n" } else { "" };
-            remark(&format!("{line}error: stopped by {name}; unfinished results were removed"));
+            let kept = super::KEPT.get().map_or("unfinished results were removed", String::as_str);
+            remark(&format!("{line}error: stopped by {name}; {kept}"));
             low_level::exit(128 + signal);
         });
     }

@@ -45,12 +45,15 @@ mod list;
 mod memory;
 mod microcode;
 mod output;
+mod points;
 mod presets;
 mod profile;
 mod report;
 mod reproduce;
 mod run;
 mod simulate;
+mod stats;
+mod sweep;
 mod trace;
 mod why;
 mod window;
@@ -99,6 +102,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Run(args) => run::run(args, own),
         Command::Compare(args) => compare::run(args, own),
         Command::Why(args) => why::run(args, own),
+        Command::Sweep(args) => sweep::run(args, own),
         Command::Reproduce(args) => reproduce::run(args, own),
         Command::Trace(TraceCommand::Info(args)) => trace::info(args),
         Command::Trace(TraceCommand::Convert(args)) => trace::convert(args, own),

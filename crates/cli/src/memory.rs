@@ -48,6 +48,23 @@ struct Free {
     address_space: Option<Limit>,
 }
 
+/// The room for several devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Bytes, where that is known.
+    pub(crate) bytes: Option<u64>,
+    /// Whether there may be only one at a time: where the address space is limited, every further
+    /// thread reserves addresses that it does not use.
+    pub(crate) alone: bool,
+}
+
+impl Room {
+    /// Whether a device of so many bytes fits beside others.
+    pub(crate) fn has(&self, used: u64, bytes: u64) -> bool {
+        !self.alone && self.bytes.is_none_or(|room| used.saturating_add(bytes) <= room)
+    }
+}
+
 /// A device that is going to be built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need<'a> {
@@ -90,17 +107,16 @@ impl Need<'_> {
         }))
     }
 
-    /// How many devices like this one fit beside each other, at least one. Where the address space
-    /// is limited it is one: every further thread reserves addresses that it does not use.
-    pub(crate) fn side_by_side(&self) -> usize {
-        let bytes = self.footprint().bytes_at_start() + PROGRAM;
-        match self.free() {
-            Free { address_space: Some(_), .. } => 1,
-            Free { memory: Some(limit), .. } => {
-                usize::try_from(limit.bytes / bytes).unwrap_or(usize::MAX).max(1)
-            }
-            _ => usize::MAX,
-        }
+    /// Bytes that the device takes when the run starts.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.footprint().bytes_at_start() + PROGRAM
+    }
+
+    /// The room for devices like this one.
+    pub(crate) fn room(&self) -> Room {
+        let free = self.free();
+        let bytes = free.memory.map(|limit| limit.bytes);
+        Room { bytes, alone: free.address_space.is_some() }
     }
 
     fn free(&self) -> Free {

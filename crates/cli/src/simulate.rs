@@ -4,8 +4,9 @@ use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
 use crate::inputs::Inputs;
 use crate::lanes::{self, Lane};
+use crate::output::WholeFile;
 use crate::output::json::{self, Provenance};
-use crate::output::{WholeFile, state};
+use crate::output::state::{self, Image};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
@@ -45,9 +46,10 @@ pub(crate) fn simulate(
     if settings.keys.is_disk() {
         check_disk(inputs, save.is_some())?;
     }
-    let (mut device, state_sha256) = match &inputs.restore {
-        None => (build(settings, show), None),
-        Some(path) => state::restore(path, settings)
+    let (mut device, state_sha256) = match (&inputs.image, &inputs.restore) {
+        (Some(image), _) => (Drive::Flash(Box::new(image.restore(settings)?)), None),
+        (None, None) => (build(settings, show), None),
+        (None, Some(path)) => state::restore(path, settings)
             .map(|(device, sha)| (Drive::Flash(Box::new(device)), Some(sha)))?,
     };
     check_saving(&mut device, save)?;
@@ -60,16 +62,7 @@ pub(crate) fn simulate(
     for observer in observers {
         device.observe(observer);
     }
-    let mut streams = Streams {
-        inputs,
-        settings,
-        progress: is_shown(show).then(spinner),
-        opened: 0,
-        folded: 0,
-        spread: 0,
-        hashes: Vec::new(),
-        changes: Vec::new(),
-    };
+    let mut streams = Streams::new(inputs, settings, is_shown(show).then(spinner));
     let report = streams.run(device, experiment, save);
     if let Some(progress) = &streams.progress {
         progress.finish_and_clear();
@@ -96,6 +89,24 @@ pub(crate) fn simulate(
         state_sha256,
     };
     Ok(Outcome { report, provenance, saved })
+}
+
+/// The device in its initial state, or after the workload of `prepare`, of which nothing is
+/// measured.
+pub(crate) fn image(settings: &Settings, prepare: Option<&Inputs>) -> Result<Image> {
+    let mut device = Drive::new(settings);
+    if let Some(inputs) = prepare {
+        let mut streams = Streams::new(inputs, settings, None);
+        for phase in &inputs.experiment().phases {
+            let mut phase = phase.clone();
+            phase.keys.measure = false;
+            streams.phase(&mut device, &phase)?;
+        }
+    }
+    let flash = device.flash().ok_or_else(|| {
+        wrong("[prepare]: a disk holds nothing that changes its times; leave it out")
+    })?;
+    Ok(Image::of(flash))
 }
 
 /// Whether the device can be saved, if it is to be.
@@ -177,7 +188,12 @@ struct Streams<'a> {
     changes: Vec<String>,
 }
 
-impl Streams<'_> {
+impl<'a> Streams<'a> {
+    fn new(inputs: &'a Inputs, settings: &'a Settings, progress: Option<ProgressBar>) -> Self {
+        let (hashes, changes) = (Vec::new(), Vec::new());
+        Self { inputs, settings, progress, opened: 0, folded: 0, spread: 0, hashes, changes }
+    }
+
     fn run(
         &mut self,
         mut device: Drive,

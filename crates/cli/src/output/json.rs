@@ -75,7 +75,7 @@ fn stream_settings(stream: &StreamPlan) -> Value {
 }
 
 /// The phases with their streams, as planned.
-fn plan(inputs: &Inputs) -> Value {
+pub(crate) fn plan(inputs: &Inputs) -> Value {
     let stream = |stream: &StreamPlan| {
         json!({
             "name": stream.name,

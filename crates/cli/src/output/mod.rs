@@ -1,6 +1,7 @@
 //! Printing and writing results.
 
 pub(crate) mod bus;
+pub(crate) mod columnar;
 pub(crate) mod commands;
 pub(crate) mod json;
 pub(crate) mod log;

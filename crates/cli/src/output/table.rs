@@ -90,11 +90,6 @@ fn narrowed(name: &str, width: usize) -> String {
     if name.chars().count() <= width { name.to_string() } else { wrapped(name, width, "  ") }
 }
 
-/// Nanoseconds as microseconds with one digit.
-pub(crate) fn us(ns: f64) -> String {
-    format!("{:.1}", ns / 1e3)
-}
-
 /// A share in percent with one digit.
 pub(crate) fn percent(part: f64, whole: f64) -> String {
     if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }

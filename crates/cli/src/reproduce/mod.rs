@@ -21,7 +21,6 @@ mod schema;
 mod show;
 mod sizes;
 mod statements;
-mod stats;
 mod study;
 mod tables;
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::names::Group;
 use super::sample::Sample;
 use super::schema::{self, Form, Rows};
 use super::show;
-use super::stats::{mean, median};
 use super::study::{HERE, SENSITIVITY, Study};
 use crate::output::table;
 use crate::output::text::{WIDTH, wrapped};
+use crate::stats::{mean, median};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 

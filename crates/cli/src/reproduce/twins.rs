@@ -3,11 +3,11 @@
 use super::runs::simulate;
 use super::schema::Form;
 use super::show;
-use super::stats::median;
 use super::study::{Study, settings_of};
 use crate::args::ReproduceArgs;
 use crate::error::{workload_error, wrong};
 use crate::output::{json, print, table};
+use crate::stats::median;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;

@@ -14,9 +14,10 @@ mod words;
 
 use crate::args::{WhyArgs, WhyClass};
 use crate::error::wrong;
-use crate::experiment::StreamPlan;
 use crate::inputs::Inputs;
 use crate::output::{print, remark};
+use crate::points::axis::{self, Axis, Setting};
+use crate::points::{self, refuse_standard_input};
 use crate::simulate::simulate;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
@@ -124,10 +125,9 @@ pub(crate) fn run(args: &WhyArgs, own: OwnParts) -> Result<()> {
         let text = if args.json { data::one(&found, &side)? } else { show::one(&found, &side) };
         return print(&text);
     };
-    let settings = two_values(vary)?;
-    let [first, second] = settings
-        .each_ref()
-        .map(|setting| explain(args, own, &found, std::slice::from_ref(setting)));
+    let points = two_points(vary)?;
+    let settings = points.each_ref().map(|point| axis::label(point));
+    let [first, second] = points.each_ref().map(|point| explain(args, own, &found, point));
     let sides = [first?, second?];
     let text = if args.json {
         data::two(&found, &sides, &settings)?
@@ -137,30 +137,22 @@ pub(crate) fn run(args: &WhyArgs, own: OwnParts) -> Result<()> {
     print(&text)
 }
 
-/// The two settings of `--vary`.
-fn two_values(vary: &str) -> Result<[String; 2]> {
-    let needed = "KEY=A,B is needed, such as nand.program_suspends=1,4";
-    let Some((key, values)) = vary.split_once('=') else {
-        return Err(wrong(&format!("--vary {vary}: {needed}")));
-    };
-    let values: Vec<&str> = values.split(',').map(str::trim).collect();
-    let [first, second] = values[..] else {
-        return Err(wrong(&format!(
-            "--vary {vary}: why compares two values, and there are {}; {needed}, or use compare",
-            values.len()
-        )));
-    };
-    Ok([first, second].map(|value| format!("{}={value}", key.trim())))
+/// The two points of `--vary`.
+fn two_points(vary: &str) -> Result<[Vec<Setting>; 2]> {
+    let points = axis::combinations("--vary", &[Axis::parse("--vary", vary)?])?;
+    <[Vec<Setting>; 2]>::try_from(points).map_err(|points| {
+        wrong(&format!(
+            "--vary {vary}: why compares two values, and there are {}; KEY=A,B is needed, such as \
+             nand.program_suspends=1,4, or use compare",
+            points.len()
+        ))
+    })
 }
 
 /// Runs the workload twice and explains the chosen requests.
-fn explain(args: &WhyArgs, own: OwnParts, found: &Found, vary: &[String]) -> Result<Side> {
-    let inputs = Inputs::new(own, &args.input, vary)?;
-    if inputs.experiment().streams().any(StreamPlan::is_standard_input) {
-        return Err(wrong(
-            "why reads the workload twice, standard input can be read only once: save it to a file",
-        ));
-    }
+fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> Result<Side> {
+    let inputs = points::inputs(own, &args.input, "--vary", point)?;
+    refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));

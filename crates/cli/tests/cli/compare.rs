@@ -90,3 +90,65 @@ fn json_has_the_warnings_of_each_run() {
     let run = folder.run(&[&["run"], &work[..]].concat()).json();
     assert_eq!(run["verdict"], compared[0]["verdict"]);
 }
+
+/// Alternatives of several keys, devices and ranges; each point is the run of its settings.
+#[test]
+fn points_are_alternatives_devices_and_ranges() {
+    let folder = Folder::new();
+    let work = ["movie", "--set", "generator.requests=200"];
+    let vary = ["--vary", "policy.command=rcf,queue.depth=8 | device=embedded-2x2"];
+    let runs = folder.run(&[&["compare", "--json"], &work[..], &vary].concat()).json();
+    let depths: Vec<_> = (0..2).map(|run| &runs[run]["device"]["queue"]["depth"]).collect();
+    assert_eq!(depths[0], 8);
+    assert_ne!(depths[1], 8);
+    let text = folder.run(&[&["compare"], &work[..], &vary].concat()).text();
+    assert!(text.starts_with("device drs, embedded-2x2, workload movie\n"), "{text}");
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).expect(name);
+        line.split_whitespace().skip(1).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(row("device  "), ["drs", "embedded-2x2"]);
+    assert_eq!(row("queue.depth")[0], "8");
+    let range = ["compare", "drs", "movie", "--json", "--vary", "queue.depth=10..30:10"];
+    let set = ["--set", "generator.requests=50"];
+    let runs = folder.run(&[&range[..], &set].concat()).json();
+    let depths: Vec<_> =
+        runs.as_array().unwrap().iter().map(|run| &run["device"]["queue"]["depth"]).collect();
+    assert_eq!(depths, [10, 20, 30]);
+    let twice = folder.run(&["compare", "drs", "movie", "--vary", "device=ros"]);
+    assert_eq!(twice.status, Some(2), "{twice:?}");
+    assert!(twice.stderr.contains("device: it is drs already"), "{twice:?}");
+}
+
+/// The mean of three seeds is that of the three runs; a seed is also a point of its own.
+#[test]
+fn several_seeds_give_means_with_intervals() {
+    let folder = Folder::new();
+    let work = ["compare", "drs", "movie", "--set", "generator.requests=300", "--seed", "4"];
+    let seeds = ["--vary", "queue.depth=1,64", "--seeds", "3"];
+    let runs = folder.run(&[&work[..], &seeds, &["--json"]].concat()).json();
+    let runs = runs.as_array().unwrap().clone();
+    let seeds_of: Vec<_> = runs.iter().map(|run| &run["provenance"]["seed"]).collect();
+    assert_eq!(seeds_of, [4, 5, 6, 4, 5, 6]);
+    let mean = runs[..3].iter().map(|run| run["latency_ns"]["all"]["mean"].as_f64().unwrap());
+    let mean = mean.sum::<f64>() / 3e3;
+    let text = folder.run(&[&work[..], &seeds].concat()).text();
+    assert!(
+        text.contains("\nmeans of 3 seeds +- half of the 95 % confidence interval\n"),
+        "{text}"
+    );
+    let row = text.lines().find(|line| line.starts_with("all mean (us)")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().skip(3).collect();
+    let shown: f64 = cells[0].parse().unwrap();
+    assert!((shown - mean).abs() < 1e-3 * mean && cells[1].starts_with("+-"), "{row}: {mean}");
+    let vary = ["compare", "drs", "movie", "--set", "generator.requests=300", "--vary", "seed=4,5"];
+    let points = folder.run(&[&vary[..], &["--json"]].concat()).json();
+    for (point, run) in points.as_array().unwrap().iter().zip(&runs) {
+        assert_eq!(point["provenance"]["seed"], run["provenance"]["seed"]);
+    }
+    let both = folder.run(&[&vary[..], &["--seeds", "2"]].concat());
+    assert!(
+        both.status == Some(2) && both.stderr.contains("--seeds: the seed is varied"),
+        "{both:?}"
+    );
+}

@@ -31,6 +31,7 @@ mod screen;
 mod studies;
 mod study;
 mod support;
+mod sweep;
 mod timeline;
 mod trace_info;
 mod transforms;

@@ -90,14 +90,17 @@ fn joules_a_megabyte_are_shown_and_compared() {
     }
     let vary = ["--vary", "energy.standby_mw=0,30"];
     let table = folder.run(&[&["compare"], &inputs[..], &vary].concat()).text();
-    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    for [joules, watts, rate] in figures {
-        let values = [(joules, 4), (watts, 3), (rate, 2)];
-        let cells = values.iter().zip(figures[0]).map(|((value, digits), first)| {
-            let digits = *digits;
-            format!("{value:.digits$} {:.3}", *value / first)
-        });
-        let cells = cells.collect::<Vec<_>>().join(" ");
-        assert!(table.contains(&cells), "{table}: {cells}");
+    for (name, place, scale) in
+        [("energy (J/GB)", 0, 1e3), ("power (W)", 1, 1.0), ("rate (MB/s)", 2, 1.0)]
+    {
+        let row = table.lines().find(|line| line.starts_with(name)).expect(name);
+        let cells: Vec<&str> = row[name.len()..].split_whitespace().collect();
+        let shown = |cell: &str| cell.trim_start_matches('x').parse::<f64>().expect("a number");
+        for (cell, figure) in [(cells[0], figures[0]), (cells[1], figures[1])] {
+            let value = figure[place] * scale;
+            assert!((shown(cell) - value).abs() <= 2e-3 * value, "{row}: {value}");
+        }
+        let ratio = figures[1][place] / figures[0][place];
+        assert!((shown(cells[2]) - ratio).abs() <= 1e-3, "{row}: {ratio}");
     }
 }

@@ -1,0 +1,143 @@
+//! A goal in place of a grid: the least or the most value of a key at which a figure is below or
+//! above a limit, found by bisection.
+
+use super::file::{Find, Goal};
+use std::collections::BTreeMap;
+
+/// What was found at a value: the figure, half of its confidence interval, and why there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tried {
+    pub(crate) value: Option<f64>,
+    pub(crate) half: Option<f64>,
+}
+
+/// The search at one point.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Search {
+    /// By the number of the value.
+    pub(crate) tried: BTreeMap<u64, Tried>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// These values are to be tried next: the second may be the same as the first.
+    Try([u64; 2]),
+    /// This is the value, and the one beside it does not meet the goal.
+    Between { answer: u64, beside: u64 },
+    /// The goal is met at both ends: this is the one that is looked for.
+    Everywhere(u64),
+    /// It is not met at the end where it should be easiest.
+    Nowhere(u64),
+}
+
+impl Search {
+    /// Where the search is.
+    pub(crate) fn end(&self, goal: &Goal) -> End {
+        let (wanted, easy) = match goal.find {
+            Find::Least => (0, goal.last),
+            Find::Most => (goal.last, 0),
+        };
+        let holds = |number: u64| self.tried.get(&number).map(|one| goal.holds(one.value));
+        let (Some(at_wanted), Some(at_easy)) = (holds(wanted), holds(easy)) else {
+            return End::Try([0, goal.last]);
+        };
+        if !at_easy {
+            return End::Nowhere(easy);
+        }
+        if at_wanted {
+            return End::Everywhere(wanted);
+        }
+        let (mut bad, mut good) = (wanted, easy);
+        while bad.abs_diff(good) > 1 {
+            let middle = bad.midpoint(good);
+            match holds(middle) {
+                None => return End::Try([middle; 2]),
+                Some(true) => good = middle,
+                Some(false) => bad = middle,
+            }
+        }
+        End::Between { answer: good, beside: bad }
+    }
+
+    /// The first two neighbours among the values that were tried between which the figure goes the
+    /// wrong way.
+    pub(crate) fn turns(&self, goal: &Goal) -> Option<(u64, u64)> {
+        // With the value of the key the figure comes nearer to the goal, or the other way round.
+        let rises = goal.below == (goal.find == Find::Most);
+        let all: Vec<(u64, f64)> =
+            self.tried.iter().filter_map(|(&number, one)| Some((number, one.value?))).collect();
+        let wrong = |pair: &&[(u64, f64)]| {
+            if rises { pair[1].1 < pair[0].1 } else { pair[1].1 > pair[0].1 }
+        };
+        all.windows(2).find(wrong).map(|pair| (pair[0].0, pair[1].0))
+    }
+
+    /// Runs of a search at most: both ends, and the bisection.
+    pub(crate) fn most(goal: &Goal) -> u64 {
+        2 + u64::from(u64::BITS - (goal.last - 1).leading_zeros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::Sweep;
+    use super::*;
+
+    fn goal(find: &str, limit: &str) -> Goal {
+        let text = format!(
+            "[goal]\nkey = \"a.b\"\nrange = [5, 50]\nmetric = \"wa\"\nfind = \"{find}\"\n{limit}\n"
+        );
+        Sweep::of_text(&text).goal.unwrap()
+    }
+
+    /// Searches; returns the end and how many values were tried.
+    fn search(goal: &Goal, figure: impl Fn(u64) -> f64) -> (End, Search) {
+        let mut search = Search::default();
+        loop {
+            match search.end(goal) {
+                End::Try(values) => {
+                    for number in values {
+                        let value = Some(figure(number));
+                        search.tried.insert(number, Tried { value, half: None });
+                    }
+                }
+                end => return (end, search),
+            }
+        }
+    }
+
+    /// Every limit of a figure that falls or rises with the key: the answer is that of trying all.
+    #[test]
+    fn bisection_finds_what_trying_all_finds() {
+        for limit in 0..48 {
+            let below = goal("least", &format!("below = {}.5", limit - 1));
+            let falling = |number: u64| 45.0 - number as f64;
+            let (end, found) = search(&below, falling);
+            let all = (0..=below.last).find(|&number| below.holds(Some(falling(number))));
+            match all {
+                None => assert_eq!(end, End::Nowhere(45)),
+                Some(0) => assert_eq!(end, End::Everywhere(0)),
+                Some(answer) => assert_eq!(end, End::Between { answer, beside: answer - 1 }),
+            }
+            assert!(found.tried.len() as u64 <= Search::most(&below), "{}", found.tried.len());
+            assert_eq!(found.turns(&below), None);
+            let most = goal("most", &format!("below = {}.5", limit - 1));
+            let (end, _) = search(&most, |number| number as f64);
+            let all = (0..=most.last).rev().find(|&number| most.holds(Some(number as f64)));
+            match all {
+                None => assert_eq!(end, End::Nowhere(0)),
+                Some(45) => assert_eq!(end, End::Everywhere(45)),
+                Some(answer) => assert_eq!(end, End::Between { answer, beside: answer + 1 }),
+            }
+        }
+    }
+
+    #[test]
+    fn a_figure_that_turns_back_is_noticed() {
+        let goal = goal("least", "below = 10");
+        let (_, found) =
+            search(&goal, |number| if number == 22 { 99.0 } else { 45.0 - number as f64 });
+        assert_eq!(found.turns(&goal), Some((0, 22)));
+    }
+}

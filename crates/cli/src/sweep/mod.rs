@@ -1,0 +1,276 @@
+//! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
+//!
+//! `file` reads the sweep file, `plan` makes runs of points, `journal` keeps what is finished,
+//! `goal` searches, `results` makes the table, `show` prints, `progress` says how far it is.
+
+mod file;
+mod goal;
+mod journal;
+mod plan;
+mod progress;
+mod results;
+mod show;
+
+use crate::args::SweepArgs;
+use crate::error::wrong;
+use crate::interrupt;
+use crate::output::{print, remark, verdict};
+use crate::points::axis::{Setting, label};
+use crate::points::columns::summary;
+use crate::points::headline;
+use crate::points::runs::{self, Run};
+use crate::simulate::Outcome;
+use anyhow::{Result, anyhow};
+use file::{Goal, Sweep};
+use flashyard_sim::own::OwnParts;
+use goal::{End, Search, Tried};
+use journal::{Found, Journal};
+use plan::{Named, Planned, Planner};
+use progress::Progress;
+use results::Row;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Runs `flashyard sweep`.
+pub(crate) fn run(args: &SweepArgs, own: OwnParts) -> Result<()> {
+    let sweep = Sweep::read(&args.file)?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
+    results::check_names(args, &out)?;
+    let mut planner = Planner::new(&sweep, args, own)?;
+    let journal = with_end(&out, ".journal");
+    match &sweep.goal {
+        None => grid(&sweep, args, &mut planner, &out, &journal),
+        Some(goal) => search(&sweep, goal, args, &mut planner, &out, &journal),
+    }
+}
+
+/// The name of the sweep file, in the current folder.
+fn default_out(file: &str) -> PathBuf {
+    let stem = Path::new(file).file_stem().unwrap_or_default();
+    with_end(Path::new(stem), ".parquet")
+}
+
+/// A path with something behind it.
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(end);
+    name.into()
+}
+
+fn grid(
+    sweep: &Sweep,
+    args: &SweepArgs,
+    planner: &mut Planner<'_>,
+    out: &Path,
+    path: &Path,
+) -> Result<()> {
+    let planned = sweep.points.iter().map(|point| planner.plan(point));
+    let planned = planned.collect::<Result<Vec<_>>>()?;
+    if let Some(why) = planned.first().and_then(|first| first.runs.as_ref().err())
+        && planned.iter().all(|point| point.runs.is_err())
+    {
+        return Err(wrong(&format!("no point can run: {why}")));
+    }
+    if args.dry_run {
+        return list(&planned, &Journal::look(path)?);
+    }
+    let runs = planned.iter().flat_map(|point| point.runs.iter().flatten()).count();
+    let mut runner = Runner::open(path, args.check, runs as u64)?;
+    runner.say_what_is_known(planned.iter());
+    runner.run(&planned.iter().collect::<Vec<_>>())?;
+    let rows: Vec<Row<'_>> =
+        (1..).zip(&planned).map(|(number, point)| runner.row(number, point)).collect();
+    runner.progress.finish();
+    finish(sweep, args, out, &rows, "")
+}
+
+/// The points, and how much of each is done.
+fn list(planned: &[Planned], journal: &Journal) -> Result<()> {
+    let mut text = String::new();
+    let (mut all, mut known) = (0, 0);
+    for (number, point) in (1..).zip(planned) {
+        let line = match &point.runs {
+            Err(why) => format!("impossible: {why}"),
+            Ok(runs) => {
+                let done = runs.iter().filter(|one| journal.found(&one.name).is_some()).count();
+                (all, known) = (all + runs.len(), known + done);
+                format!("{done} of {} runs done", runs.len())
+            }
+        };
+        text += &format!("{number:>5}  {}\n       {line}\n", label(&point.point));
+    }
+    print(&format!("{text}{} points, {known} of {all} runs done\n", planned.len()))
+}
+
+/// Runs points, and keeps what they find.
+struct Runner {
+    journal: Journal,
+    /// Runs that this machine has no memory for. Another one may have it, so the journal does not
+    /// have them.
+    refused: BTreeMap<String, Found>,
+    check: bool,
+    progress: Progress,
+}
+
+impl Runner {
+    fn open(path: &Path, check: bool, runs: u64) -> Result<Self> {
+        let journal = Journal::open(path)?;
+        interrupt::keeps(format!(
+            "finished runs are kept in {}; run the same command to go on",
+            path.display()
+        ));
+        let (refused, progress) = (BTreeMap::new(), Progress::new(runs));
+        Ok(Self { journal, refused, check, progress })
+    }
+
+    /// Says how many runs need not be done again.
+    fn say_what_is_known<'a>(&self, planned: impl Iterator<Item = &'a Planned>) {
+        let runs: Vec<&Named> = planned.flat_map(|point| point.runs.iter().flatten()).collect();
+        let known = runs.iter().filter(|one| self.journal.found(&one.name).is_some()).count();
+        if known > 0 {
+            remark(&format!("{known} of {} runs were done before", runs.len()));
+        } else if !self.journal.is_empty() {
+            remark("the journal has no run of these settings, workloads and program; all are done");
+        }
+    }
+
+    /// Runs what is not in the journal.
+    fn run(&mut self, points: &[&Planned]) -> Result<()> {
+        let mut wanted = BTreeSet::new();
+        let mut pending: Vec<&Named> = Vec::new();
+        for one in points.iter().flat_map(|point| point.runs.iter().flatten()) {
+            if self.found(&one.name).is_some() || !wanted.insert(&one.name) {
+                self.progress.step();
+                continue;
+            }
+            match one.run.inputs.need(&one.run.settings, self.check).check() {
+                Ok(_) => pending.push(one),
+                Err(error) => {
+                    let failed = Some(format!("{error:#}"));
+                    self.refused.insert(one.name.clone(), Found { failed, ..Found::default() });
+                    self.progress.step();
+                }
+            }
+        }
+        let runs: Vec<&Run> = pending.iter().map(|one| &one.run).collect();
+        let (journal, progress) = (&mut self.journal, &mut self.progress);
+        let mut written = Ok(());
+        runs::all(&runs, self.check, |place, outcome| {
+            let found = found(&pending[place].run, outcome);
+            written = journal.add(&pending[place].name, found);
+            progress.step();
+            written.is_ok()
+        });
+        written
+    }
+
+    fn found(&self, name: &str) -> Option<&Found> {
+        self.journal.found(name).or_else(|| self.refused.get(name))
+    }
+
+    /// The row of a point whose runs are all done.
+    fn row<'a>(&'a self, number: usize, planned: &'a Planned) -> Row<'a> {
+        let of = |one: &'a Named| {
+            let found = self.found(&one.name).expect("all runs are done");
+            (one.run.inputs.seed(), found)
+        };
+        let found = planned.runs.iter().flatten().map(of).collect();
+        Row { number, planned, found, goal: None }
+    }
+}
+
+/// What the journal keeps of a run.
+fn found(run: &Run, outcome: Result<Outcome>) -> Found {
+    match outcome {
+        Err(error) => Found { failed: Some(format!("{error:#}")), ..Found::default() },
+        Ok(Outcome { report, provenance, .. }) => Found {
+            values: headline::ALL.iter().map(|headline| headline.value(&report)).collect(),
+            warnings: verdict::warnings(&run.inputs, &report),
+            workload: provenance.workload_sha256,
+            failed: None,
+        },
+    }
+}
+
+/// A goal: all searches take a step at a time, so that they use all processors.
+fn search(
+    sweep: &Sweep,
+    goal: &Goal,
+    args: &SweepArgs,
+    planner: &mut Planner<'_>,
+    out: &Path,
+    path: &Path,
+) -> Result<()> {
+    let mut searches = vec![Search::default(); sweep.points.len()];
+    let mut planned: BTreeMap<(usize, u64), Planned> = BTreeMap::new();
+    let first = plan_next(sweep, goal, &searches, planner)?;
+    if args.dry_run {
+        return list(&first.into_values().collect::<Vec<_>>(), &Journal::look(path)?);
+    }
+    let most = Search::most(goal) * (searches.len() * sweep.seeds.len()) as u64;
+    let mut runner = Runner::open(path, args.check, most)?;
+    let mut next = first;
+    while !next.is_empty() {
+        runner.run(&next.values().collect::<Vec<_>>())?;
+        for (&(place, number), point) in &next {
+            let row = runner.row(0, point);
+            let (value, half) = summary(&row.figures()[goal.metric]);
+            searches[place].tried.insert(number, Tried { value, half });
+        }
+        planned.append(&mut next);
+        next = plan_next(sweep, goal, &searches, planner)?;
+    }
+    let mut rows = Vec::new();
+    for ((place, number), point) in &planned {
+        let mut row = runner.row(rows.len() + 1, point);
+        let end = searches[*place].end(goal);
+        let answer = matches!(end, End::Between { answer, .. } | End::Everywhere(answer)
+            if answer == *number);
+        row.goal = Some((goal.holds(searches[*place].tried[number].value), answer));
+        rows.push(row);
+    }
+    let found = sweep.points.iter().zip(&searches);
+    let found: Vec<String> = found.map(|(point, search)| show::goal(goal, point, search)).collect();
+    runner.progress.finish();
+    finish(sweep, args, out, &rows, &found.join("\n"))
+}
+
+/// The points that searches try next, by search and number of the value.
+fn plan_next(
+    sweep: &Sweep,
+    goal: &Goal,
+    searches: &[Search],
+    planner: &mut Planner<'_>,
+) -> Result<BTreeMap<(usize, u64), Planned>> {
+    let mut next = BTreeMap::new();
+    for (place, search) in searches.iter().enumerate() {
+        let End::Try(numbers) = search.end(goal) else { continue };
+        for number in numbers {
+            let setting: Setting = (goal.key.clone(), goal.value(number));
+            let point = [&sweep.points[place][..], &[setting]].concat();
+            next.insert((place, number), planner.plan(&point)?);
+        }
+    }
+    Ok(next)
+}
+
+/// Writes the files, prints the tables, and reports what failed.
+fn finish(sweep: &Sweep, args: &SweepArgs, out: &Path, rows: &[Row<'_>], goal: &str) -> Result<()> {
+    let names = results::write(rows, sweep, args, out)?;
+    let mut text = show::points(sweep, rows);
+    if !goal.is_empty() {
+        text += &format!("\n{goal}");
+    }
+    print(&text)?;
+    remark(&format!("written: {}", names.join(", ")));
+    let failed: Vec<_> = rows.iter().filter_map(|row| Some((row, row.failed()?))).collect();
+    for (row, why) in &failed {
+        let settings = label(&row.planned.point);
+        let colon = if settings.is_empty() { "" } else { ": " };
+        remark(&format!("point {}: {settings}{colon}{why}", row.number));
+    }
+    match failed.len() {
+        0 => Ok(()),
+        count => Err(anyhow!("{count} of {} points failed", rows.len())),
+    }
+}

@@ -1,0 +1,248 @@
+//! What a sweep prints: a table of points, the best and the worst, and what a goal found.
+
+use super::file::{Find, Goal, Sweep};
+use super::goal::{End, Search};
+use super::results::Row;
+use crate::output::table;
+use crate::points;
+use crate::points::axis::{Setting, label};
+use crate::points::columns::{self, WIDTH, short, summary, title};
+use crate::points::headline::{self, Better};
+use std::fmt::Write;
+
+/// The figures of the table where the file names none.
+const SHOWN: [&str; 6] = ["read.p999_us", "write.p999_us", "iops", "mb_per_s", "wa", "j_per_gb"];
+
+/// Points that a table has at most; of more, the best and the worst.
+const MOST: usize = 40;
+const ENDS: usize = 10;
+
+/// The table of points, and the best and the worst of them.
+pub(crate) fn points(sweep: &Sweep, rows: &[Row<'_>]) -> String {
+    let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
+    let mut ranked: Vec<(f64, &Row<'_>)> = fine
+        .iter()
+        .filter_map(|row| Some((summary(&row.figures()[sweep.rank]).0?, *row)))
+        .collect();
+    let more = headline::ALL[sweep.rank].better == Better::More;
+    ranked.sort_by(|(a, _), (b, _)| if more { b.total_cmp(a) } else { a.total_cmp(b) });
+    let mut text =
+        if sweep.file.title.is_empty() { String::new() } else { format!("{}\n", sweep.file.title) };
+    text += &heading(rows);
+    text += "\n\n";
+    if fine.len() <= MOST || ranked.len() <= 2 * ENDS {
+        text += &table(sweep, &fine);
+    } else {
+        text += &ends(sweep, &ranked);
+    }
+    if ranked.len() > 1 && sweep.goal.is_none() {
+        text += "\n";
+        text += &best(sweep, &ranked);
+    }
+    text
+}
+
+/// The first and the last points by rank.
+fn ends(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
+    let rows = |part: &[(f64, &Row<'_>)]| {
+        table(sweep, &part.iter().map(|(_, row)| *row).collect::<Vec<_>>())
+    };
+    let left = ranked.len() - 2 * ENDS;
+    let name = title(&headline::ALL[sweep.rank]);
+    format!(
+        "the best {ENDS} by {name}\n{}\n{left} points between them are in the file\n\nthe worst \
+         {ENDS}\n{}",
+        rows(&ranked[..ENDS]),
+        rows(&ranked[ranked.len() - ENDS..]),
+    )
+}
+
+/// Device and workload where all points have the same.
+fn heading(rows: &[Row<'_>]) -> String {
+    let one = |name: &str, of: &dyn Fn(&Row<'_>) -> String| {
+        let first = of(&rows[0]);
+        let alike = rows.iter().all(|row| of(row) == first);
+        if alike { format!("{name} {}", short(&first)) } else { format!("{name}s by point") }
+    };
+    let device = one("device", &|row| row.planned.inputs.device_name.clone());
+    let workload = one("workload", &|row| row.planned.inputs.workload_name().to_string());
+    let runs = rows.iter().map(|row| row.found.len()).max().unwrap_or(0);
+    let seeds = if runs > 1 {
+        format!("\nmeans of {runs} seeds +- half of the 95 % confidence interval")
+    } else {
+        String::new()
+    };
+    format!("{device}, {workload}{seeds}")
+}
+
+/// A row for each point where its settings and figures fit a line, else a column for each.
+fn table(sweep: &Sweep, rows: &[&Row<'_>]) -> String {
+    let mut names: Vec<&str> = vec![&headline::ALL[sweep.rank].name];
+    let wanted: Vec<&str> = sweep.file.columns.iter().map(String::as_str).collect();
+    let wanted = if wanted.is_empty() { SHOWN.to_vec() } else { wanted };
+    for name in wanted {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let keys = points::keys(rows.iter().map(|row| &row.planned.point[..]));
+    let mut cells: Vec<Vec<String>> = vec![
+        std::iter::once("point".to_string())
+            .chain(rows.iter().map(|row| row.number.to_string()))
+            .collect(),
+    ];
+    for key in &keys {
+        let value =
+            |row: &&Row<'_>| short(&points::value(&row.planned.inputs, &row.planned.point, key));
+        let heading = key.replacen('.', ".\n", 1);
+        cells.push(std::iter::once(heading).chain(rows.iter().map(value)).collect());
+    }
+    let width = |column: &[String]| {
+        column.iter().flat_map(|cell| cell.lines()).map(|line| line.chars().count()).max()
+    };
+    let mut used: usize = cells.iter().map(|column| width(column).unwrap_or(0) + 2).sum();
+    let mut figures = 0;
+    for name in &names {
+        let place = headline::place(name).expect("checked when the file was read");
+        let column = figure(rows, place);
+        let more = width(&column).unwrap_or(0) + 2;
+        let is_known = column[1..].iter().any(|cell| cell != "-");
+        if is_known && used + more <= WIDTH + 2 {
+            used += more;
+            figures += 1;
+            cells.push(column);
+        }
+    }
+    if figures == 0 && !rows.is_empty() {
+        return by_column(&keys, &names, rows);
+    }
+    let header: Vec<&str> = cells.iter().map(|column| column[0].as_str()).collect();
+    let mut all = table::table(&header);
+    for row in 1..=rows.len() {
+        all.add_row(cells.iter().map(|column| column[row].clone()).collect::<Vec<_>>());
+    }
+    table::render(&all)
+}
+
+fn figure(rows: &[&Row<'_>], place: usize) -> Vec<String> {
+    let heading = title(&headline::ALL[place]).replace(" (", "\n(");
+    let value = |row: &&Row<'_>| {
+        let (value, half) = summary(&row.figures()[place]);
+        let half = half.map(|half| format!(" +-{}", headline::show(Some(half))));
+        headline::show(value) + &half.unwrap_or_default()
+    };
+    std::iter::once(heading).chain(rows.iter().map(value)).collect()
+}
+
+fn by_column(keys: &[String], names: &[&str], rows: &[&Row<'_>]) -> String {
+    let value = |key: &String| {
+        let of = |row: &&Row<'_>| points::value(&row.planned.inputs, &row.planned.point, key);
+        (key.clone(), rows.iter().map(of).collect())
+    };
+    let number = rows.iter().map(|row| row.number.to_string()).collect();
+    let keys: Vec<_> =
+        std::iter::once(("point".to_string(), number)).chain(keys.iter().map(value)).collect();
+    let figures: Vec<_> = rows.iter().map(|row| row.figures()).collect();
+    columns::table(&keys, names, &figures)
+}
+
+/// The first and the last point by rank.
+fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
+    let headline = &headline::ALL[sweep.rank];
+    let words = match headline.better {
+        Better::Neither => ["least", "most"],
+        Better::Less | Better::More => ["best", "worst"],
+    };
+    let ends = [ranked[0], ranked[ranked.len() - 1]];
+    let line = |(word, (value, row)): (&str, (f64, &Row<'_>))| {
+        let value = headline::show(Some(value));
+        let name = title(headline);
+        let line = format!("{word} {name}: {value}, point {}", row.number);
+        let settings = label(&row.planned.point);
+        let warned = row.found.iter().any(|(_, found)| !found.warnings.is_empty());
+        let warned = if warned { "; it has warnings" } else { "" };
+        wrapped(&line, &settings, warned)
+    };
+    words.into_iter().zip(ends).map(line).collect()
+}
+
+/// A line, with its settings on a line of their own where they do not fit.
+fn wrapped(line: &str, settings: &str, after: &str) -> String {
+    let all = format!("{line}: {settings}{after}\n");
+    if settings.is_empty() {
+        format!("{line}{after}\n")
+    } else if all.chars().count() <= WIDTH + 1 {
+        all
+    } else {
+        let settings = settings.replace(' ', "\n    ");
+        format!("{line}{after}\n    {settings}\n")
+    }
+}
+
+/// What a goal found at a point.
+pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
+    let headline = &headline::ALL[goal.metric];
+    let mut text = if point.is_empty() { String::new() } else { format!("{}\n", label(point)) };
+    let mut all = table::table(&[goal.key.as_str(), &title(headline), &goal.words()]);
+    for (&number, tried) in &search.tried {
+        let half = tried.half.map(|half| format!(" +-{}", headline::show(Some(half))));
+        all.add_row(vec![
+            goal.value(number),
+            headline::show(tried.value) + &half.unwrap_or_default(),
+            if goal.holds(tried.value) { "yes" } else { "no" }.to_string(),
+        ]);
+    }
+    text += &table::render(&all);
+    let word = if goal.find == Find::Least { "least" } else { "most" };
+    let (key, words) = (&goal.key, goal.words());
+    let _ = match search.end(goal) {
+        End::Between { answer, beside } => writeln!(
+            text,
+            "{word} {key} with {words}: {}; {} fails",
+            goal.value(answer),
+            goal.value(beside)
+        ),
+        End::Everywhere(answer) => writeln!(
+            text,
+            "{word} {key} with {words}: {}; that is\nthe end of the range, so widen the range to go on",
+            goal.value(answer)
+        ),
+        End::Nowhere(far) => writeln!(
+            text,
+            "no value found: {words} does not hold\nat the far end, {key} = {}",
+            goal.value(far)
+        ),
+        End::Try(_) => Ok(()),
+    };
+    text + &doubts(goal, search)
+}
+
+/// What makes the answer of a search doubtful.
+fn doubts(goal: &Goal, search: &Search) -> String {
+    let mut text = String::new();
+    if let Some((a, b)) = search.turns(goal) {
+        let value = |number: u64| headline::show(search.tried[&number].value);
+        let _ = writeln!(
+            text,
+            "warning: {} is not monotone: {} at {}, {} at {}; there may be other\nanswers",
+            headline::ALL[goal.metric].name,
+            value(a),
+            goal.value(a),
+            value(b),
+            goal.value(b)
+        );
+    }
+    if let End::Between { answer, .. } | End::Everywhere(answer) = search.end(goal) {
+        let tried = &search.tried[&answer];
+        let distance = tried.value.map(|value| (value - goal.limit).abs());
+        if tried.half.zip(distance).is_some_and(|(half, distance)| half >= distance) {
+            let words = goal.words();
+            let _ = writeln!(
+                text,
+                "warning: the mean meets {words}, but its 95 % interval does not exclude the\nlimit; \
+                 run more seeds"
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,305 @@
+//! `flashyard sweep`: what is killed goes on with the same bytes, points that fail do not lose the
+//! others, means are those of the runs, a prepared device is one that ran before, goals are met.
+
+use crate::support::{Folder, Ran, finish, is_near};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// Twelve runs of some tens of milliseconds each.
+const GRID: &str = "device = \"small-full\"\nworkload = \"random-write\"\n\
+    set = [\"pattern.requests=8000\", \"stream.depth=4\"]\n\
+    vary = [\"ftl.over_provisioning_percent=20..40:10\", \"gc.policy=greedy | gc.policy=fifo\"]\n\
+    seeds = 2\n";
+
+type Row = BTreeMap<String, String>;
+
+/// The rows of a CSV file.
+fn rows(folder: &Folder, name: &str) -> Vec<Row> {
+    let bytes = folder.read(name);
+    let mut reader = csv::Reader::from_reader(&bytes[..]);
+    let header = reader.headers().unwrap().clone();
+    let row = |row: csv::StringRecord| {
+        header.iter().map(String::from).zip(row.iter().map(String::from)).collect()
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+#[track_caller]
+fn number(row: &Row, name: &str) -> f64 {
+    row[name].parse().unwrap_or_else(|_| panic!("{name}: {:?}", row[name]))
+}
+
+/// Lines of the journal behind its first one.
+fn finished(folder: &Folder) -> usize {
+    let text = std::fs::read(folder.path("s.parquet.journal")).unwrap_or_default();
+    text.split(|byte| *byte == b'\n').count().saturating_sub(2)
+}
+
+fn start(folder: &Folder) -> Child {
+    let mut command = folder.command(&["sweep", "s.toml", "--csv", "s.csv"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("RAYON_NUM_THREADS", "2").spawn().expect("the command starts")
+}
+
+/// Killed again and again, by a signal that cannot be caught, whenever some further runs are
+/// finished.
+#[test]
+fn a_sweep_that_is_killed_anywhere_goes_on_with_the_same_bytes() {
+    let unbroken = Folder::with("s.toml", GRID);
+    let text = unbroken.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
+    assert_eq!(finished(&unbroken), 12);
+    for steps in [&[1, 5, 9][..], &[2], &[11]] {
+        let folder = Folder::with("s.toml", GRID);
+        for &wanted in steps {
+            let mut child = start(&folder);
+            let since = Instant::now();
+            while finished(&folder) < wanted && child.try_wait().unwrap().is_none() {
+                assert!(since.elapsed() < Duration::from_secs(300), "it does not get on");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(finished(&folder) >= wanted);
+        }
+        let before = finished(&folder);
+        assert!(before < 12 && !folder.path("s.parquet").exists(), "it was not killed: {before}");
+        // A line that was not written to its end.
+        let mut journal = folder.read("s.parquet.journal");
+        journal.extend(b"{\"run\":\"12");
+        folder.write("s.parquet.journal", journal);
+        let ran = folder.run(&["sweep", "s.toml", "--csv", "s.csv"]);
+        assert!(
+            ran.stderr.starts_with(&format!("{before} of 12 runs were done before\n")),
+            "{ran:?}"
+        );
+        assert_eq!(ran.text(), text);
+        assert_eq!(finished(&folder), 12, "none was run twice");
+        for name in ["s.parquet", "s.csv"] {
+            assert!(folder.read(name) == unbroken.read(name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_finished_sweep_runs_only_what_was_added_to_it() {
+    let folder = Folder::with("s.toml", GRID);
+    folder.run(&["sweep", "s.toml"]).text();
+    let first = folder.read("s.parquet");
+    let again = folder.run(&["sweep", "s.toml"]);
+    assert!(again.stderr.starts_with("12 of 12 runs were done before\n"), "{again:?}");
+    assert!(folder.read("s.parquet") == first);
+    folder.write("s.toml", GRID.replace("20..40:10", "20..40:10,50"));
+    let listed = folder.run(&["sweep", "s.toml", "--dry-run"]).text();
+    assert!(listed.ends_with("8 points, 12 of 16 runs done\n"), "{listed}");
+    let more = folder.run(&["sweep", "s.toml"]);
+    assert!(more.stderr.starts_with("12 of 16 runs were done before\n"), "{more:?}");
+    let other = folder.run(&["sweep", "s.toml", "--set", "nand.read_us=61"]);
+    assert!(other.stderr.starts_with("the journal has no run of these settings"), "{other:?}");
+}
+
+#[test]
+fn means_and_intervals_are_those_of_the_runs_and_runs_those_of_run() {
+    let folder = Folder::with("s.toml", GRID.replace("seeds = 2", "seeds = [3, 5, 8]"));
+    let ran = folder.run(&["sweep", "s.toml", "--csv", "p.csv", "--runs", "r.csv"]);
+    let text = ran.text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("best all p99.9 (us): ") && text.contains("worst all p99.9"), "{text}");
+    let (points, runs) = (rows(&folder, "p.csv"), rows(&folder, "r.csv"));
+    assert_eq!((points.len(), runs.len()), (6, 18));
+    for (point, runs) in points.iter().zip(runs.chunks(3)) {
+        assert_eq!((point["runs"].as_str(), point["seed"].as_str()), ("3", ""));
+        for name in ["write.mean_us", "wa", "iops", "energy_mj"] {
+            let values: Vec<f64> = runs.iter().map(|run| number(run, name)).collect();
+            let mean = values.iter().sum::<f64>() / 3.0;
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            // Student's t of two degrees of freedom.
+            let half = 4.303 * (squares / 2.0).sqrt() / 3f64.sqrt();
+            let near = |found: f64, wanted: f64| (found - wanted).abs() <= 1e-9 * wanted.abs();
+            assert!(near(number(point, name), mean), "{name}");
+            assert!(near(number(point, &format!("{name}_ci95")), half), "{name}");
+        }
+    }
+    let run = &runs[4];
+    assert_eq!(run["seed"], "5");
+    let set = format!("ftl.over_provisioning_percent={}", run["ftl.over_provisioning_percent"]);
+    let policy = format!("gc.policy={}", run["gc.policy"]);
+    let mut args = vec!["run", "small-full", "random-write", "--json", "--seed", "5"];
+    for set in ["pattern.requests=8000", "stream.depth=4", &set, &policy] {
+        args.extend(["--set", set]);
+    }
+    let alone = folder.run(&args).json();
+    let found = |path: &str| alone.pointer(path).cloned().unwrap_or(Value::Null);
+    assert!(is_near(&found("/flash/write_amplification"), number(run, "wa")));
+    assert!(is_near(&found("/latency_ns/write/p999"), number(run, "write.p999_us") * 1e3));
+    assert_eq!(found("/provenance/workload_sha256"), run["workload_sha256"].as_str());
+    assert!(is_near(&found("/throughput/iops"), number(run, "iops")));
+}
+
+#[test]
+fn the_file_has_types_units_seeds_and_the_version() {
+    let folder = Folder::with("s.toml", GRID);
+    folder.run(&["sweep", "s.toml"]).text();
+    let file = std::fs::File::open(folder.path("s.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    assert_eq!(metadata.num_rows(), 6);
+    let notes = metadata.key_value_metadata().unwrap();
+    let note = |key: &str| {
+        let found = notes.iter().find(|note| note.key == key);
+        found.and_then(|note| note.value.clone()).unwrap_or_else(|| panic!("{key}"))
+    };
+    assert_eq!(note("flashyard.version"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(note("flashyard.seeds"), "1,2");
+    assert_eq!(note("flashyard.sweep"), GRID);
+    let units: Value = serde_json::from_str(&note("flashyard.units")).unwrap();
+    let meanings: Value = serde_json::from_str(&note("flashyard.columns")).unwrap();
+    for column in metadata.schema_descr().columns() {
+        assert!(units[column.name()].is_string() && meanings[column.name()].is_string());
+    }
+    assert_eq!((&units["write.p999_us"], &units["j_per_gb"]), (&"us".into(), &"J/GB".into()));
+    assert_eq!(units["ftl.over_provisioning_percent"], "%");
+    let row = reader.get_row_iter(None).unwrap().next().unwrap().unwrap();
+    let row: BTreeMap<String, String> =
+        row.get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
+    assert_eq!(
+        (row["point"].as_str(), row["ftl.over_provisioning_percent"].as_str()),
+        ("1", "20.0")
+    );
+    let settings: Value = serde_json::from_str(row["settings"].trim_matches('"')).unwrap();
+    assert_eq!(settings["device"]["ftl"]["over_provisioning_percent"], 20);
+    assert_eq!(settings["workload"][0]["streams"][0]["settings"]["requests"], 8000);
+}
+
+/// An impossible device, and a trace that turns out to be damaged.
+#[test]
+fn points_that_fail_are_reported_and_lose_no_others() {
+    let folder = Folder::with("bad.txt", "0 0 0 8 1\n9 0 0 8 1\n1 0 0 8 1\n");
+    folder.write("good.txt", "0 0 0 8 1\n9 0 0 8 1\n");
+    let text = "device = \"small-full\"\n\
+                set = [\"map.store=line_cache\", \"map.cache_bytes=4096\"]\n\
+                vary = [\"workload=good.txt,bad.txt\", \"state.initial=full,steady\"]\n";
+    folder.write("s.toml", text);
+    let ran = folder.run(&["sweep", "s.toml", "--csv", "s.csv"]);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.ends_with("error: 3 of 4 points failed\n"), "{ran:?}");
+    let found = rows(&folder, "s.csv");
+    assert_eq!(found.len(), 4);
+    assert!(found[0]["failed"].is_empty() && number(&found[0], "requests") > 1.0);
+    assert!(found[1]["failed"].contains("small-full"), "{}", found[1]["failed"]);
+    assert!(
+        found[2]["failed"].starts_with("bad.txt:3: time steps back"),
+        "{:?}",
+        found[2]["failed"]
+    );
+    assert!(found[1..].iter().all(|row| row["iops"].is_empty()));
+    // Failures are finished points, too.
+    let again = folder.run(&["sweep", "s.toml", "--csv", "s.csv"]);
+    assert_eq!((again.status, again.stdout), (Some(1), ran.stdout));
+}
+
+/// A device after a preparation is one that ran the phase before; runs that share it are alike.
+#[test]
+fn a_prepared_device_is_one_that_ran_before() {
+    let folder = Folder::new();
+    folder.write("write.toml", "[pattern]\nbase = \"sequential-write\"\nrequests = 300\n");
+    folder.write("read.toml", "[pattern]\nbase = \"sequential-read\"\nrequests = 400\n");
+    let both = "[[phase]]\nmeasure = false\nworkload = \"write.toml\"\n\
+                [[phase]]\nworkload = \"read.toml\"\n";
+    folder.write("both.toml", both);
+    let text = "device = \"embedded-2x2\"\nworkload = \"read.toml\"\n\
+                vary = [\"stream.depth=1,4,16\"]\n[prepare]\nworkload = \"write.toml\"\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--csv", "s.csv", "--check"]).text();
+    for (row, depth) in rows(&folder, "s.csv").iter().zip(["1", "4", "16"]) {
+        let set = format!("phase.2.stream.depth={depth}");
+        let args = ["run", "embedded-2x2", "both.toml", "--json", "--set", &set];
+        let run = folder.run(&args).json();
+        for (path, name) in [("mean", "read.mean_us"), ("p999", "read.p999_us")] {
+            let found = &run["latency_ns"]["read"][path];
+            assert!(is_near(found, number(row, name) * 1e3), "{name}: {found}");
+        }
+        let reads = number(row, "flash_reads");
+        let ops = run["flash"]["array_ops"]["reads"].as_object().unwrap();
+        let all: u64 = ops.values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(reads as u64, all);
+    }
+}
+
+const GOAL: &str = "device = \"small-full\"\nworkload = \"random-write\"\n\
+    set = [\"pattern.requests=6000\"]\nvary = [\"stream.depth=1,4\"]\n\
+    [goal]\nkey = \"ftl.over_provisioning_percent\"\nrange = [20, 28]\nmetric = \"wa\"\n";
+
+/// The answer is the one that a run of all values gives.
+#[test]
+fn a_goal_is_met_by_the_least_value() {
+    let folder = Folder::with("s.toml", format!("{GOAL}below = 2.8\n"));
+    let text = folder.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let grid = GOAL.split("[goal]").next().unwrap();
+    let vary = "\"ftl.over_provisioning_percent=20..28\", \"stream.depth=1,4\"";
+    folder.write("g.toml", grid.replace("\"stream.depth=1,4\"", vary));
+    folder.run(&["sweep", "g.toml", "--csv", "g.csv"]).text();
+    let (searched, all) = (rows(&folder, "s.csv"), rows(&folder, "g.csv"));
+    assert!(searched.len() < all.len());
+    for depth in ["1", "4"] {
+        let of = |rows: &[Row]| -> Vec<Row> {
+            rows.iter().filter(|row| row["stream.depth"] == depth).cloned().collect()
+        };
+        let percent = |row: &Row| row["ftl.over_provisioning_percent"].clone();
+        let least =
+            of(&all).into_iter().find(|row| number(row, "wa") < 2.8).map(|row| percent(&row));
+        let mut answers = of(&searched);
+        answers.retain(|row| row["goal_answer"] == "1");
+        assert_eq!(answers.first().map(percent), least, "depth {depth}: {text}");
+        let least = least.expect("it is met");
+        let line = format!("least ftl.over_provisioning_percent with wa < 2.8: {least}; ");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_goal_that_is_not_met_says_so() {
+    let folder = Folder::with("s.toml", format!("{GOAL}below = 1\n"));
+    let text = folder.run(&["sweep", "s.toml"]).text();
+    let say = "no value found: wa < 1 does not hold\nat the far end";
+    assert_eq!(text.matches(say).count(), 2, "{text}");
+}
+
+fn refused(folder: &Folder, args: &[&str], message: &str) {
+    let before = folder.files();
+    let ran: Ran = finish(folder.command(args).stdin(Stdio::null()), None);
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains(message), "{message}: {ran:?}");
+    assert!(folder.files() == before, "nothing is written");
+}
+
+#[test]
+fn wrong_sweeps_are_refused_before_anything_runs() {
+    let folder = Folder::with("s.toml", GRID);
+    folder.write("x.csv", "1\n");
+    let check = |text: &str, message: &str| {
+        folder.write("w.toml", text);
+        refused(&folder, &["sweep", "w.toml"], message);
+    };
+    check("vary = [\"queue.dept=1,2\"]\n", "w.toml queue.dept=1: queue.dept: unknown key; did you");
+    check("device = \"dsr\"\n", "dsr: no such device preset or file; did you mean drs?");
+    check("device = \"drs\"\nvary = [\"device=ros\"]\n", "device: points name it, too");
+    check("vary = [\"seed=1,2\"]\n", "use the key seeds of the file");
+    check("workload = \"x.csv\"\nseeds = 2\nvery = 1\n", "w.toml:3: unknown field `very`");
+    check("set = [\"map.store=cmt\", \"state.initial=steady\"]\n", "no point can run");
+    check("workload = \"-\"\n", "sweep reads the workload once a run");
+    let names = |args: &[&str], message: &str| {
+        refused(&folder, &[&["sweep", "s.toml"], args].concat(), message);
+    };
+    names(&["--out", "s.csv"], "--out s.csv: its name must end in .parquet");
+    names(
+        &["--csv", "a.csv", "--runs", "a.csv"],
+        "a.csv: another file of this sweep has this name",
+    );
+    names(&["--set", "gc.policy=greedy"], "--set gc.policy=greedy: the sweep varies gc.policy");
+    folder.write("s.parquet.journal", "mine\n");
+    names(&[], "s.parquet.journal: it is no journal of this version");
+}
