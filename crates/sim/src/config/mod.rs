@@ -22,6 +22,8 @@ mod onfi;
 mod parts;
 mod sections;
 mod sleep;
+mod synonyms;
+mod units;
 
 pub use buffer::*;
 pub use bus::*;
@@ -43,6 +45,7 @@ pub use nand::*;
 pub use onfi::*;
 pub use sections::*;
 pub use sleep::*;
+pub use synonyms::{Meant, meant};
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 
