@@ -39,6 +39,9 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
         let checked = inputs.settings()?;
         runs.push((settings, inputs, checked));
     }
+    let changes: std::collections::BTreeSet<&String> =
+        runs.iter().flat_map(|(_, inputs, _)| &inputs.description.changes).collect();
+    changes.into_iter().for_each(|change| remark(&format!("note: {change}")));
     let outcomes = simulate_all(&runs, args.input.check)?;
     if args.json {
         let objects: Vec<_> = runs

@@ -35,6 +35,7 @@
 
 mod args;
 mod compare;
+mod device;
 mod error;
 mod experiment;
 mod fit;
@@ -49,6 +50,7 @@ mod presets;
 mod profile;
 mod reproduce;
 mod run;
+mod show;
 mod simulate;
 mod trace;
 mod workload_file;
@@ -102,5 +104,6 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Fit(args) => fit::run(args, own),
         Command::Board(args) => fit::board(args, own),
         Command::List(args) => list::run(args, own),
+        Command::Show(args) => show::run(args, own),
     }
 }

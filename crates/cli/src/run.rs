@@ -28,6 +28,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         inputs.measure_power();
     }
     let settings = inputs.settings()?;
+    inputs.remark_changes();
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }

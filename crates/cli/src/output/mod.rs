@@ -9,6 +9,7 @@ pub(crate) mod power;
 pub(crate) mod series;
 pub(crate) mod state;
 pub(crate) mod table;
+pub(crate) mod text;
 pub(crate) mod unfinished;
 pub(crate) mod verdict;
 mod whole_file;

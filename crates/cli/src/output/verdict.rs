@@ -33,6 +33,9 @@ const UNMAPPED: &str = "unmapped reads";
 const FOLDED: &str = "folded";
 const SPREAD: &str = "spread in ticks";
 
+/// Share of the over-provisioning that thresholds of garbage collection should leave.
+const LEAST_SPARE: f64 = 0.5;
+
 /// The column whose figure the sentence of a run puts in brackets.
 const OUTSTANDING: &str = "most outstanding";
 
@@ -278,6 +281,14 @@ fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
         let what = "arrivals were spread inside the ticks of the trace's clock, which does not say \
                     when in a tick they came";
         warn(Some(SPREAD), what, format!("{share} of them"));
+    }
+    if let Some(left) = verdict.effective_over_provisioning
+        && left < verdict.over_provisioning * LEAST_SPARE
+    {
+        let what = "free blocks that the thresholds of garbage collection keep, and open blocks, \
+                    take more than half of the spare space; lower gc.soft_free_blocks";
+        let (left, all) = (percent(left, 1.0), percent(verdict.over_provisioning, 1.0));
+        warn(None, what, format!("{left} of {all} are left"));
     }
     if let Some(why) = nothing_measured(inputs, report) {
         warn(None, &why, String::new());

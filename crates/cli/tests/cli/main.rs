@@ -31,5 +31,6 @@ mod study;
 mod support;
 mod trace_info;
 mod transforms;
+mod way_in;
 mod workloads;
 mod wrong_input;

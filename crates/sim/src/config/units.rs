@@ -140,6 +140,8 @@ pub(super) fn stored(
 
 /// What the unit of a key measures, and how many of the least unit it is.
 fn of_key(key_unit: &str) -> (Dimension, u128) {
+    // What follows a comma says more about the number: "KiB, a multiple of 4".
+    let key_unit = key_unit.split(',').next().unwrap_or(key_unit);
     let found = UNITS.iter().find(|(name, ..)| *name == key_unit);
     found.map_or((Dimension::Count, 1), |&(_, dimension, least)| (dimension, least))
 }
@@ -239,6 +241,7 @@ mod tests {
         same(&Kind::count("requests", 0, 1 << 30), "100k", "100_000");
         same(&Kind::count("blocks", 0, 1 << 30), "1 block", "1");
         same(&Kind::count("requests/s", 0, 1 << 30), "20kIOPS", "20_000");
+        same(&Kind::count("KiB, a multiple of 4", 0, 1 << 30), "1MiB", "1024");
     }
 
     #[test]
