@@ -64,7 +64,7 @@ pub(crate) struct InputArgs {
     /// A trace, the name of a built-in workload, or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
     /// Sets a key of the device or of the workload (flashyard list keys); repeatable. Values may
-    /// have a unit: nand.read_us=45us, buffer.bytes=32MiB, ftl.over_provisioning_percent=10%.
+    /// have a unit: `nand.read_us=45us`, `buffer.bytes=32MiB`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// The translation layer: page, line-cache, dftl, block, bast, fast, last or your own. Sets

@@ -41,7 +41,9 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     }
     let changes: std::collections::BTreeSet<&String> =
         runs.iter().flat_map(|(_, inputs, _)| &inputs.description.changes).collect();
-    changes.into_iter().for_each(|change| remark(&format!("note: {change}")));
+    for change in changes {
+        remark(&format!("note: {change}"));
+    }
     let outcomes = simulate_all(&runs, args.input.check)?;
     if args.json {
         let objects: Vec<_> = runs

@@ -86,7 +86,8 @@ fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
     }
     while 2 * of_plane(geometry) < own {
         let counts = [&mut geometry.dies_per_way, &mut geometry.ways, &mut geometry.channels];
-        let Some(even) = counts.into_iter().find(|count| **count > 1 && **count % 2 == 0) else {
+        let Some(even) = counts.into_iter().find(|count| **count > 1 && count.is_multiple_of(2))
+        else {
             break;
         };
         *even /= 2;

@@ -203,7 +203,7 @@ fn time_of_byte(number: &str, rate: u128, scale: u128) -> Option<u64> {
 }
 
 fn divided(value: u128, by: u128) -> Option<u64> {
-    let exact = by > 0 && value % by == 0;
+    let exact = by > 0 && value.is_multiple_of(by);
     exact.then(|| u64::try_from(value / by).ok()).flatten()
 }
 
@@ -283,7 +283,7 @@ mod tests {
                         // The number in the other unit, where it has few enough digits.
                         let value = u128::from(stored) * least * 1_000_000;
                         let by = of * u128::from(scale);
-                        if value % by != 0 {
+                        if !value.is_multiple_of(by) {
                             continue;
                         }
                         let (whole, part) = (value / by / 1_000_000, value / by % 1_000_000);
