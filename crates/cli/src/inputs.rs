@@ -286,9 +286,8 @@ fn set_text(workload: &mut Experiment, setting: &str) -> bool {
     workload.set_text(section, key, text.trim())
 }
 
-/// Applies a setting of the device as a whole: `ftl=NAME`, `capacity=SIZE`, or a threshold that is a
-/// share of the spare space. Returns whether it is
-/// one.
+/// Applies a setting of the device as a whole: `ftl=NAME`, `capacity=SIZE`, or a threshold that is
+/// a share of the spare space. Returns whether it is one.
 fn set_device(
     option_name: &str,
     setting: &str,
