@@ -3,7 +3,8 @@
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashyard_sim::config::nearest;
+use flashyard_core::key::{Kind, Value};
+use flashyard_sim::config::{nearest, parse_value};
 use std::path::PathBuf;
 
 /// Simulates flash storage devices: what requests wait for, and what operations cost.
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// Exit status: 0 success; 1 the simulation failed or a result could not be written; 2 wrong input,
 /// and no result is written.
 #[derive(Debug, Parser)]
-#[command(name = "flashyard", version, max_term_width = 100)]
+#[command(name = "flashyard", version, max_term_width = 80)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -52,7 +53,16 @@ pub(crate) enum Command {
     /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
     Board(BoardArgs),
     /// Lists devices, policies, workloads, trace formats, translation layers or keys.
+    ///
+    /// Examples: flashyard list devices; flashyard list keys gc (a section); flashyard list keys
+    /// overprovisioning (a word of the field); flashyard list ftls nvme-tlc.
     List(ListArgs),
+    /// Prints a device or a workload as a file to edit, with the source of each number.
+    ///
+    /// The file describes the same device: `flashyard show nvme-tlc > my.toml`, then `flashyard run
+    /// my.toml`. A shorter way to a device of your own is a file with base = "nvme-tlc" and the
+    /// keys that differ (docs/DEVICES.md).
+    Show(ShowArgs),
 }
 
 /// What to simulate.
@@ -62,26 +72,49 @@ pub(crate) struct InputArgs {
     pub(crate) device: Option<String>,
     /// A trace, the name of a built-in workload, or a workload file; default: facebook.
     pub(crate) workload: Option<String>,
-    /// Sets a key of the device or of the workload (flashyard list keys); repeatable.
+    /// Sets a key of the device or of the workload (flashyard list keys); repeatable. Values may
+    /// have a unit: `nand.read_us=45us`, `buffer.bytes=32MiB`.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// The translation layer: page, line-cache, dftl, block, bast, fast, last or your own. Sets
+    /// whatever else the layer needs on this device, and says so.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ftl: Option<String>,
+    /// Scales the device to the capacity that the host sees, such as 1TB or 64GiB: blocks of a
+    /// plane first, then dies by factors of two (docs/DEVICES.md).
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<String>,
     /// Seed of generated workloads; default: 1.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Starts from a device that `run --save` has saved. Both devices must have the same geometry,
-    /// map and spare space.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) restore: Option<PathBuf>,
-    /// The memory that a device may take, in MiB; default: the free memory. A device that needs
-    /// more is refused.
-    #[arg(long, value_name = "MIB")]
-    pub(crate) memory: Option<u64>,
     /// Checks every rule during the run: data integrity, NAND order, exact sums. Slower.
     #[arg(long)]
     pub(crate) check: bool,
+    /// Starts from a device that `run --save` has saved. Both devices must have the same geometry,
+    /// map and spare space.
+    #[arg(long, value_name = "FILE", help_heading = SPECIAL)]
+    pub(crate) restore: Option<PathBuf>,
+    /// The memory that a device may take, such as 2GiB (a plain number: MiB); default: the free
+    /// memory. A device that needs more is refused.
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = SPECIAL)]
+    pub(crate) memory: Option<u64>,
     /// Programs of the flash controller (docs/BUS.md): bus requests take as long as these run.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SPECIAL)]
     pub(crate) microcode: Option<PathBuf>,
+}
+
+/// Options that few runs need.
+const SPECIAL: &str = "Special options";
+
+/// Options for what is written.
+const OUTPUT: &str = "Output";
+
+/// Memory in MiB.
+fn memory(text: &str) -> Result<u64, String> {
+    match parse_value(&Kind::count("MiB", 0, u64::MAX), text)? {
+        Value::Number(mib) => Ok(mib),
+        _ => unreachable!("the kind is a number"),
+    }
 }
 
 impl Command {
@@ -92,9 +125,12 @@ impl Command {
             Self::Compare(args) => args.input.microcode.as_deref(),
             Self::Why(args) => args.input.microcode.as_deref(),
             Self::Sweep(args) => args.microcode.as_deref(),
-            Self::Reproduce(_) | Self::Trace(_) | Self::Fit(_) | Self::Board(_) | Self::List(_) => {
-                None
-            }
+            Self::Reproduce(_)
+            | Self::Trace(_)
+            | Self::Fit(_)
+            | Self::Board(_)
+            | Self::List(_)
+            | Self::Show(_) => None,
         }
     }
 }
@@ -104,34 +140,34 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Prints one JSON object (docs/JSON.md) instead of the table.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub(crate) json: bool,
     /// Writes report.html (plots, docs/REPORT.md), summary.json and requests.parquet (a row for
     /// each request) into DIR; with `metrics.bin_ms` also series.csv (a row for each bin), with
     /// `metrics.power_us` also power.csv (a row for each sample of the power meter).
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) out: Option<PathBuf>,
     /// Saves the state of the device at the end of the run, for --restore.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) save: Option<PathBuf>,
     /// Writes a CSV row for each command, suspension, resumption and poll: request, page, stage,
     /// purpose, die, queue, key, times, re-keys.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) commands: Option<PathBuf>,
     /// Writes a CSV row for each bus request, of a device with bus.precision = requests: command,
     /// kind, channel, chip, block, page, bytes, times, answer.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) bus: Option<PathBuf>,
     /// Writes a CSV row for each sample of the power meter: its time, length, energy and mean
     /// power. The period is `metrics.power_us`, or 1 ms.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) power: Option<PathBuf>,
     /// Writes a trace for the viewer of Perfetto (docs/TIMELINE.md): tracks of the host queue, the
     /// buffer, channels and dies, flows from requests to their commands, counters.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) timeline: Option<PathBuf>,
     /// The span of simulated time that --timeline shows, such as 10ms..20ms; default: all of it.
-    #[arg(long, value_name = "FROM..TO", requires = "timeline")]
+    #[arg(long, value_name = "FROM..TO", requires = "timeline", help_heading = OUTPUT)]
     pub(crate) window: Option<Window>,
 }
 
@@ -226,8 +262,9 @@ pub(crate) struct SweepArgs {
     /// Sets a key for all points, in place of what the file sets for all of them; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The memory that all devices together may take, in MiB; default: the free memory.
-    #[arg(long, value_name = "MIB")]
+    /// The memory that all devices together may take, such as 8GiB (a plain number: MiB); default:
+    /// the free memory.
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<u64>,
     /// Checks every rule during the runs. Slower.
     #[arg(long)]
@@ -458,9 +495,32 @@ pub(crate) enum Listing {
 pub(crate) struct ListArgs {
     /// What to list; default: everything but ftls and keys.
     pub(crate) what: Option<Listing>,
-    /// For ftls: the name of a preset, or a device file; default: drs.
-    pub(crate) device: Option<String>,
+    /// For keys: a section, a word in names or descriptions of keys, or a word of the field. For
+    /// ftls: the name of a preset, or a device file; default: drs.
+    #[arg(value_name = "WORD or DEVICE")]
+    pub(crate) of: Option<String>,
     /// For ftls: sets a key of the device; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Prints one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The name of a preset or of a built-in workload, or a file; default: drs.
+    pub(crate) name: Option<String>,
+    /// Sets a key; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The translation layer, as for run.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ftl: Option<String>,
+    /// The capacity that the device is scaled to, as for run.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<String>,
+    /// Prints every key, those at their defaults too.
+    #[arg(long)]
+    pub(crate) all: bool,
 }

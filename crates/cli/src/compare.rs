@@ -71,6 +71,11 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
             runs.push(Run { point: point.clone(), inputs, settings, prepare: None });
         }
     }
+    let changes: std::collections::BTreeSet<&String> =
+        runs.iter().flat_map(|run| run.inputs.changes()).collect();
+    for change in changes {
+        remark(&format!("note: {change}"));
+    }
     let outcomes = simulate_all(&runs, args.input.check)?;
     let object = |(run, outcome): (&Run, &Outcome)| {
         json::object(&run.inputs, &outcome.provenance, &outcome.report)

@@ -1,17 +1,17 @@
 //! From arguments to a device and a workload.
 
 use crate::args::InputArgs;
+use crate::device::{self, Description, capacity, layer, names, shares};
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{Experiment, Origin, Source, StreamPlan};
 use crate::memory::Need;
 use crate::output::state::Image;
 use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use crate::workload_file::{self, built_in_names};
+use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
 use flashyard_sim::config::{
-    ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, nearest, read_toml,
-    show_value,
+    ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, show_value,
 };
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::random::stream_seed;
@@ -72,6 +72,8 @@ impl Sections for AllSections {
 pub(crate) struct Inputs {
     pub(crate) device_name: String,
     pub(crate) sections: AllSections,
+    /// Where the keys of the device come from, and what was changed that nobody named.
+    pub(crate) description: Description,
     /// The seed of generated workloads.
     seed: u64,
     /// The saved device to start from.
@@ -83,7 +85,7 @@ pub(crate) struct Inputs {
 }
 
 /// What an argument is.
-enum Named {
+pub(crate) enum Named {
     Device(String),
     Workload(String),
 }
@@ -98,7 +100,10 @@ impl Inputs {
         let set = args.set.iter().map(|setting| ("--set", setting.clone()));
         let timing = format!("bus.timing={}", crate::microcode::NAME);
         let timing = args.microcode.iter().map(|_| ("--microcode", timing.clone()));
-        let set: Vec<_> = timing.chain(set).chain(vary.iter().cloned()).collect();
+        let layer = args.ftl.iter().map(|name| ("--ftl", format!("ftl={name}")));
+        let size = args.capacity.iter().map(|size| ("--capacity", format!("capacity={size}")));
+        let set: Vec<_> =
+            layer.chain(timing).chain(size).chain(set).chain(vary.iter().cloned()).collect();
         let mut inputs = Self::load(own, &device, &workload, &set)?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {
@@ -173,15 +178,18 @@ impl Inputs {
     ) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::new(own);
-        read_device(device, &mut sections.device, &mut problems)?;
+        let mut description = device::read(device, &mut sections.device, &mut problems)?;
         sections.workload = workload(&mut problems)?;
         for (option, setting) in set {
             let before = problems.len();
-            if set_text(&mut sections.workload, setting) {
+            if set_text(&mut sections.workload, setting)
+                || set_device(option, setting, &mut sections, &mut description, &mut problems)
+            {
                 continue;
             }
             apply_setting(option, setting, &mut sections, &mut problems);
             let path = setting.split('=').next().unwrap_or_default().trim();
+            description.set(path, option, &format!("set by {option}"));
             let section = path.rsplit_once('.').map_or("", |(section, _)| section);
             if let Some(why) = sections.workload.idle(section)
                 && problems.len() == before
@@ -190,7 +198,14 @@ impl Inputs {
                 problems.push(Problem { place: format!("{option} {setting}"), what });
             }
         }
+        if problems.is_empty()
+            && let Some(bytes) = description.capacity
+            && let Err(what) = capacity::scale(&mut sections.device, bytes, &mut description)
+        {
+            problems.push(Problem { place: format!("device {device}"), what });
+        }
         if problems.is_empty() {
+            shares::resolve(&mut sections.device, &mut description);
             let found = sections.workload.contradictions();
             problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
         }
@@ -201,6 +216,7 @@ impl Inputs {
         let inputs = Self {
             device_name,
             sections,
+            description,
             seed: DEFAULT_SEED,
             restore: None,
             image: None,
@@ -221,8 +237,24 @@ impl Inputs {
     pub(crate) fn settings(&self) -> Result<Settings> {
         Settings::new(self.sections.device).map_err(|error| {
             let place = format!("device {}", self.device_name);
-            wrong(&error.0.iter().map(|p| format!("{place}: {p}")).collect::<Vec<_>>().join("\n"))
+            // What rules a layer out that was chosen by name is one reason; others follow from it.
+            if let Some(option) = &self.description.layer {
+                let what = self.description.with_places(&error.0[0].to_string());
+                let more = match error.0.len() - 1 {
+                    0 => String::new(),
+                    more => format!("; and {more} more of its keys do not fit"),
+                };
+                return wrong(&format!("{place} with {option}: {what}{more}"));
+            }
+            let line =
+                |p: &Problem| format!("{place}: {}", self.description.with_places(&p.to_string()));
+            wrong(&error.0.iter().map(line).collect::<Vec<_>>().join("\n"))
         })
+    }
+
+    /// What was changed of the device that nobody named, a sentence each.
+    pub(crate) fn changes(&self) -> &[String] {
+        &self.description.changes
     }
 
     /// What the device needs of memory; `checked` is whether it is checked while it runs.
@@ -282,6 +314,51 @@ fn set_text(workload: &mut Experiment, setting: &str) -> bool {
     workload.set_text(section, key, text.trim())
 }
 
+/// Applies a setting of the device as a whole: `ftl=NAME`, `capacity=SIZE`, or a threshold that is
+/// a share of the spare space. Returns whether it is one.
+fn set_device(
+    option_name: &str,
+    setting: &str,
+    sections: &mut AllSections,
+    description: &mut Description,
+    problems: &mut Vec<Problem>,
+) -> bool {
+    let Some((path, text)) = setting.split_once('=') else { return false };
+    let text = text.trim().trim_matches(['"', '\'']);
+    let option = |name: &str| match option_name {
+        "--ftl" | "--capacity" => format!("{option_name} {text}"),
+        _ => format!("{option_name} {name}={text}"),
+    };
+    match path.trim() {
+        "ftl" => {
+            let device = &mut sections.device;
+            layer::choose(&option("ftl"), text, device, description, problems);
+        }
+        "capacity" => match device::size(text) {
+            Ok(bytes) => description.capacity = Some(bytes),
+            Err(what) => problems.push(Problem { place: option("capacity"), what }),
+        },
+        path => {
+            let Some(path) = shares::KEYS.into_iter().find(|known| *known == path) else {
+                return false;
+            };
+            description.shares.remove(path);
+            let Some(share) = shares::of_spare(text) else { return false };
+            match share {
+                Ok(ppm) => {
+                    description.set(path, option_name, "");
+                    description.shares.insert(path, ppm);
+                }
+                Err(what) => {
+                    let place = format!("{option_name} {setting}");
+                    problems.push(Problem { place, what: format!("{path}: {what}") });
+                }
+            }
+        }
+    }
+    true
+}
+
 fn config_error(problems: Vec<Problem>) -> anyhow::Error {
     wrong(&ConfigError(problems).to_string())
 }
@@ -293,7 +370,7 @@ fn has_table(text: &str, name: &str) -> bool {
 }
 
 /// Decides what a lone argument names.
-fn recognise(name: &str) -> Result<Named> {
+pub(crate) fn recognise(name: &str) -> Result<Named> {
     if presets::device(name).is_some() {
         return Ok(Named::Device(name.to_string()));
     }
@@ -309,20 +386,5 @@ fn recognise(name: &str) -> Result<Named> {
     if Path::new(name).exists() {
         return Ok(Named::Workload(name.to_string()));
     }
-    let known = presets::DEVICES.iter().map(|(name, _)| *name);
-    let known = known.chain(built_in_names());
-    Err(wrong(&format!("{name}: no such device, workload or file{}", nearest(name, known))))
-}
-
-fn read_device(name: &str, keys: &mut DeviceKeys, problems: &mut Vec<Problem>) -> Result<()> {
-    if let Some(text) = presets::device(name) {
-        read_toml(name, text, keys, &[], problems);
-        return Ok(());
-    }
-    if !is_toml(name) && !Path::new(name).exists() {
-        let known = nearest(name, presets::DEVICES.iter().map(|(known, _)| *known));
-        return Err(wrong(&format!("{name}: no such device preset or file{known}")));
-    }
-    read_toml(name, &read_text(name)?, keys, &[], problems);
-    Ok(())
+    Err(wrong(&names::no_device_or_workload(name)))
 }

@@ -35,6 +35,7 @@
 
 mod args;
 mod compare;
+mod device;
 mod error;
 mod experiment;
 mod fit;
@@ -51,6 +52,7 @@ mod profile;
 mod report;
 mod reproduce;
 mod run;
+mod show;
 mod simulate;
 mod stats;
 mod sweep;
@@ -110,5 +112,6 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Fit(args) => fit::run(args, own),
         Command::Board(args) => fit::board(args, own),
         Command::List(args) => list::run(args, own),
+        Command::Show(args) => show::run(args, own),
     }
 }

@@ -1,74 +1,104 @@
 //! `flashyard list`: what can be named.
 
 mod ftls;
+mod keys;
 
 use crate::args::{ListArgs, Listing};
 use crate::error::wrong;
 use crate::inputs::AllSections;
-use crate::output::{print, table};
+use crate::output::print;
+use crate::output::text::columns;
 use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
 use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::HostPolicyKeys;
-use flashyard_core::key::{Key, Kind};
+use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyKeys;
-use flashyard_sim::config::{Sections, show_value};
 use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::{Family, OwnParts};
 use flashyard_workload::{
     BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW, FormatInfo,
 };
+use serde_json::{Map, Value, json};
 
 /// A part as the registries list it: name, keys, what it is.
 type Part = (&'static str, &'static [Key], &'static str);
 
-/// Runs `flashyard list`.
-pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
-    if args.what == Some(Listing::Ftls) {
-        return print(&ftls::list(args, own)?);
-    }
-    if args.device.is_some() || !args.set.is_empty() {
-        return Err(wrong("list: only ftls takes a device and --set; name ftls"));
-    }
-    let all = [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
-    let wanted = args.what.map_or_else(|| all.to_vec(), |one| vec![one]);
-    let texts: Vec<String> = wanted.into_iter().map(|what| list(what, own)).collect();
-    print(&texts.join("\n"))
+/// Names under a title, and what each is.
+struct List {
+    /// The field of `--json`.
+    field: &'static str,
+    title: &'static str,
+    rows: Vec<(String, String)>,
 }
 
-fn list(what: Listing, own: OwnParts) -> String {
+/// What is listed where nothing is named.
+const MOST: [Listing; 4] =
+    [Listing::Devices, Listing::Policies, Listing::Workloads, Listing::Formats];
+
+/// Runs `flashyard list`.
+pub(crate) fn run(args: &ListArgs, own: OwnParts) -> Result<()> {
+    let word = args.of.as_deref();
+    if args.what != Some(Listing::Ftls)
+        && (!args.set.is_empty() || word.is_some() && args.what != Some(Listing::Keys))
+    {
+        let what = "list: only ftls takes a device and --set, and only keys a word; name one";
+        return Err(wrong(what));
+    }
+    let sections = AllSections::new(own);
+    match args.what {
+        Some(Listing::Ftls) if args.json => print_json(&ftls::json(args, own)?),
+        Some(Listing::Ftls) => print(&ftls::list(args, own)?),
+        Some(Listing::Keys) if args.json => {
+            print_json(&json!({"keys": keys::json(&sections, word)?}))
+        }
+        Some(Listing::Keys) => print(&keys::list(&sections, word)?),
+        what => {
+            let wanted = what.map_or_else(|| MOST.to_vec(), |one| vec![one]);
+            let all: Vec<List> = wanted.into_iter().flat_map(|what| lists(what, own)).collect();
+            if args.json {
+                return print_json(&Value::Object(all.iter().map(as_json).collect::<Map<_, _>>()));
+            }
+            let texts: Vec<String> =
+                all.iter().map(|list| columns(list.title, &list.rows)).collect();
+            print(&texts.join("\n"))
+        }
+    }
+}
+
+fn print_json(value: &Value) -> Result<()> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+fn as_json(list: &List) -> (String, Value) {
+    let row = |(name, what): &(String, String)| json!({"name": name, "what": what});
+    (list.field.to_string(), list.rows.iter().map(row).collect())
+}
+
+fn lists(what: Listing, own: OwnParts) -> Vec<List> {
+    let rows = |all: &mut dyn Iterator<Item = (String, &'static str)>| -> Vec<(String, String)> {
+        all.map(|(name, doc)| (name, first_sentence(doc))).collect()
+    };
     match what {
-        Listing::Devices => devices(),
+        Listing::Devices => vec![List { field: "devices", title: "devices", rows: devices() }],
         Listing::Policies => policies(own),
-        Listing::Workloads => lines(
-            "workloads",
-            BUILT_IN
+        Listing::Workloads => {
+            let mut all = BUILT_IN
                 .iter()
                 .map(|built_in| (built_in.name, built_in.title))
                 .chain(BUILT_IN_PATTERNS.iter().map(|built_in| (built_in.name, built_in.title)))
                 .chain(BUILT_IN_MIXES.iter().map(|built_in| (built_in.name, built_in.title)))
                 .chain(BUILT_IN_FILES.iter().map(|built_in| (built_in.name, built_in.title)))
                 .chain(BUILT_IN_RAW.iter().map(|built_in| (built_in.name, built_in.title)))
-                .map(|(name, title)| (name.to_string(), title)),
-        ),
-        Listing::Formats => {
-            let formats = FormatInfo::all().map(|format| (format.name.to_string(), format.doc));
-            lines("formats", formats)
+                .map(|(name, title)| (name.to_string(), title));
+            vec![List { field: "workloads", title: "workloads", rows: rows(&mut all) }]
         }
-        Listing::Keys => keys(&AllSections::new(own)),
-        Listing::Ftls => unreachable!("they are listed for a device"),
+        Listing::Formats => {
+            let mut all = FormatInfo::all().map(|format| (format.name.to_string(), format.doc));
+            vec![List { field: "formats", title: "formats", rows: rows(&mut all) }]
+        }
+        Listing::Keys | Listing::Ftls => unreachable!("they have lists of their own"),
     }
-}
-
-fn lines<'a>(title: &str, rows: impl Iterator<Item = (String, &'a str)>) -> String {
-    let mut table = table::table(&[title, ""]);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Left);
-    }
-    for (name, doc) in rows {
-        table.add_row(vec![name, first_sentence(doc)]);
-    }
-    table::trimmed(&table)
 }
 
 fn first_sentence(doc: &str) -> String {
@@ -76,70 +106,50 @@ fn first_sentence(doc: &str) -> String {
     doc.split_once(". ").map_or(doc, |(first, _)| first).trim_end_matches('.').to_string()
 }
 
-fn devices() -> String {
+fn devices() -> Vec<(String, String)> {
     let title = |text: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix("title = "));
         line.unwrap_or("").trim_matches('"').to_string()
     };
-    let rows = DEVICES.iter().map(|(name, text)| {
+    let row = |(name, text): &(&str, &str)| {
         let default = if *name == DEFAULT_DEVICE { " (default)" } else { "" };
         ((*name).to_string(), format!("{}{default}", title(text)))
-    });
-    let rows: Vec<(String, String)> = rows.collect();
-    lines("devices", rows.iter().map(|(name, title)| (name.clone(), title.as_str())))
+    };
+    DEVICES.iter().map(row).collect()
 }
 
 /// Built-in policies and rules, and behind them the user's own.
-fn policies(own: OwnParts) -> String {
-    let rows = |built_in: &[Part], family: Family| -> Vec<(String, &'static str)> {
-        let built_in = built_in.iter().map(|(name, _, doc)| ((*name).to_string(), *doc));
-        let own = own.names(family);
-        built_in.chain(own.map(|(name, doc)| (name.to_string(), doc))).collect()
+fn policies(own: OwnParts) -> Vec<List> {
+    let list = |field, title, built_in: &[Part], family: Family| {
+        let built_in = built_in.iter().map(|(name, _, doc)| (*name, *doc));
+        let all = built_in.chain(own.names(family));
+        let rows = all.map(|(name, doc)| (name.to_string(), first_sentence(doc))).collect();
+        List { field, title, rows }
     };
-    let commands = rows(PolicyKeys::PARTS, Family::CommandPolicy);
-    let hosts = rows(HostPolicyKeys::PARTS, Family::HostPolicy);
-    let buses = rows(BusPolicyKeys::PARTS, Family::BusPolicy);
-    let victims = rows(VictimKeys::PARTS, Family::VictimRule);
-    lines("command policies (policy.command)", commands.into_iter())
-        + "\n"
-        + &lines("host policies (host.policy)", hosts.into_iter())
-        + "\n"
-        + &lines("bus policies (channel.arbitration)", buses.into_iter())
-        + "\n"
-        + &lines("garbage collection policies (gc.policy)", victims.into_iter())
-}
-
-/// Every key: section by section, with unit, range, default, meaning and source.
-fn keys(sections: &dyn Sections) -> String {
-    let mut text = String::new();
-    for (section, keys, doc) in sections.sections() {
-        if keys.is_empty() {
-            continue;
-        }
-        text += &format!("[{section}]  {}\n", doc.trim());
-        for key in keys {
-            let value = sections.get(&section, key.name).expect("a listed key has a value");
-            text += &format!(
-                "  {} = {}  ({})\n      {}\n      source: {}\n",
-                key.name,
-                show_value(&key.kind, value),
-                range(key),
-                key.doc.trim(),
-                key.source
-            );
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn range(key: &Key) -> String {
-    match key.kind {
-        Kind::Bool => "true or false".to_string(),
-        Kind::Choice(words) => words.join(" | "),
-        Kind::Number { unit, min, max, .. } => {
-            let show = |value| show_value(&key.kind, flashyard_core::key::Value::Number(value));
-            format!("{unit}, {} to {}", show(min), show(max))
-        }
-    }
+    vec![
+        list(
+            "command_policies",
+            "command policies (policy.command)",
+            PolicyKeys::PARTS,
+            Family::CommandPolicy,
+        ),
+        list(
+            "host_policies",
+            "host policies (host.policy)",
+            HostPolicyKeys::PARTS,
+            Family::HostPolicy,
+        ),
+        list(
+            "bus_policies",
+            "bus policies (channel.arbitration)",
+            BusPolicyKeys::PARTS,
+            Family::BusPolicy,
+        ),
+        list(
+            "victim_rules",
+            "garbage collection policies (gc.policy)",
+            VictimKeys::PARTS,
+            Family::VictimRule,
+        ),
+    ]
 }

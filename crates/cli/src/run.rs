@@ -34,6 +34,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     let mut settings = inputs.settings()?;
     let has_series = keep_series(args, &mut settings);
+    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }

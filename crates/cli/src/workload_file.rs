@@ -5,6 +5,7 @@
 //! `stream` table; or it has an array of tables `stream`, each with its own; or, inside a phase, it
 //! names a workload.
 
+use crate::device::names;
 use crate::error::{is_toml, read_text, wrong};
 use crate::experiment::{BufferLine, Experiment, Origin, PhasePlan, StreamPlan, phase_name};
 use crate::profile;
@@ -48,8 +49,7 @@ pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Re
         return read(name, inside, problems);
     }
     if name != "-" && !Path::new(name).exists() {
-        let known = nearest(name, built_in_names());
-        return Err(wrong(&format!("{name}: no such workload or file{known}")));
+        return Err(wrong(&names::no_workload(name)));
     }
     let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
     Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))

@@ -150,7 +150,7 @@ fn run_key(with: &'static [&'static str], setting: &str) -> Option<Found> {
 fn run_preset(text: &str, workload: &'static str) -> Found {
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
-    read_toml("preset", text, &mut keys, &[], &mut problems);
+    read_toml("preset", text, &mut keys, &["base"], &mut problems);
     assert!(problems.is_empty(), "{problems:?}");
     let settings = Settings::new(keys).unwrap_or_else(|error| panic!("{error}"));
     let capacity = settings.capacity_sectors();

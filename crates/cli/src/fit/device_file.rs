@@ -1,9 +1,10 @@
 //! The device file that a fit writes: the one it started from, with the fitted keys in it.
 
 use super::model::Setting;
-use crate::error::{read_text, wrong};
+use crate::error::{is_toml, read_text, wrong};
 use crate::presets;
 use anyhow::Result;
+use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 /// The text of the file. `whence` says what the keys were fitted to.
@@ -19,6 +20,14 @@ pub(super) fn text(
     };
     let mut document: DocumentMut =
         base.parse().map_err(|error| wrong(&format!("{device}: {error}")))?;
+    // What the file is based on is looked up beside itself; the new one may stand elsewhere.
+    let base = document.get("base").and_then(Item::as_str).filter(|base| is_toml(base));
+    if let Some(base) = base {
+        let parent = Path::new(device).parent().unwrap_or_else(|| Path::new(""));
+        let path = parent.join(base);
+        let path = path.canonicalize().unwrap_or(path);
+        document["base"] = toml_edit::value(path.to_string_lossy().into_owned());
+    }
     let title = document.get("title").and_then(Item::as_str).unwrap_or(device);
     document["title"] = toml_edit::value(format!("{title}, fitted to {whence}"));
     for setting in set {

@@ -2,69 +2,120 @@
 
 use crate::args::ListArgs;
 use crate::inputs::Inputs;
-use crate::output::table;
+use crate::output::text::headed;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
-use flashyard_sim::ftl::log::{PLANNING, SchemeKeys};
+use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings, apply_setting};
+use flashyard_sim::ftl::log::SchemeKeys;
 use flashyard_sim::ftl::memory::Footprint;
 use flashyard_sim::own::{Family, OwnParts};
+use serde_json::json;
 
-/// The layers that map each page, by where the map is: a name, what it maps, and the setting.
-const PAGE_MAPS: &[(&str, &str, &str)] = &[
-    ("page", "each page, in memory", "map.store=resident"),
-    ("line cache", "each page, on flash behind cached lines", "map.store=line_cache"),
-    ("dftl", "each page, on flash behind cached entries", "map.store=cmt"),
+/// The layers that map each page, by where the map is.
+const PAGE_MAPS: &[(&str, &str)] = &[
+    ("page", "each page, in memory"),
+    ("line-cache", "each page, on flash behind cached lines"),
+    ("dftl", "each page, on flash behind cached entries"),
 ];
 
-/// Name, what it maps and what selects it, of every layer: those of the page map, then schemes that
-/// plan, built-in ones and the user's own.
-fn layers(own: OwnParts) -> impl Iterator<Item = (&'static str, String, [String; 2])> {
-    let pages = PAGE_MAPS.iter().map(|(name, maps, store)| {
-        (*name, (*maps).to_string(), ["ftl.scheme=page".to_string(), (*store).to_string()])
-    });
-    let built_in = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
-    let schemes =
-        built_in.filter(|(name, _)| PLANNING.contains(name)).chain(own.names(Family::Scheme));
-    pages.chain(schemes.map(|(name, doc)| {
-        let select = [format!("ftl.scheme={name}"), "map.store=resident".to_string()];
-        (name, super::first_sentence(doc), select)
-    }))
+/// A layer on a device.
+struct Layer {
+    name: &'static str,
+    /// What it maps.
+    maps: String,
+    /// What `--ftl` changes on the device.
+    changes: Vec<LayerSetting>,
+    /// The device with it, or why there is none.
+    settings: Result<Settings, String>,
 }
 
-/// One line a translation layer.
-pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
-    let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
-    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let keys = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?.sections.device;
-    let mut rows = table::table(&["ftl", "maps", "table bytes", "cache bytes", "select", "here"]);
-    for index in [1, 4, 5] {
-        if let Some(column) = rows.column_mut(index) {
-            column.set_cell_alignment(comfy_table::CellAlignment::Left);
+impl Layer {
+    /// Bytes of its tables; of one of the user's own only that can say.
+    fn table_bytes(&self) -> Option<u64> {
+        let settings = self.settings.as_ref().ok()?;
+        settings.tables.map(|tables| tables.bytes)
+    }
+
+    fn cache_bytes(&self) -> Option<u64> {
+        let settings = self.settings.as_ref().ok()?;
+        settings.tables.map(|_| Footprint::of(settings).cache)
+    }
+
+    /// Whether it runs here.
+    fn here(&self) -> &'static str {
+        match (&self.settings, self.changes.is_empty()) {
+            (Err(_), _) => "refused",
+            (Ok(_), true) => "is the device's own",
+            (Ok(_), false) => "runs",
         }
     }
+}
+
+/// The device, and every layer on it.
+fn layers(args: &ListArgs, own: OwnParts) -> Result<(String, Vec<Layer>)> {
+    let device = args.of.as_deref().unwrap_or(DEFAULT_DEVICE);
+    let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
+    let keys = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?.sections.device;
+    let schemes = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
+    let schemes: Vec<_> = schemes.chain(own.names(Family::Scheme)).collect();
+    let layer = |name: &'static str| {
+        let page = PAGE_MAPS.iter().find(|(known, _)| *known == name);
+        let scheme = schemes.iter().find(|(known, _)| *known == name);
+        let maps = page.or(scheme).map_or_else(String::new, |(_, doc)| super::first_sentence(doc));
+        let changes = keys.layer_settings(name);
+        let settings = changes.clone().and_then(|changes| settings(keys, &changes));
+        Layer { name, maps, changes: changes.unwrap_or_default(), settings }
+    };
+    Ok((device.to_string(), keys.layer_names().into_iter().map(layer).collect()))
+}
+
+/// A few lines a translation layer.
+pub(super) fn list(args: &ListArgs, own: OwnParts) -> Result<String> {
+    let (device, layers) = layers(args, own)?;
+    let mut text = format!("device {device}\n");
+    text +=
+        &format!("{:<12}{:>14}{:>14}  here, by --ftl NAME\n", "ftl", "table bytes", "cache bytes");
     let shown = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_string(), |b| b.to_string());
-    for (name, maps, select) in layers(own) {
-        let (tables, cache, here) = match settings(keys, &select) {
-            // What tables a scheme of the user's own has, only that can say.
-            Ok(settings) => {
-                let tables = settings.tables.map(|tables| tables.bytes);
-                let cache = tables.map(|_| Footprint::of(&settings).cache);
-                (tables, cache, "runs".to_string())
+    for layer in layers {
+        let (table, cache) = (shown(layer.table_bytes()), shown(layer.cache_bytes()));
+        text += &format!("{:<12}{table:>14}{cache:>14}  {}\n", layer.name, layer.here());
+        text += &headed("    maps: ", &layer.maps, "      ");
+        match &layer.settings {
+            Err(why) => text += &headed("    refused: ", why, "      "),
+            Ok(_) if layer.changes.is_empty() => {}
+            Ok(_) => {
+                let changes = layer.changes.iter().map(|set| format!("{}={}", set.key, set.value));
+                let changes: Vec<String> = changes.collect();
+                text += &headed("    sets: ", &changes.join(" "), "      ");
             }
-            Err(why) => (None, None, why),
-        };
-        let select = select.join(" ");
-        rows.add_row(vec![name.to_string(), maps, shown(tables), shown(cache), select, here]);
+        }
     }
-    Ok(format!("device {device}\n{}", table::trimmed(&rows)))
+    Ok(text)
+}
+
+/// The same as data.
+pub(super) fn json(args: &ListArgs, own: OwnParts) -> Result<serde_json::Value> {
+    let (device, layers) = layers(args, own)?;
+    let layer = |layer: &Layer| {
+        let change =
+            |set: &LayerSetting| json!({"key": set.key, "value": set.value, "why": set.why});
+        json!({
+            "name": layer.name,
+            "maps": layer.maps,
+            "table_bytes": layer.table_bytes(),
+            "cache_bytes": layer.cache_bytes(),
+            "sets": layer.changes.iter().map(change).collect::<Vec<_>>(),
+            "refused": layer.settings.as_ref().err(),
+        })
+    };
+    Ok(json!({"device": device, "ftls": layers.iter().map(layer).collect::<Vec<_>>()}))
 }
 
 /// The device with another translation layer, or why there is none.
-fn settings(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings, String> {
+fn settings(mut keys: DeviceKeys, changes: &[LayerSetting]) -> Result<Settings, String> {
     let mut problems = Vec::new();
-    for setting in settings {
-        apply_setting("ftl", setting, &mut keys, &mut problems);
+    for LayerSetting { key, value, .. } in changes {
+        apply_setting("ftl", &format!("{key}={value}"), &mut keys, &mut problems);
     }
     assert!(problems.is_empty(), "{problems:?}");
     Settings::new(keys).map_err(|error| {
@@ -72,6 +123,6 @@ fn settings(mut keys: DeviceKeys, settings: &[String]) -> Result<Settings, Strin
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        format!("refused: {}{more}", error.0[0])
+        format!("{}{more}", error.0[0])
     })
 }

@@ -346,7 +346,8 @@ fn eaten(report: &Report) -> Option<Warning> {
     let (all, left) = (verdict.over_provisioning, verdict.effective_over_provisioning?);
     (all > 0.0 && left < LEFT * all).then(|| Warning {
         headings: &[SPARE],
-        what: "free and open blocks that garbage collection keeps eat the over-provisioning"
+        what: "free blocks that the thresholds of garbage collection keep, and open blocks, take \
+               more than half of the spare space; lower gc.soft_free_blocks"
             .to_string(),
         how_much: format!("{:.1} % are left of {:.1} %", 100.0 * left, 100.0 * all),
     })

@@ -73,6 +73,8 @@ impl<'a> Planner<'a> {
             memory: args.memory,
             check: args.check,
             microcode: args.microcode.clone(),
+            capacity: None,
+            ftl: None,
         };
         if input.device.is_some() || input.workload.is_some() {
             // Points may name what is missing; what is not named by them has its default.

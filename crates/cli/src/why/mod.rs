@@ -154,6 +154,7 @@ fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> R
     let inputs = points::inputs(own, &args.input, "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
+    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }

@@ -4,6 +4,7 @@ use crate::support::Folder;
 
 /// The device of figure 1: five lines in three banks; a put takes 3 us, a get 1, a program 5.
 const FIGURE_DEVICE: &str = "\
+base = \"none\"
 [geometry]
 blocks_per_plane = 64
 pages_per_block = 16

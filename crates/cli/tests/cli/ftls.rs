@@ -2,11 +2,17 @@
 
 use crate::support::{Folder, int};
 
-/// The line of a layer.
+/// The line of a layer, and those below it.
 #[track_caller]
+fn lines<'a>(text: &'a str, name: &str) -> (&'a str, String) {
+    let mut all = text.lines().skip_while(|line| !line.starts_with(&format!("{name} ")));
+    let line = all.next().unwrap_or_else(|| panic!("no line of {name} in\n{text}"));
+    let below: Vec<&str> = all.take_while(|line| line.starts_with(' ')).map(str::trim).collect();
+    (line, below.join(" "))
+}
+
 fn line<'a>(text: &'a str, name: &str) -> &'a str {
-    let found = text.lines().find(|line| line.starts_with(name));
-    found.unwrap_or_else(|| panic!("no line of {name} in\n{text}"))
+    lines(text, name).0
 }
 
 #[test]
@@ -15,7 +21,7 @@ fn what_is_listed_is_what_a_run_with_these_settings_reports() {
     let device = ["--set", "geometry.blocks_per_plane=300"];
     let text = folder.run(&[&["list", "ftls", "drs"][..], &device].concat()).text();
     assert!(text.starts_with("device drs\n"), "{text}");
-    for (name, set) in [("page", "map.store=resident"), ("line cache", "map.store=line_cache")] {
+    for (name, set) in [("page", "map.store=resident"), ("line-cache", "map.store=line_cache")] {
         let args = [&["run", "--json", "t.txt", "--set", set][..], &device].concat();
         let memory = folder.run(&args).json()["memory"].take();
         let [tables, cache] = ["table_bytes", "cache_bytes"].map(|field| int(&memory, field));
@@ -23,44 +29,52 @@ fn what_is_listed_is_what_a_run_with_these_settings_reports() {
         let numbers: Vec<u64> =
             line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         assert_eq!(numbers, [tables, cache], "{line}");
-        assert!(line.contains(set) && line.ends_with("runs"), "{line}");
+        let own = name == "line-cache";
+        assert!(line.ends_with(if own { "is the device's own" } else { "runs" }), "{line}");
+        assert!(own || lines(&text, name).1.contains(&format!("sets: {set}")), "{text}");
     }
 }
 
 #[test]
 fn a_layer_that_a_device_cannot_run_is_listed_with_the_reason() {
-    let text = Folder::new().run(&["list", "ftls", "nvme-tlc"]).text();
-    let line = line(&text, "fast");
-    assert!(line.contains("refused: ftl.mapping_unit_bytes: "), "{line}");
-    for runs in ["page", "line cache", "dftl"] {
-        assert!(self::line(&text, runs).ends_with("runs"), "a buffer goes before any page map");
+    let folder = Folder::new();
+    let few = ["--set", "ftl.over_provisioning_percent=0.5"];
+    let text = folder.run(&[&["list", "ftls", "small-full"][..], &few].concat()).text();
+    let (line, below) = lines(&text, "fast");
+    assert!(line.ends_with("refused"), "{line}");
+    assert!(below.contains("refused: ") && below.contains("fast needs 2 log blocks"), "{below}");
+    let text = folder.run(&["list", "ftls", "nvme-tlc"]).text();
+    for runs in ["line-cache", "dftl", "block", "bast", "fast", "last"] {
+        assert!(self::line(&text, runs).ends_with("  runs"), "{text}");
     }
+    let (_, below) = lines(&text, "fast");
+    assert!(below.contains("nand.one_shot=false nand.program_us=399.61"), "{below}");
 }
 
 #[test]
 fn every_layer_runs_on_the_device_of_the_study() {
     let folder = Folder::new();
     let text = folder.run(&["list", "ftls", "ftl-study"]).text();
-    for name in ["page", "line cache", "dftl", "block", "bast", "fast", "last"] {
+    let mut own = 0;
+    for name in ["page", "line-cache", "dftl", "block", "bast", "fast", "last"] {
         let line = line(&text, name);
-        assert!(line.ends_with("  runs"), "{line}");
+        own += usize::from(line.ends_with("  is the device's own"));
+        assert!(line.ends_with("  runs") || line.ends_with("  is the device's own"), "{line}");
         // What selects it does run.
-        let words = line.split_whitespace();
-        let set = words.filter(|word| word.starts_with("ftl.") || word.starts_with("map."));
-        let set: Vec<&str> = set.flat_map(|setting| ["--set", setting]).collect();
         let args = ["run", "--check", "--json", "ftl-study", "oltp", "--set", "mix.requests=300"];
-        let run = folder.run(&[&args[..], &set].concat()).json();
+        let run = folder.run(&[&args[..], &["--ftl", name]].concat()).json();
         assert_eq!(int(&run, "workload.requests"), 300, "{line}");
     }
-    let layers = text.lines().filter(|line| line.ends_with("  runs")).count();
-    assert_eq!(layers + 2, text.lines().count(), "{text}");
+    assert_eq!(own, 1, "{text}");
+    let layers = text.lines().filter(|line| !line.starts_with(' ')).count();
+    assert_eq!(layers, 2 + 7, "{text}");
 }
 
 #[test]
 fn devices_are_for_ftls_only_and_bad_ones_are_refused() {
     let folder = Folder::new();
     for (args, what) in [
-        (&["list", "keys", "drs"][..], "list: only ftls takes a device and --set"),
+        (&["list", "devices", "drs"][..], "list: only ftls takes a device and --set"),
         (&["list", "policies", "--set", "queue.depth=1"], "list: only ftls takes a device"),
         (&["list", "ftls", "dsr"], "dsr: no such device preset or file; did you mean drs?"),
         (&["list", "ftls", "--set", "queue.deep=1"], "queue.deep"),

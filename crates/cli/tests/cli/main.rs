@@ -35,6 +35,7 @@ mod sweep;
 mod timeline;
 mod trace_info;
 mod transforms;
+mod way_in;
 mod why;
 mod workloads;
 mod wrong_input;

@@ -5,7 +5,9 @@ use crate::support::{Folder, int, repository_file};
 /// Names of the presets, as `list devices` shows them.
 fn listed(folder: &Folder) -> Vec<String> {
     let text = folder.run(&["list", "devices"]).text();
-    let rows = text.lines().filter(|line| !line.is_empty() && *line != "devices");
+    // Long titles go on in lines that begin with spaces.
+    let is_row = |line: &&str| !line.is_empty() && !line.starts_with(' ') && *line != "devices";
+    let rows = text.lines().filter(is_row);
     let names: Vec<_> = rows.filter_map(|row| row.split_whitespace().next()).collect();
     assert!(names.contains(&"drs") && names.contains(&"mqsim-default"), "{text}");
     names.into_iter().map(ToString::to_string).collect()

@@ -79,7 +79,8 @@ fn everything_that_list_names_can_be_run() {
     }
     let first_words = |kind: &str| -> Vec<String> {
         let text = folder.run(&["list", kind]).text();
-        let words = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        let rows = text.lines().skip(1).filter(|line| !line.starts_with(' '));
+        let words = rows.filter_map(|line| line.split_whitespace().next());
         words.map(String::from).collect()
     };
     for device in first_words("devices") {

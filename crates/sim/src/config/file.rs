@@ -3,8 +3,8 @@
 //! Every problem of a file is found before any is reported, each with its line and, for a
 //! misspelt key, the nearest known one.
 
-use super::meaning;
 use super::sections::Sections;
+use super::{meaning, synonyms, units};
 use flashyard_core::key::{Key, Kind, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -98,7 +98,12 @@ pub fn parse_toml<'a>(
 ) -> Option<Document<&'a str>> {
     let add = |error: toml_edit::TomlError| {
         let line = line_of_item(text, error.span());
-        let what = error.message().trim().replace('\n', "; ");
+        let mut what = error.message().trim().replace('\n', "; ");
+        let value = text.lines().nth(line - 1).and_then(|line| line.split_once('='));
+        let value = value.map_or("", |(_, value)| value.split('#').next().unwrap_or("").trim());
+        if units::split(value).is_some() {
+            what += &format!("; a value with a unit stands in quotes: \"{value}\"");
+        }
         problems.push(Problem { place: format!("{file}:{line}"), what });
     };
     Document::parse(text).map_err(add).ok()
@@ -235,6 +240,10 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
     {
         return Ok((section.to_string(), key));
     }
+    if all.iter().any(|(known, keys, _)| known == path && !keys.is_empty()) {
+        let lists = format!("`flashyard list keys {path}` lists its keys");
+        return Err(format!("{path}: a section, not a key; {lists}"));
+    }
     let paths: Vec<String> = all
         .iter()
         .flat_map(|(section, keys, _)| {
@@ -242,14 +251,22 @@ fn find_key(sections: &dyn Sections, path: &str) -> Result<(String, &'static Key
             keys.iter().map(move |key| format!("{section}{dot}{}", key.name))
         })
         .collect();
-    // A key of this name in another section is meant rather than another name.
+    // A key of this name in another section is meant rather than another name, and rather than
+    // either what the word means in the field.
     let same = || paths.iter().filter(|known| known.rsplit('.').next() == Some(name));
     let near = match same().next() {
-        None => nearest(path, paths.iter().map(String::as_str)),
+        None => {
+            synonyms::hint(path).unwrap_or_else(|| nearest(path, paths.iter().map(String::as_str)))
+        }
         Some(first) => match nearest(path, same().map(String::as_str)) {
             near if near.is_empty() => format!("; did you mean {first}?"),
             near => near,
         },
+    };
+    let near = if near.is_empty() {
+        format!("; `flashyard list keys {name}` shows what is called alike")
+    } else {
+        near
     };
     Err(format!("{path}: unknown key{near}"))
 }
@@ -301,8 +318,12 @@ pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
                 format!("{word} is not one of {}{near}", words.join(", "))
             })
         }
-        Kind::Number { scale, min, max, .. } => {
-            let scaled = parse_scaled(word, scale);
+        Kind::Number { unit, scale, min, max } => {
+            let scaled = match units::split(word) {
+                Some((number, of)) => units::stored(number, of, unit, scale)
+                    .map_err(|why| format!("{word}: {why}"))?,
+                None => units::exactly(word, scale.into(), 1),
+            };
             scaled.filter(|scaled| (min..=max).contains(scaled)).map(Value::Number).ok_or_else(
                 || {
                     let (least, most) = (show_number(min, scale), show_number(max, scale));
@@ -316,25 +337,6 @@ pub fn parse_value(kind: &Kind, raw: &str) -> Result<Value, String> {
             )
         }
     }
-}
-
-/// `number` x `scale` as an integer; `None` where it is not one or does not fit.
-fn parse_scaled(number: &str, scale: u64) -> Option<u64> {
-    let clean = number.replace('_', "");
-    let (whole, fraction) = clean.split_once('.').unwrap_or((&clean, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) || clean.ends_with('.') {
-        return None;
-    }
-    let whole = whole.parse::<u64>().ok()?.checked_mul(scale)?;
-    let fraction = fraction.trim_end_matches('0');
-    let power = 10u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let part = if fraction.is_empty() { 0 } else { fraction.parse::<u64>().ok()? };
-    let part = u128::from(part) * u128::from(scale);
-    if part % u128::from(power) != 0 {
-        return None;
-    }
-    whole.checked_add(u64::try_from(part / u128::from(power)).ok()?)
 }
 
 /// What a key accepts, in words.

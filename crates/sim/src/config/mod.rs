@@ -22,7 +22,10 @@ mod onfi;
 mod parts;
 mod sections;
 mod sleep;
+mod synonyms;
+mod units;
 
+pub use crate::settings::LayerSetting;
 pub use buffer::*;
 pub use bus::*;
 pub use disk::*;
@@ -43,6 +46,7 @@ pub use nand::*;
 pub use onfi::*;
 pub use sections::*;
 pub use sleep::*;
+pub use synonyms::{Meant, meant};
 /// What a file holds, for extras that are no keys.
 pub use toml_edit::{Item, Table};
 
@@ -98,6 +102,14 @@ impl Settings {
             * u64::from(self.geometry.units_per_block())
             * u64::from(self.geometry.all_planes());
         places as f64 / f64::from(self.exported_units) - 1.0
+    }
+
+    /// Good blocks of a plane beyond those that its valid units fill when the host has written
+    /// everything. Shares of thresholds (`gc.soft_percent`) are shares of these.
+    pub fn spare_blocks(&self) -> u64 {
+        let (data, maps) = self.plane_units();
+        let good = u64::from(self.geometry.blocks_per_plane - self.factory_bad_blocks);
+        good.saturating_sub((data + maps).div_ceil(self.geometry.units_per_block().into()))
     }
 
     /// With `gc.pacing`, the spare units that a plane is kept at: `gc.soft_free_blocks` free blocks

@@ -4,9 +4,12 @@
 mod bus;
 mod disk;
 mod gc;
+mod layer;
 mod planned;
 mod raw;
 mod times;
+
+pub use layer::LayerSetting;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,

@@ -32,7 +32,7 @@ fn settings_of(small: &Small) -> Settings {
     let Small(name, text, shape) = small;
     let mut keys = DeviceKeys::default();
     let mut problems = Vec::new();
-    read_toml(name, text, &mut keys, &["title", "source", "notes"], &mut problems);
+    read_toml(name, text, &mut keys, &["base"], &mut problems);
     let one_die = ["geometry.channels=1", "geometry.ways=1", "geometry.dies_per_way=1"];
     let steady = ["state.initial=steady", "buffer.bytes=524288"];
     for setting in one_die.iter().chain(&steady).chain(shape) {
