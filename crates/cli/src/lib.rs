@@ -39,6 +39,7 @@ mod device;
 mod error;
 mod experiment;
 mod fit;
+mod image;
 mod inputs;
 mod interrupt;
 mod lanes;

@@ -1,4 +1,8 @@
-//! The files that come with the program: devices and studies, one line each.
+//! What comes with the program: files of devices and studies, one line each, and workloads.
+
+use flashyard_workload::{
+    BUILT_IN, BUILT_IN_FILES, BUILT_IN_MIXES, BUILT_IN_PATTERNS, BUILT_IN_RAW,
+};
 
 /// Name and text of every preset, in the order of `flashyard list devices`.
 pub(crate) const DEVICES: &[(&str, &str)] = &[
@@ -52,4 +56,14 @@ pub(crate) const DEFAULT_WORKLOAD: &str = "facebook";
 /// The text of a preset.
 pub(crate) fn device(name: &str) -> Option<&'static str> {
     DEVICES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The names of all built-in workloads.
+pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
+    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
+    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
+    let files = BUILT_IN_FILES.iter().map(|built_in| built_in.name);
+    let raw = BUILT_IN_RAW.iter().map(|built_in| built_in.name);
+    let generators = BUILT_IN.iter().map(|built_in| built_in.name);
+    generators.chain(patterns).chain(mixes).chain(files).chain(raw)
 }

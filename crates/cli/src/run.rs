@@ -63,12 +63,8 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let object = json::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
-    let mut files = Vec::from_iter(outcome.saved);
+    let mut files = Vec::from_iter(outcome.saved.take());
     if let Some(dir) = &args.out {
-        let mut file = WholeFile::create(&dir.join("summary.json"))?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        files.push(file);
-        files.extend(series_file(dir, &outcome.report)?);
         let page = report::run::Run {
             inputs: &inputs,
             report: &outcome.report,
@@ -76,7 +72,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             series: plotted.ok_or_else(|| no_series(args)),
             changes: &outcome.provenance.changes,
         };
-        files.push(page.page().write(dir, "run", &report::run::results(&object))?);
+        files.extend(in_folder(dir, &text, &page)?);
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -88,20 +84,26 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         timeline.borrow_mut().finish()?;
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
-    if let Some(folder) = folder {
-        folder.keep();
-    }
+    folder.into_iter().for_each(Folder::keep);
     if args.json {
         print(&text)?;
     } else {
         print(&summary(&inputs, &outcome.report))?;
         outcome.provenance.changes.iter().for_each(|what| remark(&format!("workload: {what}")));
     }
-    // Phases of a saved device come first; they cost nothing now.
-    let phases = outcome.report.phases.iter().rev().take(inputs.experiment().phases.len());
-    let requests = phases.map(|phase| phase.requests).sum();
-    remark(&pace(requests, seconds));
+    remark(&pace(&inputs, &outcome.report, seconds));
     Ok(())
+}
+
+/// The files in the folder of `--out` that are written when the run is over: the results as JSON,
+/// the time series, the report.
+fn in_folder(folder: &Path, text: &str, page: &report::run::Run<'_>) -> Result<Vec<WholeFile>> {
+    let mut summary = WholeFile::create(&folder.join("summary.json"))?;
+    std::io::Write::write_all(&mut summary, text.as_bytes())?;
+    let mut files = vec![summary];
+    files.extend(series_file(folder, page.report)?);
+    files.push(page.page().write(folder, "run", &report::run::results(page.object))?);
+    Ok(files)
 }
 
 /// The bins of the time series, where the run has one.
@@ -181,7 +183,10 @@ fn folder(path: &Path) -> Result<Folder> {
 }
 
 /// How long the simulation itself took. No result: it goes to standard error.
-fn pace(requests: u64, seconds: f64) -> String {
+fn pace(inputs: &Inputs, report: &Report, seconds: f64) -> String {
+    // Phases of a saved device come first; they cost nothing now.
+    let phases = report.phases.iter().rev().take(inputs.experiment().phases.len());
+    let requests: u64 = phases.map(|phase| phase.requests).sum();
     let rate = requests as f64 / seconds.max(1e-9);
     let memory = peak_memory_kib()
         .map_or_else(String::new, |kib| format!(", peak memory {:.0} MiB", kib as f64 / 1_024.0));

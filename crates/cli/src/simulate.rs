@@ -2,11 +2,12 @@
 
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
+use crate::image::Image;
 use crate::inputs::Inputs;
 use crate::lanes::{self, Lane};
 use crate::output::WholeFile;
 use crate::output::json::{self, Provenance};
-use crate::output::state::{self, Image};
+use crate::output::state;
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;

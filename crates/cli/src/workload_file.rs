@@ -55,16 +55,6 @@ pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Re
     Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }
 
-/// The names of all built-in workloads.
-pub(crate) fn built_in_names() -> impl Iterator<Item = &'static str> {
-    let patterns = BUILT_IN_PATTERNS.iter().map(|built_in| built_in.name);
-    let mixes = BUILT_IN_MIXES.iter().map(|built_in| built_in.name);
-    let files = BUILT_IN_FILES.iter().map(|built_in| built_in.name);
-    let raw = BUILT_IN_RAW.iter().map(|built_in| built_in.name);
-    let generators = BUILT_IN.iter().map(|built_in| built_in.name);
-    generators.chain(patterns).chain(mixes).chain(files).chain(raw)
-}
-
 /// Reads a workload file. `inside` a phase it may have nothing but streams.
 fn read(file: &str, inside: bool, problems: &mut Vec<Problem>) -> Result<Experiment> {
     parse(file, &read_text(file)?, inside, problems)

@@ -1,7 +1,6 @@
 //! Names that are no presets and no workloads, and what is meant by them.
 
-use crate::presets;
-use crate::workload_file::built_in_names;
+use crate::presets::{self, built_in_names};
 use flashyard_sim::config::nearest;
 
 /// Words for devices, and the presets that they lead to.

@@ -4,10 +4,10 @@
 //! one is a matter of time alone. Two runs share a state where all keys agree that it may depend
 //! on; after a preparation these are all keys.
 
+use crate::image::Image;
 use crate::inputs::Inputs;
 use crate::memory::Room;
 use crate::output::json;
-use crate::output::state::Image;
 use crate::simulate;
 use anyhow::Result;
 use flashyard_sim::config::{InitialState, Settings};
@@ -111,6 +111,8 @@ mod tests {
             memory: None,
             check: false,
             microcode: None,
+            capacity: None,
+            ftl: None,
         };
         Inputs::new(OwnParts::default(), &args, &[]).unwrap()
     }

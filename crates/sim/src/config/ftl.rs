@@ -30,6 +30,17 @@ choice! {
     }
 }
 
+/// A setting that a translation layer needs on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerSetting {
+    /// The key, `section.key`.
+    pub key: &'static str,
+    /// Its value, as a file would have it.
+    pub value: String,
+    /// Why the layer needs it.
+    pub why: String,
+}
+
 keys! {
     /// Keys of `[ftl]`.
     pub struct FtlKeys {

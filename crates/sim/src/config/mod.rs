@@ -25,7 +25,6 @@ mod sleep;
 mod synonyms;
 mod units;
 
-pub use crate::settings::LayerSetting;
 pub use buffer::*;
 pub use bus::*;
 pub use disk::*;

@@ -2,23 +2,12 @@
 //! legal on a device that was described for another one.
 
 use crate::config::{
-    Allocation, DeviceKeys, FirmwareFamily, InitialState, MapStore, MultiPlane, ProgramOrder,
-    nearest, show_value,
+    Allocation, DeviceKeys, FirmwareFamily, InitialState, LayerSetting, MapStore, MultiPlane,
+    ProgramOrder, nearest, show_value,
 };
 use crate::ftl::log::{PLANNING, SchemeName};
 use crate::own::Family;
 use flashyard_core::key::{KeyValue, Kind, Value};
-
-/// A setting that a translation layer needs on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LayerSetting {
-    /// The key, `section.key`.
-    pub key: &'static str,
-    /// Its value, as a file would have it.
-    pub value: String,
-    /// Why the layer needs it.
-    pub why: String,
-}
 
 /// Layers that map each page, by other names that they have; where the map is, and what they are.
 const PAGE_MAPS: [(&[&str], MapStore, &str); 3] = [

@@ -9,8 +9,6 @@ mod planned;
 mod raw;
 mod times;
 
-pub use layer::LayerSetting;
-
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
     MapReserve, MapStore, Problem, Settings, SlotsScope, operation_mw, units_of_plane,
