@@ -141,7 +141,7 @@ impl Observer for Events {
     }
 
     fn suspended(&mut self, event: &Suspension) {
-        let Suspension { ref command, purpose, die, at, until, resumed } = *event;
+        let Suspension { ref command, purpose, die, at, until, resumed, began: _ } = *event;
         self.event(3, |hash| {
             hash.command(command);
             hash.words([purpose as u64, die.index() as u64, at.as_ns(), until.as_ns()]);
