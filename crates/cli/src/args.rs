@@ -259,6 +259,9 @@ pub(crate) struct SweepArgs {
     /// .parquet or .csv.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
+    /// Writes report.html (plots of all points, docs/REPORT.md) into DIR.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
     /// Sets a key for all points, in place of what the file sets for all of them; repeatable.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

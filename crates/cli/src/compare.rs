@@ -3,7 +3,8 @@
 use crate::args::CompareArgs;
 use crate::error::wrong;
 use crate::inputs::Inputs;
-use crate::output::{json, print, remark, verdict};
+use crate::output::verdict::{self, OfSeveral};
+use crate::output::{json, print, remark};
 use crate::points::axis::{self, Axis};
 use crate::points::columns::{self, Figures};
 use crate::points::headline;
@@ -127,21 +128,23 @@ fn write_report(
     let points = runs.iter().zip(outcomes).map(|(run, outcome)| {
         let values = axes.iter().take(axes.len() - usize::from(seeded));
         let values = values.map(|key| points::value(&run.inputs, &run.point, key));
-        Point { values: values.chain(seed(run)).collect(), report: &outcome.report }
+        Point::of_run(values.chain(seed(run)).collect(), &outcome.report)
     });
+    let verdicts = verdicts(runs, outcomes, replicas);
     let points = Points {
         title: format!("{device}, {workload}: by {names}"),
         lead,
-        verdict: &anstream::adapter::strip_str(&verdicts(runs, outcomes, replicas)).to_string(),
+        verdict: verdicts.alike,
+        warnings: verdicts.warnings,
         command: report::run::command(&objects[0]),
-        runs: points.collect(),
+        points: points.collect(),
         axes: axes.clone(),
     };
     points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))
 }
 
 /// The verdicts on all runs.
-fn verdicts(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
+fn verdicts(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> OfSeveral {
     let reports = outcomes.iter().map(|outcome| &outcome.report);
     let judged: Vec<_> = runs.iter().map(|run| &run.inputs).zip(reports).collect();
     verdict::of_several(&labels(runs, replicas), &judged)
@@ -165,7 +168,7 @@ fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
     let several = outcomes.iter().any(|run| classes(run) > 1);
     let shown = SHOWN.into_iter().filter(|name| several || !name.starts_with("all."));
     let figures = columns::table(&keys, &shown.collect::<Vec<_>>(), &figures);
-    let verdicts = verdicts(runs, outcomes, replicas);
+    let verdicts = verdicts(runs, outcomes, replicas).text();
     format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
 }
 

@@ -97,25 +97,41 @@ fn sentence<'a>(facts: impl Iterator<Item = &'a Fact>) -> String {
     text
 }
 
-/// The verdicts on several runs: warnings with the runs that they concern, what else holds for all
-/// of them, and a table of what differs.
-pub(crate) fn of_several(labels: &[String], runs: &[(&Inputs, &Report)]) -> String {
+/// The verdicts on several runs.
+pub(crate) struct OfSeveral {
+    /// Warnings with the runs that they concern.
+    pub(crate) warnings: Vec<String>,
+    /// What else holds for all of them, as a sentence.
+    pub(crate) alike: String,
+    /// A table of what differs; empty where nothing does.
+    differing: String,
+}
+
+impl OfSeveral {
+    /// Warnings first, what holds for all runs, the table.
+    pub(crate) fn text(&self) -> String {
+        let mut text = lines(&self.warnings, &self.alike);
+        if !self.differing.is_empty() {
+            text += &format!("\n{}", self.differing);
+        }
+        text
+    }
+}
+
+/// The verdicts on several runs, each with its label.
+pub(crate) fn of_several(labels: &[String], runs: &[(&Inputs, &Report)]) -> OfSeveral {
     let facts: Vec<Vec<Fact>> = runs.iter().map(|(inputs, report)| facts(inputs, report)).collect();
-    let Some(first) = facts.first() else { return String::new() };
+    let first = facts.first().expect("there is a run");
     let groups = grouped_warnings(labels, runs);
-    let of_all: Vec<&str> = groups
-        .iter()
-        .filter(|group| group.of_all)
-        .flat_map(|group| group.headings)
-        .copied()
-        .collect();
+    let said = groups.iter().filter(|group| group.of_all).flat_map(|group| group.headings);
+    let said: Vec<&str> = said.copied().collect();
     let (alike, differing): (Vec<usize>, Vec<usize>) =
         (0..first.len()).partition(|&place| are_alike(&facts, place));
-    let said = alike.iter().map(|&place| most_of(&facts, place));
-    let rest = sentence(said.filter(|fact| !of_all.contains(&fact.heading)));
+    let rest = alike.iter().map(|&place| most_of(&facts, place));
+    let rest = sentence(rest.filter(|fact| !said.contains(&fact.heading)));
     let of = if runs.len() == 1 || rest.is_empty() { "" } else { "all runs: " };
-    let marked: Vec<String> = groups.into_iter().map(|group| group.said).collect();
-    let mut text = lines(&marked, &format!("{of}{rest}"));
+    let warnings = groups.into_iter().map(|group| group.said).collect();
+    let mut all = OfSeveral { warnings, alike: format!("{of}{rest}"), differing: String::new() };
     if !differing.is_empty() {
         let headings = differing.iter().map(|&place| first[place].heading);
         let header: Vec<&str> = std::iter::once("").chain(headings).collect();
@@ -124,9 +140,9 @@ pub(crate) fn of_several(labels: &[String], runs: &[(&Inputs, &Report)]) -> Stri
             let cells = differing.iter().map(|&place| facts[place].cell.clone());
             table.add_row(std::iter::once(label.clone()).chain(cells).collect::<Vec<_>>());
         }
-        text += &format!("\n{}", render(&table));
+        all.differing = render(&table);
     }
-    text
+    all
 }
 
 /// Whether this fact is the same for all runs: the most outstanding requests are where they differ
@@ -347,7 +363,7 @@ fn eaten(report: &Report) -> Option<Warning> {
     (all > 0.0 && left < LEFT * all).then(|| Warning {
         headings: &[SPARE],
         what: "free blocks that the thresholds of garbage collection keep, and open blocks, take \
-               more than half of the spare space; lower gc.soft_free_blocks"
+               more than half of the spare space; lower gc.hard_free_blocks and gc.soft_free_blocks"
             .to_string(),
         how_much: format!("{:.1} % are left of {:.1} %", 100.0 * left, 100.0 * all),
     })

@@ -1,57 +1,136 @@
-//! The report of several runs: each figure over all runs. `compare` makes one; so can whatever else
-//! runs a device at several points.
+//! The report of several runs or points: each figure over all of them, for `compare` and `sweep`.
 
 use super::plot::{Axis, Kind, Plot, Values};
 use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
+use crate::points::columns::{Figures, summary};
+use crate::points::headline;
+use flashyard_core::request::RequestOp;
 use flashyard_sim::report::Report;
 
-/// Several runs.
+/// Several runs, or points of several runs each.
 #[derive(Debug)]
 pub(crate) struct Points<'a> {
     pub(crate) title: String,
     /// What was run, a paragraph each.
     pub(crate) lead: Vec<String>,
-    /// What holds for all runs, and tables of what differs, as they are printed.
-    pub(crate) verdict: &'a str,
+    /// What holds for all runs.
+    pub(crate) verdict: String,
+    /// What makes figures of some runs mislead, a sentence each.
+    pub(crate) warnings: Vec<String>,
     pub(crate) command: String,
     /// What varies: the names of keys.
     pub(crate) axes: Vec<String>,
-    pub(crate) runs: Vec<Point<'a>>,
+    pub(crate) points: Vec<Point<'a>>,
 }
 
-/// A run.
+/// A run, or the mean of several.
 #[derive(Debug)]
 pub(crate) struct Point<'a> {
     /// Its value on each axis.
     pub(crate) values: Vec<String>,
-    pub(crate) report: &'a Report,
+    shown: Shown,
+    /// The distribution of the latencies of all requests, of a run.
+    distribution: Option<&'a [(u64, u64)]>,
 }
 
+/// The figures that are shown, in the units of their plots.
+#[derive(Debug)]
+struct Shown {
+    /// Mean, 99 % and 99.9 % of the latencies of each class, in nanoseconds.
+    latencies: [[Option<f64>; 3]; 4],
+    /// Those of [`FIGURES`].
+    others: [Option<f64>; FIGURES.len()],
+}
+
+/// Latencies: names in the page, titles, ends of the names of headlines.
+const LATENCIES: [(&str, &str, &str); 3] = [
+    ("latency-mean", "Mean latency", "mean_us"),
+    ("latency-p99", "Latency at 99 %", "p99_us"),
+    ("latency-p999", "Latency at 99.9 %", "p999_us"),
+];
+
 /// A figure of a run: its name in the page, its title, what an axis calls it, the unit of the data,
-/// how it is found.
-type Figure = (&'static str, &'static str, &'static str, &'static str, fn(&Report) -> Option<f64>);
+/// how it is found, the headline that says the same, and how many of its unit are one of the data.
+type Figure = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Report) -> Option<f64>,
+    &'static str,
+    f64,
+);
 
 /// The figures that are shown, besides latencies.
 const FIGURES: [Figure; 5] = [
-    ("throughput", "Throughput", "throughput", "B/s", |report| report.throughput.bytes_per_s),
-    ("iops", "Requests a second", "requests", "1/s", |report| report.throughput.iops),
-    ("write-amplification", "Write amplification", "write amplification", "", |report| {
-        report.flash.write_amplification
-    }),
-    ("power", "Mean power", "mean power", "mW", |report| {
-        report.power.mean_mw.filter(|mw| *mw > 0.0)
-    }),
-    ("energy", "Energy of host data", "energy", "J/MB", |report| {
-        report.power.j_per_mb.filter(|joules| *joules > 0.0)
-    }),
+    (
+        "throughput",
+        "Throughput",
+        "throughput",
+        "B/s",
+        |report| report.throughput.bytes_per_s,
+        "mb_per_s",
+        1e6,
+    ),
+    ("iops", "Requests a second", "requests", "1/s", |report| report.throughput.iops, "iops", 1.0),
+    (
+        "write-amplification",
+        "Write amplification",
+        "write amplification",
+        "",
+        |report| report.flash.write_amplification,
+        "wa",
+        1.0,
+    ),
+    (
+        "power",
+        "Mean power",
+        "mean power",
+        "mW",
+        |report| report.power.mean_mw.filter(|mw| *mw > 0.0),
+        "power_w",
+        1e3,
+    ),
+    (
+        "energy",
+        "Energy of host data",
+        "energy",
+        "J/MB",
+        |report| report.power.j_per_mb.filter(|joules| *joules > 0.0),
+        "j_per_gb",
+        1e-3,
+    ),
 ];
 
 /// The most runs whose distributions are drawn over one another.
 const DISTRIBUTIONS: usize = 10;
 
-/// A latency of a class.
-type Latency = fn(&Report, &str) -> Option<f64>;
+impl<'a> Point<'a> {
+    /// A run.
+    pub(crate) fn of_run(values: Vec<String>, report: &'a Report) -> Self {
+        let latencies = RequestOp::ALL.map(|op| {
+            let of = &report.latency_ns[op.name()];
+            [of.mean, of.p99.map(|ns| ns as f64), of.p999.map(|ns| ns as f64)]
+        });
+        let others = FIGURES.map(|(.., of, _, _)| of(report));
+        let distribution = &report.latency_buckets["all"];
+        let distribution = Some(&distribution[..]).filter(|buckets| !buckets.is_empty());
+        Self { values, shown: Shown { latencies, others }, distribution }
+    }
+
+    /// The mean of the runs of a point.
+    pub(crate) fn of_figures(values: Vec<String>, figures: &Figures) -> Self {
+        let mean = |name: &str| headline::place(name).and_then(|place| summary(&figures[place]).0);
+        let latencies = RequestOp::ALL.map(|op| {
+            LATENCIES.map(|(.., end)| mean(&format!("{}.{end}", op.name())).map(|us| us * 1e3))
+        });
+        let others = FIGURES.map(|(.., name, scale)| {
+            mean(name).map(|value| value * scale).filter(|value| *value > 0.0)
+        });
+        Self { values, shown: Shown { latencies, others }, distribution: None }
+    }
+}
 
 impl Points<'_> {
     /// The page.
@@ -59,25 +138,14 @@ impl Points<'_> {
         let mut page = Page::new(self.title.clone());
         page.lead.clone_from(&self.lead);
         page.command.clone_from(&self.command);
-        page.verdict = self.verdict.lines().next().map_or_else(Vec::new, |line| {
-            vec![sentence(line.split_once(": ").map_or(line, |(_, said)| said))]
-        });
-        page.warnings = self
-            .verdict
-            .lines()
-            .filter_map(|line| line.strip_prefix("warning: "))
-            .map(|line| format!("{line}."))
-            .collect();
+        page.verdict = Vec::from_iter((!self.verdict.is_empty()).then(|| sentence(&self.verdict)));
+        page.warnings = self.warnings.iter().map(|line| sentence(line)).collect();
         let mut section = Section { title: "Figures by run".to_string(), ..Section::default() };
         section.tables.push(self.table());
         page.push(section);
         let mut latency = Section { title: "Latency".to_string(), ..Section::default() };
-        let mean: Latency = |report, class| report.latency_ns[class].mean;
-        let p99: Latency = |report, class| report.latency_ns[class].p99.map(|ns| ns as f64);
-        for (id, title, of) in
-            [("latency-mean", "Mean latency", mean), ("latency-p99", "Latency at 99 %", p99)]
-        {
-            let plot = self.latencies(id, title, of);
+        for (place, (id, title, _)) in LATENCIES.into_iter().enumerate() {
+            let plot = self.latencies(id, title, place);
             page.add(&mut latency, title, plot);
         }
         let distributions = self.distributions();
@@ -87,8 +155,9 @@ impl Points<'_> {
         }
         page.push(latency);
         let mut rest = Section { title: "Work and energy".to_string(), ..Section::default() };
-        for (id, title, axis, unit, of) in FIGURES {
-            let values: Vec<_> = self.runs.iter().map(|point| of(point.report)).collect();
+        for (place, (id, title, axis, unit, ..)) in FIGURES.into_iter().enumerate() {
+            let values = self.points.iter().map(|point| point.shown.others[place]);
+            let values: Vec<_> = values.collect();
             let plot = if values.iter().any(Option::is_some) {
                 Ok(self.plot(id, title, Axis::new(axis, unit), &[(String::new(), values)]))
             } else {
@@ -100,11 +169,11 @@ impl Points<'_> {
         page
     }
 
-    /// Latencies of reads and of writes.
-    fn latencies(&self, id: &str, title: &'static str, of: Latency) -> Result<Plot, String> {
-        let classes = ["read", "write"].map(|class| {
-            let values = self.runs.iter().map(|point| of(point.report, class));
-            (class.to_string(), values.collect::<Vec<_>>())
+    /// A latency of each class, by its place among [`LATENCIES`].
+    fn latencies(&self, id: &str, title: &'static str, place: usize) -> Result<Plot, String> {
+        let classes = RequestOp::ALL.map(|op| {
+            let values = self.points.iter().map(|point| point.shown.latencies[op as usize][place]);
+            (op.name().to_string(), values.collect::<Vec<_>>())
         });
         let classes = classes.into_iter();
         let known: Vec<_> =
@@ -124,7 +193,7 @@ impl Points<'_> {
             )
         };
         let (mut lines, mut names) = (Vec::new(), Vec::new());
-        for point in &self.runs {
+        for point in &self.points {
             let (line, name) = of(point);
             if !lines.contains(&line) {
                 lines.push(line);
@@ -138,7 +207,7 @@ impl Points<'_> {
             for line in &lines {
                 let value = |name: &String| {
                     let is_it = |point: &Point<'_>| of(point) == (line.clone(), name.clone());
-                    self.runs.iter().position(is_it).and_then(|place| values[place])
+                    self.points.iter().position(is_it).and_then(|place| values[place])
                 };
                 let name = [what.as_str(), line.as_str()].into_iter().filter(|one| !one.is_empty());
                 let name = name.collect::<Vec<_>>().join(", ");
@@ -158,47 +227,48 @@ impl Points<'_> {
 
     /// The distributions of all requests over one another.
     fn distributions(&self) -> Result<[Plot; 2], String> {
-        if self.runs.len() > DISTRIBUTIONS {
-            let runs = self.runs.len();
+        if self.points.len() > DISTRIBUTIONS {
+            let runs = self.points.len();
             return Err(format!(
                 "of at most {DISTRIBUTIONS} runs they can be told apart, not of {runs}"
             ));
         }
         let name = |point: &Point<'_>| point.values.join(", ");
-        let all: Vec<(String, _)> = self
-            .runs
-            .iter()
-            .map(|point| (name(point), &point.report.latency_buckets["all"]))
-            .filter(|(_, buckets)| !buckets.is_empty())
-            .collect();
-        if all.len() < self.runs.len() {
-            return Err("a run has no latency that counts".to_string());
+        let of = |point: &Point<'_>| Some((name(point), point.distribution?.to_vec()));
+        let all: Vec<(String, Vec<(u64, u64)>)> = self.points.iter().filter_map(of).collect();
+        if all.len() < self.points.len() {
+            return Err("not every run has one here".to_string());
         }
+        let all: Vec<_> = all.iter().map(|(name, buckets)| (name.clone(), buckets)).collect();
         Ok([cumulative(&all), tail(&all)])
     }
 
     fn table(&self) -> Table {
         let mut columns = self.axes.clone();
-        let names = ["read mean", "read 99 %", "write mean", "write 99 %", "MB/s", "requests/s"];
-        columns.extend(names.map(str::to_string));
-        columns.extend(["WA", "mW", "J/MB"].map(str::to_string));
+        let known = |op: &RequestOp| {
+            self.points.iter().any(|point| point.shown.latencies[*op as usize][0].is_some())
+        };
+        let classes: Vec<RequestOp> = RequestOp::ALL.into_iter().filter(known).collect();
+        for class in &classes {
+            let names = ["mean", "99 %", "99.9 %"].map(|what| format!("{} {what}", class.name()));
+            columns.extend(names);
+        }
+        columns.extend(["MB/s", "requests/s", "WA", "mW", "J/MB"].map(str::to_string));
         let row = |point: &Point<'_>| {
-            let report = point.report;
             let mut row = point.values.clone();
-            for class in ["read", "write"] {
-                let latency = &report.latency_ns[class];
-                let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), super::words::time);
-                row.push(or_dash(latency.mean));
-                row.push(or_dash(latency.p99.map(|ns| ns as f64)));
+            let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), super::words::time);
+            for class in &classes {
+                row.extend(point.shown.latencies[*class as usize].map(or_dash));
             }
-            for ((_, _, _, unit, of), digits) in FIGURES.iter().zip([2, 0, 3, 1, 4]) {
-                let scale = if *unit == "B/s" { 1e-6 } else { 1.0 };
+            let others = point.shown.others.iter().zip(FIGURES).zip([2, 0, 3, 1, 4]);
+            for ((value, (_, _, _, unit, ..)), digits) in others {
+                let scale = if unit == "B/s" { 1e-6 } else { 1.0 };
                 let cell = |value: f64| format!("{:.digits$}", value * scale);
-                row.push(of(report).map_or_else(|| "-".to_string(), cell));
+                row.push(value.map_or_else(|| "-".to_string(), cell));
             }
             row
         };
-        let rows = self.runs.iter().map(row).collect();
+        let rows = self.points.iter().map(row).collect();
         let note = "WA: write amplification; J/MB: energy over 10^6 bytes that the host moved.";
         Table { columns, rows, note: note.to_string(), ..Table::default() }
     }

@@ -15,10 +15,12 @@ use crate::args::SweepArgs;
 use crate::error::wrong;
 use crate::interrupt;
 use crate::output::{print, remark, verdict};
+use crate::points;
 use crate::points::axis::{Setting, label};
 use crate::points::columns::summary;
 use crate::points::headline;
 use crate::points::runs::{self, Run};
+use crate::report::points::{Point, Points};
 use crate::simulate::Outcome;
 use anyhow::{Result, anyhow};
 use file::{Goal, Sweep};
@@ -28,6 +30,7 @@ use journal::{Found, Journal};
 use plan::{Named, Planned, Planner};
 use progress::Progress;
 use results::Row;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -261,6 +264,9 @@ fn finish(sweep: &Sweep, args: &SweepArgs, out: &Path, rows: &[Row<'_>], goal: &
     if !goal.is_empty() {
         text += &format!("\n{goal}");
     }
+    if let Some(folder) = &args.report {
+        write_report(folder, sweep, args, rows)?;
+    }
     print(&text)?;
     remark(&format!("written: {}", names.join(", ")));
     let failed: Vec<_> = rows.iter().filter_map(|row| Some((row, row.failed()?))).collect();
@@ -273,4 +279,43 @@ fn finish(sweep: &Sweep, args: &SweepArgs, out: &Path, rows: &[Row<'_>], goal: &
         0 => Ok(()),
         count => Err(anyhow!("{count} of {} points failed", rows.len())),
     }
+}
+
+/// Writes report.html: the points that did not fail.
+fn write_report(folder: &Path, sweep: &Sweep, args: &SweepArgs, rows: &[Row<'_>]) -> Result<()> {
+    let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
+    let axes = points::keys(fine.iter().map(|row| &row.planned.point[..]));
+    let value = |point: &[Setting], key: &String| {
+        let set = point.iter().find(|(known, _)| known == key);
+        set.map_or_else(|| "-".to_string(), |(_, value)| value.clone())
+    };
+    let point = |row: &&Row<'_>| {
+        let values = axes.iter().map(|key| value(&row.planned.point, key)).collect();
+        Point::of_figures(values, &row.figures())
+    };
+    let mut warnings: BTreeSet<&String> = BTreeSet::new();
+    for (_, found) in fine.iter().flat_map(|row| &row.found) {
+        warnings.extend(&found.warnings);
+    }
+    let failed = rows.len() - fine.len();
+    let of_seeds = match sweep.seeds.len() {
+        0 | 1 => String::new(),
+        seeds => format!(" Each is the mean of {seeds} seeds."),
+    };
+    let title = match sweep.file.title.as_str() {
+        "" => args.file.clone(),
+        title => title.to_string(),
+    };
+    let mut lead = vec![format!("{} points of {}.{of_seeds}", fine.len(), args.file)];
+    lead.extend((failed > 0).then(|| format!("{failed} more points failed.")));
+    let points = Points {
+        title,
+        lead,
+        verdict: String::new(),
+        warnings: warnings.into_iter().cloned().collect(),
+        command: format!("flashyard sweep {}", args.file),
+        points: fine.iter().map(point).collect(),
+        axes: axes.clone(),
+    };
+    points.page().write_alone(folder, "sweep", &Value::Null)
 }

@@ -168,6 +168,35 @@ fn a_comparison_has_each_figure_of_each_run() {
     assert_eq!(lines, runs);
 }
 
+/// The points of a sweep are drawn as its table has them.
+#[test]
+fn a_sweep_has_each_figure_of_each_point() {
+    let folder = Folder::new();
+    let text = "device = \"small-full\"\nworkload = \"random-write\"\nseeds = 2\n\
+                set = [\"pattern.requests=300\"]\nvary = [\"stream.depth=1,4\"]\n";
+    folder.write("s.toml", text);
+    folder.run(&["sweep", "s.toml", "--csv", "s.csv", "--report", "s"]).text();
+    let data = data_of(&folder.read("s/report.html"));
+    let bytes = folder.read("s.csv");
+    let mut table = csv::Reader::from_reader(&bytes[..]);
+    let header = table.headers().unwrap().clone();
+    let place = |name: &str| header.iter().position(|one| one == name).expect(name);
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    for (id, column, scale) in
+        [("latency-p999", "write.p999_us", 1e3), ("iops", "iops", 1.0), ("power", "power_w", 1e3)]
+    {
+        let plot = plot(&data, id);
+        assert_eq!(plot["names"], serde_json::json!(["1", "4"]));
+        for (point, row) in rows.iter().enumerate() {
+            let figure = row[place(column)].parse::<f64>().unwrap() * scale;
+            let shown = plot["series"][0]["values"][point].as_f64().unwrap();
+            assert!((shown - figure).abs() <= 1e-9 * figure, "{id}: {shown}, {figure}");
+        }
+    }
+    let html = String::from_utf8(folder.read("s/report.html")).unwrap();
+    assert!(html.contains("Each is the mean of 2 seeds.") && html.contains("device starts full"));
+}
+
 #[test]
 fn a_study_has_published_figures_beside_ours() {
     let folder = Folder::new();

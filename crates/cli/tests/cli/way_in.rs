@@ -238,7 +238,11 @@ fn thresholds_may_be_shares_of_the_spare_space() {
     };
     let what = "take more than half of the spare space";
     assert!(!warnings(&[]).contains(what));
-    assert!(warnings(&["--set", "gc.soft_free_blocks=80% of spare"]).contains(what));
+    // A load that leaves no idle time keeps what the hard threshold says.
+    let soft = ["--set", "gc.soft_free_blocks=80% of spare"];
+    assert!(!warnings(&soft).contains(what));
+    let hard = ["--set", "gc.hard_free_blocks=70% of spare"];
+    assert!(warnings(&[soft, hard].concat()).contains(what));
 }
 
 #[test]
