@@ -123,12 +123,15 @@ pub(crate) fn of_several(labels: &[String], runs: &[(&Inputs, &Report)]) -> OfSe
     let facts: Vec<Vec<Fact>> = runs.iter().map(|(inputs, report)| facts(inputs, report)).collect();
     let first = facts.first().expect("there is a run");
     let groups = grouped_warnings(labels, runs);
-    let said = groups.iter().filter(|group| group.of_all).flat_map(|group| group.headings);
-    let said: Vec<&str> = said.copied().collect();
+    // What a warning says of each run need not be said again.
+    let told = |heading: &str| {
+        let of = groups.iter().filter(|group| group.headings.contains(&heading));
+        of.map(|group| group.runs).sum::<usize>() >= runs.len()
+    };
     let (alike, differing): (Vec<usize>, Vec<usize>) =
         (0..first.len()).partition(|&place| are_alike(&facts, place));
     let rest = alike.iter().map(|&place| most_of(&facts, place));
-    let rest = sentence(rest.filter(|fact| !said.contains(&fact.heading)));
+    let rest = sentence(rest.filter(|fact| !told(fact.heading)));
     let of = if runs.len() == 1 || rest.is_empty() { "" } else { "all runs: " };
     let warnings = groups.into_iter().map(|group| group.said).collect();
     let mut all = OfSeveral { warnings, alike: format!("{of}{rest}"), differing: String::new() };
@@ -170,7 +173,8 @@ pub(crate) fn warnings(inputs: &Inputs, report: &Report) -> Vec<String> {
 struct Group {
     headings: &'static [&'static str],
     said: String,
-    of_all: bool,
+    /// How many runs it concerns.
+    runs: usize,
 }
 
 fn grouped_warnings(labels: &[String], runs: &[(&Inputs, &Report)]) -> Vec<Group> {
@@ -184,14 +188,13 @@ fn grouped_warnings(labels: &[String], runs: &[(&Inputs, &Report)]) -> Vec<Group
         }
     }
     let group = |(warning, concerned): (Warning, Vec<&str>)| {
-        let of_all = concerned.len() == labels.len();
         let said = match concerned.as_slice() {
             _ if labels.len() == 1 => warning.sentence(),
-            _ if of_all => format!("all runs: {}", warning.what),
+            all if all.len() == labels.len() => format!("all runs: {}", warning.what),
             [only] => format!("{only}: {}", warning.sentence()),
             several => format!("{}: {}", several.join(", "), warning.what),
         };
-        Group { headings: warning.headings, said, of_all }
+        Group { headings: warning.headings, said, runs: concerned.len() }
     };
     groups.into_iter().map(group).collect()
 }
