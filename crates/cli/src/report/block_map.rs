@@ -41,8 +41,8 @@ pub(crate) struct BlockMap {
     rule: String,
     /// Words of the purposes by their numbers.
     purposes: Vec<&'static str>,
-    /// Of each unit that is not erased at first: its number, its state (0 stale, 1 valid, 2 bad) and
-    /// what it holds.
+    /// Of each unit that is not erased at first: its number, its state (0 stale, 1 valid, 2 bad),
+    /// and what it holds.
     start: Vec<[i64; 3]>,
     /// Jobs of garbage collection and merges.
     reasons: Vec<Value>,

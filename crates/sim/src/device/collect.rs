@@ -223,7 +223,7 @@ impl Device {
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
         if self.account.follows_units() {
-            self.tell_erased(set, &erased);
+            self.tell_erased(set, erased);
         }
         if self.account.is_followed() {
             self.tell_free_blocks();

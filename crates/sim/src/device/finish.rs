@@ -260,7 +260,7 @@ impl Device {
         let erased = self.ftl.erased_by_host(block);
         self.account.erased(erased.block);
         if self.account.follows_units() {
-            self.tell_erased(set, &erased);
+            self.tell_erased(set, erased);
         }
         if self.account.is_checked() {
             for unit in first.get()..first.get() + geometry.units_per_block() {

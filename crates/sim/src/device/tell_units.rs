@@ -100,7 +100,7 @@ impl Device {
 
     /// A block has been erased.
     #[cold]
-    pub(super) fn tell_erased(&mut self, set: SetId, erased: &Erased) {
+    pub(super) fn tell_erased(&mut self, set: SetId, erased: Erased) {
         let (state, stage) = (&self.sets[set], self.sets.stage(set));
         let event = BlockErased {
             at: self.now,
