@@ -107,7 +107,7 @@
     const [, , ppn, holds, old, from, current, , request, why] = step;
     const by = purpose(step);
     const stale = old >= 0 && old !== from ? `; ${place(old)} becomes stale` : "";
-    const late = current ? "" : `; the host has changed it meanwhile, so the new ${map.page} is stale at once`;
+    const late = current ? "" : `; it has been written anew meanwhile, so the new ${map.page} is stale at once`;
     if (from >= 0) {
       return `${WORKS[by] ?? "The device"} moves ${name(holds)} from ${place(from)} to ${place(ppn)}${because(why)}${late}.`;
     }
