@@ -2,7 +2,8 @@
 //
 // Each is opened light and dark, at 360 and at 1200 pixels, and as it is printed. An error of a
 // script, a line on the console, a request to the network, a plot that is missing or empty, and a
-// page that is wider than the window are faults. The browser is $CHROME or that of
+// page that is wider than the window are faults; so is a block map that does not step, or whose last
+// state is not that of the run. The browser is $CHROME or that of
 // @sparticuz/chromium. With $SHOTS pictures are written into that folder.
 import { createRequire } from "node:module";
 import { existsSync } from "node:fs";
@@ -80,6 +81,58 @@ const inspect = () => {
   return { faults, plots: data.plots.length, bright: back[0] > 127 };
 };
 
+// What is wrong with the block map of a page, if it has one; runs in the page.
+const stepMap = () => {
+  const faults = [];
+  const { map, results } = JSON.parse(document.getElementById("data").textContent);
+  const root = document.getElementById("block-map");
+  if (!map || !root) return map || root ? ["the block map lacks its data or its place"] : faults;
+  const part = (name) => root.querySelector(`[data-part=${name}]`);
+  const cells = [...root.querySelectorAll(".grid .row > i")];
+  const picture = () => cells.map((cell) => cell.className.replace(/ ?now/, "")).join(",");
+  const at = () => Number(root.dataset.step);
+  const valid = () => cells.filter((cell) => /^valid/.test(cell.className)).length;
+  const data = () => cells.filter((cell) => /^valid (host|copy|merge)/.test(cell.className)).length;
+  const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+  const wants = (is, what) => is || faults.push(`block map: ${what}`);
+  wants(cells.length === map.blocks * map.pages, `${cells.length} pages`);
+  wants(at() === map.steps.length, `it opens at step ${at()}`);
+  const last = picture();
+  if (map.more === 0) wants(data() === map.logical, `${data()} valid pages, ${map.logical} written`);
+  const factor = results.flash.write_amplification?.toFixed(3);
+  if (map.more === 0 && Number(results.device.buffer?.bytes) === 0) {
+    wants(root.dataset.factor === factor, `write amplification ${root.dataset.factor}, ${factor}`);
+  }
+  part("first").click();
+  wants(at() === 0 && valid() === map.start.filter(([, state]) => state === 1).length, "no start");
+  const begin = picture();
+  part("next").click();
+  press("ArrowRight");
+  wants(at() === Math.min(2, map.steps.length) && picture() !== begin, "steps change nothing");
+  press("ArrowLeft");
+  part("back").click();
+  wants(at() === 0 && picture() === begin, "a step back is not undone");
+  // By single steps and by leaps the map must be the same.
+  const middle = Math.floor(map.steps.length / 2);
+  for (let step = 0; step < middle; step += 1) part("next").click();
+  const stepped = picture();
+  part("last").click();
+  wants(picture() === last, "the last state is another one");
+  part("slider").value = String(middle);
+  part("slider").dispatchEvent(new Event("input"));
+  wants(at() === middle && picture() === stepped, "a leap ends elsewhere");
+  const words = new Set();
+  part("first").click();
+  while (at() < map.steps.length) {
+    part("next").click();
+    const said = part("said").textContent;
+    words.add(said.split(" ").slice(0, 2).join(" "));
+    if (!said || /undefined|NaN|null|-1/.test(said)) wants(false, `"${said}"`);
+  }
+  wants(words.size > 1, "every step says the same");
+  return faults;
+};
+
 const check = async (browser, file, look) => {
   const faults = [];
   const page = await browser.newPage();
@@ -96,6 +149,7 @@ const check = async (browser, file, look) => {
   await page.goto(pathToFileURL(file).href, { waitUntil: "load" });
   const found = await page.evaluate(inspect);
   faults.push(...found.faults);
+  faults.push(...await page.evaluate(stepMap));
   const dark = look.scheme === "dark" && look.media === "screen";
   if (found.bright === dark) faults.push(`the page is ${dark ? "bright" : "dark"}`);
   if (look.media === "print") {

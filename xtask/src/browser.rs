@@ -8,8 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The reports: a name, and the command that `--out` is added to.
-const REPORTS: [(&str, &str); 8] = [
+const REPORTS: [(&str, &str); 11] = [
     ("page-map", "run small-full random-write --set pattern.requests=3000"),
+    ("toy", "run toy"),
+    (
+        "toy-map-pages",
+        "run toy --ftl dftl --set gc.reserve_blocks=4 --set gc.soft_free_blocks=5 \
+         --set gc.hard_free_blocks=4 --set ftl.over_provisioning_percent=150 \
+         --set map.cache_bytes=16",
+    ),
+    ("toy-merges", "run toy --ftl bast --set pattern.trim_percent=5"),
     ("map-cache", "run drs facebook"),
     ("buffer", "run cache-aware mixed-70-30 --set pattern.requests=1000"),
     ("many-dies", "run nvme-tlc mixed-70-30 --set pattern.requests=3000"),

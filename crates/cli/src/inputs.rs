@@ -96,7 +96,7 @@ impl Inputs {
     pub(crate) fn new(own: OwnParts, args: &InputArgs, vary: &[(&str, String)]) -> Result<Self> {
         let (device, workload) = Self::named(args)?;
         let device = device.unwrap_or_else(|| DEFAULT_DEVICE.to_string());
-        let workload = workload.unwrap_or_else(|| DEFAULT_WORKLOAD.to_string());
+        let workload = workload.unwrap_or_else(|| presets::default_workload(&device).to_string());
         let set = args.set.iter().map(|setting| ("--set", setting.clone()));
         let timing = format!("bus.timing={}", crate::microcode::NAME);
         let timing = args.microcode.iter().map(|_| ("--microcode", timing.clone()));
@@ -136,8 +136,8 @@ impl Inputs {
 
     /// Names the defaults where the arguments name nothing, so that no name is guessed at.
     pub(crate) fn fill_names(args: &mut InputArgs) {
-        args.device.get_or_insert_with(|| DEFAULT_DEVICE.to_string());
-        args.workload.get_or_insert_with(|| DEFAULT_WORKLOAD.to_string());
+        let device = args.device.get_or_insert_with(|| DEFAULT_DEVICE.to_string());
+        args.workload.get_or_insert_with(|| presets::default_workload(device).to_string());
     }
 
     /// The value of a key, `section.key`, as files have it.

@@ -15,6 +15,7 @@ pub(crate) const DEVICES: &[(&str, &str)] = &[
     ("cache-aware-full", include_str!("../../../devices/cache-aware-full.toml")),
     ("embedded-2x2", include_str!("../../../devices/embedded-2x2.toml")),
     ("small-full", include_str!("../../../devices/small-full.toml")),
+    ("toy", include_str!("../../../devices/toy.toml")),
     ("framework", include_str!("../../../devices/framework.toml")),
     ("mqsim-default", include_str!("../../../devices/mqsim-default.toml")),
     ("emmc-5.1", include_str!("../../../devices/emmc-5.1.toml")),
@@ -52,6 +53,11 @@ pub(crate) const DEFAULT_DEVICE: &str = "drs";
 
 /// The workload where none is named.
 pub(crate) const DEFAULT_WORKLOAD: &str = "facebook";
+
+/// The workload where only this device is named: the usual one does not fit the toy.
+pub(crate) fn default_workload(device: &str) -> &'static str {
+    if device == "toy" { "toy-write" } else { DEFAULT_WORKLOAD }
+}
 
 /// The text of a preset.
 pub(crate) fn device(name: &str) -> Option<&'static str> {

@@ -52,6 +52,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         observers.push(Box::new(RequestLogger(Rc::clone(&log))));
         request_log = Some(log);
     }
+    let rule = inputs.shown("gc.policy").unwrap_or_default();
+    let map = report::block_map::BlockMap::new(&settings, &rule).map(|(observer, map)| {
+        if args.out.is_some() {
+            observers.push(Box::new(observer));
+        }
+        map
+    });
     let start = Instant::now();
     let mut outcome =
         simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
@@ -70,6 +77,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             report: &outcome.report,
             object: &object,
             series: plotted.ok_or_else(|| no_series(args)),
+            map: map.map(|map| map.take()),
             changes: &outcome.provenance.changes,
         };
         files.extend(in_folder(dir, &text, &page)?);

@@ -1,6 +1,7 @@
 //! `report.html`: the results of a command as one page that opens without a network. The text and
 //! the tables are in the page itself; plots are data, which the script in the page draws.
 
+pub(crate) mod block_map;
 pub(crate) mod plot;
 pub(crate) mod points;
 pub(crate) mod run;
@@ -10,6 +11,7 @@ pub(crate) mod words;
 use crate::output::WholeFile;
 use crate::output::unfinished::Folder;
 use anyhow::{Context, Result};
+use block_map::BlockMap;
 use minijinja::{AutoEscape, Environment, context};
 use plot::Plot;
 use serde::Serialize;
@@ -22,6 +24,8 @@ const NAME: &str = "report.html";
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
 const STYLE: &str = include_str!("../../assets/report.css");
+const MAP_STYLE: &str = include_str!("../../assets/block-map.css");
+const MAP_SCRIPT: &str = include_str!("../../assets/block-map.js");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const D3: &str = include_str!("../../assets/d3.min.js");
 const PLOT: &str = include_str!("../../assets/plot.umd.min.js");
@@ -35,6 +39,8 @@ pub(crate) struct Page {
     /// What a reader must know before trusting the rest, a paragraph each.
     pub(crate) verdict: Vec<String>,
     pub(crate) warnings: Vec<String>,
+    /// The steps of the block map, where there is one.
+    pub(crate) map: Option<BlockMap>,
     pub(crate) sections: Vec<Section>,
     /// Plots for which there is no data, with the reason.
     pub(crate) absent: Vec<Absent>,
@@ -113,13 +119,17 @@ impl Page {
     pub(crate) fn html(&self, kind: &str, results: &Value) -> Result<String> {
         let plots: Vec<&Plot> = self.sections.iter().flat_map(|section| &section.plots).collect();
         let absent: Vec<_> = self.absent.iter().map(|one| one.title).collect();
-        let data = json!({"kind": kind, "plots": plots, "absent": absent, "results": results});
+        let mut data = json!({"kind": kind, "plots": plots, "absent": absent, "results": results});
+        if let Some(map) = &self.map {
+            data["map"] = json!(map);
+        }
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::Html);
         environment.add_template("report", TEMPLATE).context("the template of the report")?;
         let template = environment.get_template("report").context("the template of the report")?;
         let html = template.render(context! {
             page => self,
+            map => self.map.is_some(), map_style => MAP_STYLE, map_script => MAP_SCRIPT,
             data => inside_script(&data.to_string()),
             style => STYLE, script => SCRIPT, d3 => D3, plot => PLOT,
         });
@@ -187,7 +197,9 @@ mod tests {
         assert!(page.sections.is_empty(), "nothing is in it");
         let html = page.html("run", &Value::Null).unwrap();
         for what in ["src=", "<link", "@import", "url(", "<img", "<iframe", "fetch("] {
-            let own = [TEMPLATE, STYLE, SCRIPT].iter().any(|text| text.contains(what));
+            let own = [TEMPLATE, STYLE, SCRIPT, MAP_STYLE, MAP_SCRIPT]
+                .iter()
+                .any(|text| text.contains(what));
             assert!(!own, "{what}");
         }
         // Addresses are the names of XML's own dialects, and where the libraries come from.

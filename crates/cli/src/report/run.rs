@@ -1,9 +1,10 @@
 //! The report of a run.
 
+use super::block_map::BlockMap;
 use super::plot::{Axis, Bar, Kind, Line, Plot, Row};
 use super::series::Series;
 use super::words::{self, spaced};
-use super::{Page, Section, Table};
+use super::{Absent, Page, Section, Table};
 use crate::inputs::Inputs;
 use crate::output::verdict;
 use flashyard_core::request::RequestOp;
@@ -26,13 +27,25 @@ pub(crate) struct Run<'a> {
     pub(crate) object: &'a Value,
     /// The time series, or why there is none.
     pub(crate) series: Result<Series, String>,
+    /// The block map, or why there is none.
+    pub(crate) map: Result<BlockMap, String>,
     /// What was left out of or changed in the requests.
     pub(crate) changes: &'a [String],
 }
 
 impl Run<'_> {
     /// The page.
-    pub(crate) fn page(&self) -> Page {
+    pub(crate) fn page(mut self) -> Page {
+        let map = std::mem::replace(&mut self.map, Err(String::new()));
+        let mut page = self.page_without_map();
+        match map {
+            Ok(map) => page.map = Some(map),
+            Err(why) => page.absent.push(Absent { title: "Block map", why }),
+        }
+        page
+    }
+
+    fn page_without_map(&self) -> Page {
         let (inputs, report) = (self.inputs, self.report);
         let (device, workload) = (&inputs.device_name, inputs.workload_name());
         let mut page = Page::new(format!("{device}, {workload}"));

@@ -1,6 +1,7 @@
 //! The command `flashyard`, run as a user runs it. One program for all of these tests, so that its
 //! libraries are linked once.
 
+mod block_map;
 mod buffers;
 mod bus;
 mod compare;

@@ -312,6 +312,79 @@ pub struct OwnWork {
     pub request: Option<u64>,
 }
 
+/// What a physical unit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The logical unit of this number.
+    Data(u32),
+    /// The map page of this number.
+    Map(u32),
+}
+
+/// A physical unit that is not erased when an observer begins to follow units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitAtStart {
+    /// Its number.
+    pub ppn: u32,
+    /// Whether its block is never used: bad from the start, or worn out.
+    pub bad: bool,
+    /// Whose newest contents it holds; none where these are elsewhere by now.
+    pub contents: Option<Contents>,
+}
+
+/// The program of a unit is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitProgrammed {
+    /// When.
+    pub at: Time,
+    /// The physical unit.
+    pub ppn: u32,
+    /// What it holds.
+    pub contents: Contents,
+    /// Whether these are the newest contents: a later change may have been committed before.
+    pub current: bool,
+    /// The unit that held the newest contents until now, and is stale from now on.
+    pub old: Option<u32>,
+    /// Of a copy, the unit that was copied.
+    pub from: Option<u32>,
+    /// What for.
+    pub purpose: Purpose,
+    /// The number of the set.
+    pub set: u32,
+    /// The request that it belongs to, by order of arrival from 0; none for the device's own work.
+    pub request: Option<u64>,
+}
+
+/// A logical unit that was on flash is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitTrimmed {
+    /// When.
+    pub at: Time,
+    /// The logical unit.
+    pub lpn: u32,
+    /// The physical unit that is stale from now on.
+    pub ppn: u32,
+    /// The request, by order of arrival from 0.
+    pub request: Option<u64>,
+}
+
+/// A block has been erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockErased {
+    /// When.
+    pub at: Time,
+    /// The block.
+    pub block: u32,
+    /// Whether it was its last erase.
+    pub worn_out: bool,
+    /// What for.
+    pub purpose: Purpose,
+    /// The number of the set.
+    pub set: u32,
+    /// The request that it belongs to, by order of arrival from 0; none for the device's own work.
+    pub request: Option<u64>,
+}
+
 /// A request that is over, with all work that it caused.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestDone {
@@ -387,6 +460,19 @@ pub trait Observer {
     fn merge_began(&mut self, _event: &MergeBegan) {}
     /// The device makes a set for work of its own.
     fn own_work(&mut self, _event: &OwnWork) {}
+    /// Whether it wants to know what each physical unit holds: the events from
+    /// [`Self::unit_at_start`] to [`Self::block_erased`].
+    fn follows_units(&self) -> bool {
+        false
+    }
+    /// A unit that is not erased, told when the device gets the observer.
+    fn unit_at_start(&mut self, _event: &UnitAtStart) {}
+    /// The program of a unit is over.
+    fn unit_programmed(&mut self, _event: &UnitProgrammed) {}
+    /// A logical unit is forgotten.
+    fn unit_trimmed(&mut self, _event: &UnitTrimmed) {}
+    /// A block has been erased.
+    fn block_erased(&mut self, _event: &BlockErased) {}
     /// A request is over, and so is the garbage collection charged to it.
     fn request_done(&mut self, _event: &RequestDone) {}
 }

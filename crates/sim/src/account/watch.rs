@@ -8,8 +8,9 @@ use crate::metrics::counters::Tally;
 use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::observe::{
-    BufferAccess, BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan, MergeBegan,
-    Observer, OperationBegan, OwnWork, Piece, Queued, RequestDone, SetOver, Suspension,
+    BlockErased, BufferAccess, BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan,
+    MergeBegan, Observer, OperationBegan, OwnWork, Piece, Queued, RequestDone, SetOver, Suspension,
+    UnitProgrammed, UnitTrimmed,
 };
 use crate::random::BitErrors;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -27,6 +28,8 @@ pub(super) struct Watch {
     pub(super) observers: Vec<Box<dyn Observer>>,
     /// Whether any of them follows command sets.
     pub(super) follows: bool,
+    /// Whether any of them follows physical units.
+    pub(super) follows_units: bool,
     pub(super) series: Option<Series>,
     pub(super) meter: Option<Meter>,
     /// The work of each request under way and the energy of its data on the link, where there are
@@ -134,6 +137,9 @@ observed! {
     tell_job as job_began(JobBegan);
     tell_merge as merge_began(MergeBegan);
     tell_own_work as own_work(OwnWork);
+    tell_programmed as unit_programmed(UnitProgrammed);
+    tell_trimmed as unit_trimmed(UnitTrimmed);
+    tell_erased as block_erased(BlockErased);
 }
 
 impl Account {
@@ -141,6 +147,7 @@ impl Account {
     pub(crate) fn observe(&mut self, observer: Box<dyn Observer>) {
         let watch = self.watch.get_or_insert_default();
         watch.follows |= observer.follows();
+        watch.follows_units |= observer.follows_units();
         watch.observers.push(observer);
     }
 
@@ -171,6 +178,12 @@ impl Account {
     #[inline]
     pub(crate) fn is_followed(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.follows)
+    }
+
+    /// Whether an observer follows physical units.
+    #[inline]
+    pub(crate) fn follows_units(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.follows_units)
     }
 
     /// Whether there is a checker.

@@ -200,6 +200,9 @@ impl Device {
         let plane = self.sets.plane(set);
         let copy = self.ftl.copied(set, &self.sets);
         self.account.copied(copy.from, copy.to, copy.lpn);
+        if self.account.follows_units() {
+            self.tell_copied(set, &copy);
+        }
         if !copy.current {
             self.account.copy_superseded();
         }
@@ -219,6 +222,9 @@ impl Device {
         let plane = self.sets.plane(set);
         let erased = self.ftl.erased(set, &self.sets);
         self.account.erased(erased.block);
+        if self.account.follows_units() {
+            self.tell_erased(set, erased);
+        }
         if self.account.is_followed() {
             self.tell_free_blocks();
         }

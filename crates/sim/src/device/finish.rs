@@ -161,8 +161,11 @@ impl Device {
         let state = &self.sets[set];
         match self.sets.stage(set) {
             Stage::Writeback | Stage::RewriteProgram => {
-                let page = state.map_page;
-                self.ftl.map_written(page, state.ppn.expect("has a page"), set);
+                let (page, ppn) = (state.map_page, state.ppn.expect("has a page"));
+                if self.account.follows_units() {
+                    self.tell_map_written(set, page, ppn);
+                }
+                self.ftl.map_written(page, ppn, set);
                 self.account.map_page_written(set);
             }
             Stage::Fetch => self.ftl.map_fetched(state.line, set),
@@ -210,6 +213,9 @@ impl Device {
 
     /// The data of a write is on flash: it counts unless a later change has been committed.
     fn commit_write(&mut self, set: SetId) {
+        if self.account.follows_units() {
+            self.tell_written(set);
+        }
         if self.ftl.is_raw() {
             return self.commit_raw_write(set);
         }
@@ -253,6 +259,9 @@ impl Device {
         let block = geometry.block_of(state.ppn.expect("an erase has a block"));
         let erased = self.ftl.erased_by_host(block);
         self.account.erased(erased.block);
+        if self.account.follows_units() {
+            self.tell_erased(set, erased);
+        }
         if self.account.is_checked() {
             for unit in first.get()..first.get() + geometry.units_per_block() {
                 self.account.trimmed(order, Lpn::new(unit), number);
@@ -311,6 +320,9 @@ impl Device {
             self.account.trimmed(order, lpn, self.sets.number(set));
         }
         if !superseded {
+            if self.account.follows_units() {
+                self.tell_trimmed(set);
+            }
             self.ftl.trim(lpn);
             self.ftl.trim_committed(lpn, self.sets.number(set), &self.sets);
             self.account.change_committed();

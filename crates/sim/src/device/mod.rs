@@ -38,6 +38,7 @@ mod save;
 mod spread;
 mod step;
 mod tell;
+mod tell_units;
 mod translate;
 mod upkeep;
 mod view;
@@ -218,7 +219,10 @@ impl Device {
     }
 
     /// Calls `observer` for every event of the run.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+    pub fn observe(&mut self, mut observer: Box<dyn Observer>) {
+        if observer.follows_units() {
+            self.tell_units(observer.as_mut());
+        }
         if observer.follows() {
             self.flash.note_transfers();
             self.work.told_merges = self.merges_so_far();

@@ -111,4 +111,10 @@ pub const BUILT_IN_PATTERNS: &[BuiltInPattern] = &[
         depth: DEPTH,
         keys: PatternKeys { access: Access::HotCold, read_percent: 0, ..READS },
     },
+    BuiltInPattern {
+        name: "toy-write",
+        title: "400 writes of 4 KiB, 80 % of them to a fifth of the device, one at a time",
+        depth: 1,
+        keys: PatternKeys { access: Access::HotCold, read_percent: 0, requests: 400, ..READS },
+    },
 ];

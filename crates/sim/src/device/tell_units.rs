@@ -1,0 +1,123 @@
+//! What observers are told that follow physical units: what each holds at first, and every change.
+
+use super::Device;
+use crate::ftl::page_map::Owner;
+use crate::ftl::{Copied, Erased};
+use crate::handle::SetId;
+use crate::observe::{BlockErased, Contents, Observer, UnitAtStart, UnitProgrammed, UnitTrimmed};
+use flashyard_core::units::{BlockId, MapPage, Ppn};
+
+impl Device {
+    /// Tells an observer of all units that are not erased, in ascending order.
+    pub(super) fn tell_units(&self, observer: &mut dyn Observer) {
+        let geometry = &self.settings.geometry;
+        let (map, blocks) = (self.ftl.map(), self.ftl.blocks());
+        // A layer, or the host, fills blocks in any order; a page map in ascending order.
+        let marked = match self.ftl.planned() {
+            Some(planned) => Some(planned.written_pages()),
+            None => self.ftl.is_raw().then(|| map.valid_pages()),
+        };
+        let is_marked = |ppn: Ppn| {
+            let word = marked.map_or(0, |marked| marked[ppn.index() / 64]);
+            word & (1 << (ppn.index() % 64)) != 0
+        };
+        for block in (0..geometry.blocks()).map(BlockId::new) {
+            let (bad, written) = (blocks.is_bad(block), blocks.written_units(block));
+            for unit in 0..geometry.units_per_block() {
+                let ppn = geometry.unit_of(block, unit);
+                let used = if marked.is_some() { is_marked(ppn) } else { unit < written };
+                if used || bad {
+                    let contents = map.owner(ppn).map(contents);
+                    observer.unit_at_start(&UnitAtStart { ppn: ppn.get(), bad, contents });
+                }
+            }
+        }
+    }
+
+    /// The data of a write are on flash, and are about to be committed.
+    #[cold]
+    pub(super) fn tell_written(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let current = self.ftl.is_raw() || !state.superseded;
+        let old = if current { self.ftl.locate(state.lpn) } else { None };
+        let (ppn, lpn) = (state.ppn.expect("a program has a page"), state.lpn);
+        self.tell_unit(set, ppn, Contents::Data(lpn.get()), (current, old, None));
+    }
+
+    /// A map page is on flash, and is about to be committed.
+    #[cold]
+    pub(super) fn tell_map_written(&mut self, set: SetId, page: MapPage, ppn: Ppn) {
+        let old = self.ftl.locate_map(page);
+        self.tell_unit(set, ppn, Contents::Map(page.get()), (true, old, None));
+    }
+
+    /// A unit has been copied.
+    #[cold]
+    pub(super) fn tell_copied(&mut self, set: SetId, copy: &Copied) {
+        let page = self.sets[set].map_page;
+        let contents = copy.lpn.map_or(Contents::Map(page.get()), |lpn| Contents::Data(lpn.get()));
+        let old = copy.current.then_some(copy.from);
+        self.tell_unit(set, copy.to, contents, (copy.current, old, Some(copy.from)));
+    }
+
+    /// A unit has been programmed; the last argument is whether it counts, which unit is stale
+    /// from now on, and the source of a copy.
+    fn tell_unit(
+        &mut self,
+        set: SetId,
+        ppn: Ppn,
+        contents: Contents,
+        (current, old, from): (bool, Option<Ppn>, Option<Ppn>),
+    ) {
+        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+        let event = UnitProgrammed {
+            at: self.now,
+            ppn: ppn.get(),
+            contents,
+            current,
+            old: old.filter(|old| *old != ppn).map(Ppn::get),
+            from: from.map(Ppn::get),
+            purpose: stage.purpose(state.copies_map, state.levels),
+            set: set.get(),
+            request: state.request.map(|request| self.host[request].order),
+        };
+        self.account.tell_programmed(&event);
+    }
+
+    /// A logical unit is about to be forgotten.
+    #[cold]
+    pub(super) fn tell_trimmed(&mut self, set: SetId) {
+        let state = &self.sets[set];
+        let Some(ppn) = self.ftl.locate(state.lpn) else { return };
+        let event = UnitTrimmed {
+            at: self.now,
+            lpn: state.lpn.get(),
+            ppn: ppn.get(),
+            request: state.request.map(|request| self.host[request].order),
+        };
+        self.account.tell_trimmed(&event);
+    }
+
+    /// A block has been erased.
+    #[cold]
+    pub(super) fn tell_erased(&mut self, set: SetId, erased: Erased) {
+        let (state, stage) = (&self.sets[set], self.sets.stage(set));
+        let event = BlockErased {
+            at: self.now,
+            block: erased.block.get(),
+            worn_out: erased.worn_out,
+            purpose: stage.purpose(state.copies_map, state.levels),
+            set: set.get(),
+            request: state.request.map(|request| self.host[request].order),
+        };
+        self.account.tell_erased(&event);
+    }
+}
+
+/// What the map says that a unit holds.
+const fn contents(owner: Owner) -> Contents {
+    match owner {
+        Owner::Data(lpn) => Contents::Data(lpn.get()),
+        Owner::Map(page) => Contents::Map(page.get()),
+    }
+}
