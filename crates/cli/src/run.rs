@@ -80,7 +80,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             map: map.map(|map| map.take()),
             changes: &outcome.provenance.changes,
         };
-        files.extend(in_folder(dir, &text, &page)?);
+        files.extend(in_folder(dir, &text, page)?);
     }
     if let Some(log) = request_log {
         log.borrow_mut().finish()?;
@@ -105,12 +105,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,
 /// the time series, the report.
-fn in_folder(folder: &Path, text: &str, page: &report::run::Run<'_>) -> Result<Vec<WholeFile>> {
+fn in_folder(folder: &Path, text: &str, page: report::run::Run<'_>) -> Result<Vec<WholeFile>> {
     let mut summary = WholeFile::create(&folder.join("summary.json"))?;
     std::io::Write::write_all(&mut summary, text.as_bytes())?;
     let mut files = vec![summary];
     files.extend(series_file(folder, page.report)?);
-    files.push(page.page().write(folder, "run", &report::run::results(page.object))?);
+    let results = report::run::results(page.object);
+    files.push(page.page().write(folder, "run", &results)?);
     Ok(files)
 }
 
