@@ -12,6 +12,7 @@ mod energy;
 mod fit;
 mod fitting;
 mod ftls;
+mod import;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod keys;
@@ -20,6 +21,7 @@ mod logs;
 mod memory;
 #[cfg(target_os = "linux")]
 mod mutated;
+mod perfetto;
 mod picture;
 mod power;
 mod presets;
