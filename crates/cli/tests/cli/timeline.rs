@@ -1,5 +1,5 @@
-//! `--timeline`: the file is a trace of Perfetto, every field of it as Perfetto's own definitions have
-//! it, and agrees with the results of the run.
+//! `--timeline`: the file is a trace of Perfetto. Every field of it is one of Perfetto's own
+//! definitions, and what it shows agrees with the results of the run.
 
 use crate::perfetto::Definitions;
 use crate::support::{Folder, int};
