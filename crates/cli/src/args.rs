@@ -52,6 +52,12 @@ pub(crate) enum Command {
     ///
     /// Each cell of a drive is held out once: the device is fitted to the drive's other cells.
     Board(BoardArgs),
+    /// Turns the configuration of another simulator, MQSim, into device and workload files.
+    ///
+    /// FILES are MQSim's: the device (its -i, ssdconfig.xml), the workload (its -w, workload.xml),
+    /// or both. The command writes a device file, a workload file for each scenario, and prints
+    /// what became of every key (docs/MQSIM.md).
+    Import(ImportArgs),
     /// Lists devices, policies, workloads, trace formats, translation layers or keys.
     ///
     /// Examples: flashyard list devices; flashyard list keys gc (a section); flashyard list keys
@@ -129,6 +135,7 @@ impl Command {
             | Self::Trace(_)
             | Self::Fit(_)
             | Self::Board(_)
+            | Self::Import(_)
             | Self::List(_)
             | Self::Show(_) => None,
         }
@@ -475,6 +482,26 @@ pub(crate) struct SearchArgs {
     /// Prints one JSON object instead of the tables.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Simulators whose files can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Simulator {
+    /// MQSim (Tavakkol et al., FAST 2018).
+    Mqsim,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The simulator that the files are for.
+    pub(crate) simulator: Simulator,
+    /// Its files: a device, a workload, or both.
+    #[arg(required = true, num_args = 1..=2)]
+    pub(crate) files: Vec<String>,
+    /// The directory to write into; default: the current one. Files are called as MQSim's, with
+    /// .toml; those of several scenarios have a number.
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What to list.

@@ -40,6 +40,7 @@ mod error;
 mod experiment;
 mod fit;
 mod image;
+mod import;
 mod inputs;
 mod interrupt;
 mod lanes;
@@ -112,6 +113,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Trace(TraceCommand::Fit(args)) => trace::fit(args),
         Command::Fit(args) => fit::run(args, own),
         Command::Board(args) => fit::board(args, own),
+        Command::Import(args) => import::run(args, own),
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
     }

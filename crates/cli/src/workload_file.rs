@@ -51,6 +51,7 @@ pub(crate) fn named(name: &str, inside: bool, problems: &mut Vec<Problem>) -> Re
     if name != "-" && !Path::new(name).exists() {
         return Err(wrong(&names::no_workload(name)));
     }
+    names::refuse_mqsim(name)?;
     let origin = Origin::Trace { path: name.to_string(), format: None, split: None };
     Ok(Experiment::of(name, vec![StreamPlan::new(origin)]))
 }

@@ -95,9 +95,19 @@ pub(crate) fn read(
     if presets::device(name).is_none() && !is_toml(name) && !Path::new(name).exists() {
         return Err(wrong(&names::no_device(name)));
     }
+    names::refuse_mqsim(name)?;
+    read_text_of(name, &read_device(name)?, keys, problems)
+}
+
+/// The same of a text that will be the file of this name.
+pub(crate) fn read_text_of(
+    name: &str,
+    text: &str,
+    keys: &mut DeviceKeys,
+    problems: &mut Vec<Problem>,
+) -> Result<Description> {
     let mut found = Description::default();
-    Chain { names: Vec::new(), keys, problems, found: &mut found }
-        .read(name, &read_device(name)?)?;
+    Chain { names: Vec::new(), keys, problems, found: &mut found }.read(name, text)?;
     Ok(found)
 }
 

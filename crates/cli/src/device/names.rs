@@ -1,7 +1,10 @@
 //! Names that are no presets and no workloads, and what is meant by them.
 
+use crate::error::wrong;
 use crate::presets::{self, built_in_names};
+use anyhow::Result;
 use flashyard_sim::config::nearest;
+use std::io::Read;
 
 /// Words for devices, and the presets that they lead to.
 const DEVICES: &[(&[&str], &str)] = &[
@@ -71,6 +74,35 @@ pub(crate) fn no_device_or_workload(name: &str) -> String {
     let hint = hint(name, &words, presets().chain(built_in_names()));
     let lists = "; `flashyard list devices` and `flashyard list workloads` show the names";
     format!("{name}: no such device, workload or file{}", hint.unwrap_or_else(|| lists.to_string()))
+}
+
+/// The outermost elements of MQSim's files, and what they are.
+const OF_MQSIM: [(&str, &str); 3] = [
+    ("<Execution_Parameter_Set", "the configuration of a device of MQSim"),
+    ("<MQSim_IO_Scenarios", "workloads of MQSim"),
+    ("<MQSim_Results", "results of MQSim"),
+];
+
+/// Refuses a file of MQSim's, and says how to convert it.
+pub(crate) fn refuse_mqsim(name: &str) -> Result<()> {
+    let is_xml = std::path::Path::new(name).extension();
+    if !is_xml.is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let Ok(file) = std::fs::File::open(name) else { return Ok(()) };
+    if file.take(65_536).read_to_end(&mut start).is_err() {
+        return Ok(());
+    }
+    let start = String::from_utf8_lossy(&start);
+    let Some((element, what)) = OF_MQSIM.iter().find(|(element, _)| start.contains(element)) else {
+        return Ok(());
+    };
+    if *element == "<MQSim_Results" {
+        return Err(wrong(&format!("{name}: it has {what}; name a device, a workload or a trace")));
+    }
+    let how = format!("`flashyard import mqsim {name}` makes a file of it that can be run");
+    Err(wrong(&format!("{name}: it has {what}; {how} (docs/MQSIM.md)")))
 }
 
 #[cfg(test)]

@@ -105,14 +105,14 @@ mod tests {
         let args = InputArgs {
             device: Some("small-full".to_string()),
             workload: Some("mixed-70-30".to_string()),
+            ftl: None,
+            capacity: None,
             set: set.map(ToString::to_string).collect(),
             seed: None,
             restore: None,
             memory: None,
             check: false,
             microcode: None,
-            capacity: None,
-            ftl: None,
         };
         Inputs::new(OwnParts::default(), &args, &[]).unwrap()
     }

@@ -13,6 +13,7 @@ mod energy;
 mod fit;
 mod fitting;
 mod ftls;
+mod import;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod keys;
@@ -21,6 +22,7 @@ mod logs;
 mod memory;
 #[cfg(target_os = "linux")]
 mod mutated;
+mod perfetto;
 mod picture;
 mod power;
 mod presets;

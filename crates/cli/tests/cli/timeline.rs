@@ -1,6 +1,7 @@
-//! `--timeline`: the file is a trace of Perfetto, read here by the field numbers of its format, and
-//! agrees with the results of the run.
+//! `--timeline`: the file is a trace of Perfetto. Every field of it is one of Perfetto's own
+//! definitions, and what it shows agrees with the results of the run.
 
+use crate::perfetto::Definitions;
 use crate::support::{Folder, int};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ enum Field {
 /// The fields of a message by number, in order.
 type Message = BTreeMap<u64, Vec<Field>>;
 
-fn varint(bytes: &[u8], at: &mut usize) -> u64 {
+pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> u64 {
     let (mut value, mut shift) = (0, 0);
     loop {
         let byte = bytes[*at];
@@ -166,7 +167,9 @@ fn run(args: &[&str]) -> (Folder, Value, Seen) {
     let folder = Folder::new();
     let with = [&["run", "--json", "--timeline", "t.pftrace"], args].concat();
     let run = folder.run(&with).json();
-    let seen = read(&folder.read("t.pftrace"));
+    let bytes = folder.read("t.pftrace");
+    assert_eq!(Definitions::read().check("Trace", &bytes), Ok(()), "{args:?}");
+    let seen = read(&bytes);
     (folder, run, seen)
 }
 

@@ -274,8 +274,7 @@ fn words_of_the_field_lead_to_keys_and_names() {
 #[test]
 fn lists_and_help_fit_a_terminal_of_80_columns() {
     let folder = Folder::new();
-    let commands =
-        "|run|compare|reproduce|trace|trace info|trace convert|trace fit|fit|board|list|show";
+    let commands = "|run|compare|reproduce|trace|trace info|trace convert|trace fit|fit|board|import|list|show";
     let mut all: Vec<Vec<&str>> = Vec::new();
     for command in commands.split('|') {
         for help in ["--help", "-h"] {

@@ -1,0 +1,269 @@
+//! What was found in files of MQSim: what became of each key, the keys that are written, problems.
+
+use super::xml::{Entry, Group};
+use crate::output::text::headed;
+use flashyard_sim::config::nearest;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fate {
+    Taken,
+    Changed,
+    /// MQSim ignores it, too.
+    Idle,
+    /// Flashyard does not model it.
+    Missing,
+}
+
+impl Fate {
+    const ALL: [(Self, &str); 4] = [
+        (Self::Taken, "Taken as they are"),
+        (Self::Changed, "Changed"),
+        (Self::Idle, "Without effect in MQSim"),
+        (Self::Missing, "Not modelled here"),
+    ];
+}
+
+/// A key of MQSim and what became of it.
+#[derive(Clone, Debug)]
+struct Row {
+    fate: Fate,
+    line: u32,
+    name: String,
+    value: String,
+    said: String,
+}
+
+/// A key of a file that is written.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) path: String,
+    /// As TOML has it.
+    pub(super) value: String,
+    /// The names of the keys that it comes from.
+    pub(super) from: Vec<String>,
+    /// Where the first of them stands.
+    pub(super) place: String,
+}
+
+/// Keys that are written, `section.key` and the value in TOML.
+pub(super) type Keys<'a> = &'a [(&'a str, String)];
+
+/// What was found in a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub(super) settings: Vec<Setting>,
+    pub(super) problems: Vec<String>,
+    rows: Vec<Row>,
+    /// Keys that a group may have and has not.
+    absent: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, fate: Fate, entry: &Entry, keys: Keys, why: &str) {
+        let mut said: Vec<String> =
+            keys.iter().map(|(path, value)| format!("{path} = {value}")).collect();
+        said.extend((!why.is_empty()).then(|| why.to_string()));
+        let Entry { name, value, line, .. } = entry.clone();
+        self.rows.push(Row { fate, line, name, value, said: said.join("; ") });
+        self.set(entry, keys);
+    }
+
+    /// Keys that follow from several of MQSim's, which are listed where they stand.
+    pub(super) fn set(&mut self, entry: &Entry, keys: Keys) {
+        for (path, value) in keys {
+            let place = entry.place.clone();
+            match self.settings.iter_mut().find(|setting| setting.path == *path) {
+                Some(setting) => {
+                    setting.value.clone_from(value);
+                    setting.from.push(entry.name.clone());
+                }
+                None => self.settings.push(Setting {
+                    path: (*path).to_string(),
+                    value: value.clone(),
+                    from: vec![entry.name.clone()],
+                    place,
+                }),
+            }
+        }
+    }
+
+    /// The key means the same here.
+    pub(super) fn taken(&mut self, entry: &Entry, keys: Keys) {
+        self.add(Fate::Taken, entry, keys, "");
+    }
+
+    /// The key needs no other one here.
+    pub(super) fn taken_as(&mut self, entry: &Entry, what: &str) {
+        self.add(Fate::Taken, entry, &[], what);
+    }
+
+    /// The key becomes something else.
+    pub(super) fn changed(&mut self, entry: &Entry, keys: Keys, why: &str) {
+        self.add(Fate::Changed, entry, keys, why);
+    }
+
+    /// MQSim ignores the key; `keys` are what it does whatever the key says.
+    pub(super) fn idle(&mut self, entry: &Entry, keys: Keys, why: &str) {
+        self.add(Fate::Idle, entry, keys, why);
+    }
+
+    /// The key has no counterpart here.
+    pub(super) fn missing(&mut self, entry: &Entry, why: &str) {
+        self.add(Fate::Missing, entry, &[], why);
+    }
+
+    /// Something is wrong with the value of a key.
+    pub(super) fn problem(&mut self, entry: &Entry, what: &str) {
+        let Entry { name, value, place, .. } = entry;
+        self.problems.push(format!("{place}: {name}: {value}: {what}"));
+    }
+
+    /// A whole number in a range. 0 after a problem.
+    pub(super) fn whole(&mut self, entry: &Entry, least: u64, greatest: u64) -> u64 {
+        match entry.value.parse() {
+            Ok(number) if (least..=greatest).contains(&number) => return number,
+            Ok(_) => self.problem(entry, &format!("it is not in {least}..{greatest}")),
+            Err(_) => self.problem(entry, "a whole number is needed"),
+        }
+        0
+    }
+
+    /// A number from `least` to `greatest`. 0 after a problem.
+    pub(super) fn real(&mut self, entry: &Entry, least: f64, greatest: f64) -> f64 {
+        match f64::from_str(&entry.value) {
+            Ok(number) if (least..=greatest).contains(&number) => return number,
+            Ok(_) => self.problem(entry, &format!("it is not in {least}..{greatest}")),
+            Err(_) => self.problem(entry, "a number is needed"),
+        }
+        0.0
+    }
+
+    pub(super) fn truth(&mut self, entry: &Entry) -> bool {
+        let value = entry.value.to_ascii_lowercase();
+        if value != "true" && value != "false" {
+            self.problem(entry, "true or false is needed");
+        }
+        value == "true"
+    }
+
+    /// One of these words, in capital letters. The first one after a problem.
+    pub(super) fn word<'a>(&mut self, entry: &Entry, words: &[&'a str]) -> &'a str {
+        let known = words.iter().find(|word| word.eq_ignore_ascii_case(&entry.value));
+        known.copied().unwrap_or_else(|| {
+            let near = nearest(&entry.value.to_ascii_uppercase(), words.iter().copied());
+            self.problem(entry, &format!("it is none of {}{near}", words.join(", ")));
+            words[0]
+        })
+    }
+
+    /// An entry of a group that has none of this name.
+    pub(super) fn unknown(&mut self, entry: &Entry, group: &Group, names: &[&str]) {
+        let Entry { name, place, .. } = entry;
+        let near = nearest(name, names.iter().copied());
+        let what = format!("MQSim has no such key in {}{near}", group.name);
+        self.problems.push(format!("{place}: {name}: {what}; correct it or take it out"));
+    }
+
+    /// Notes which of the names a group lacks, and groups that have no place in it.
+    pub(super) fn check(&mut self, group: &Group, names: &[&str], groups: &[&str]) {
+        let has = |name: &str| group.entries.iter().any(|entry| entry.name == name);
+        let absent = names.iter().filter(|name| !has(name)).map(|name| (*name).to_string());
+        self.absent.extend(absent);
+        for inner in &group.groups {
+            if !groups.contains(&inner.name.as_str()) {
+                let what = if names.contains(&inner.name.as_str()) {
+                    "it has no value".to_string()
+                } else {
+                    let near = nearest(&inner.name, groups.iter().chain(names).copied());
+                    format!("MQSim has no such element in {}{near}", group.name)
+                };
+                self.problems.push(format!("{}: {}: {what}", inner.place, inner.name));
+            }
+        }
+    }
+
+    /// Adds what was found elsewhere in the same file, but not its settings.
+    pub(super) fn join(&mut self, other: Self) {
+        self.problems.extend(other.problems);
+        self.rows.extend(other.rows);
+        self.absent.extend(other.absent);
+    }
+
+    /// The list of all keys, with `instead` for those that are not in the file.
+    pub(super) fn list(&self, file: &str, instead: &str) -> String {
+        let mut text = String::new();
+        for (fate, title) in Fate::ALL {
+            let rows = self.of(fate);
+            if rows.is_empty() {
+                continue;
+            }
+            let _ = writeln!(text, "\n{title} ({file}, line and key):");
+            for ((name, value, said), lines) in rows {
+                let line = lines.first().copied().unwrap_or_default();
+                let more = match lines.len() {
+                    1 => String::new(),
+                    count => format!(" ({} more)", count - 1),
+                };
+                let said = if said.is_empty() { said } else { format!(": {said}") };
+                let said = format!("{name} = {value}{more}{said}");
+                text += &headed(&format!("{line:>5}  "), &said, "           ");
+            }
+        }
+        let mut absent = self.absent.clone();
+        absent.sort();
+        absent.dedup();
+        if !absent.is_empty() {
+            let _ = writeln!(text, "\nNot in {file}, and so {instead}:");
+            text += &headed("       ", &absent.join(", "), "       ");
+        }
+        text
+    }
+
+    /// Rows of one fate in the order of the file; equal ones of several flows are one.
+    fn of(&self, fate: Fate) -> Vec<((String, String, String), Vec<u32>)> {
+        let mut lines: BTreeMap<(String, String, String), Vec<u32>> = BTreeMap::new();
+        for row in self.rows.iter().filter(|row| row.fate == fate) {
+            let key = (row.name.clone(), row.value.clone(), row.said.clone());
+            lines.entry(key).or_default().push(row.line);
+        }
+        let mut rows: Vec<_> = lines.into_iter().collect();
+        for (_, lines) in &mut rows {
+            lines.sort_unstable();
+        }
+        rows.sort_by_key(|(_, lines)| lines[0]);
+        rows
+    }
+}
+
+/// A whole number in thousandths of the unit that is written: 1500 is 1.5.
+pub(super) fn thousandths(number: u64) -> String {
+    decimal(number as f64 / 1_000.0, 3)
+}
+
+/// A number with at most so many digits behind the point.
+pub(super) fn decimal(number: f64, digits: usize) -> String {
+    let text = format!("{number:.digits$}");
+    if digits == 0 {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// A word as TOML has it.
+pub(super) fn quoted(word: &str) -> String {
+    toml_edit::Value::from(word).to_string()
+}
+
+/// A number without what is behind its point.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and limits are checked where the number is used"
+)]
+pub(super) fn whole(number: f64) -> u64 {
+    number as u64
+}
