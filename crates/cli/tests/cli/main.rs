@@ -3,6 +3,7 @@
 
 mod buffers;
 mod bus;
+mod columns;
 mod compare;
 mod contract;
 mod convert;
@@ -23,6 +24,8 @@ mod mutated;
 mod picture;
 mod power;
 mod presets;
+#[cfg(target_os = "linux")]
+mod progress;
 mod raw;
 mod report;
 mod right_input;
