@@ -224,7 +224,7 @@ fn a_prepared_device_is_one_that_ran_before() {
         let reads = number(row, "flash_reads");
         let ops = run["flash"]["array_ops"]["reads"].as_object().unwrap();
         let all: u64 = ops.values().map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!(reads as u64, all);
+        assert!((reads - all as f64).abs() < 0.5, "{reads} {all}");
     }
 }
 
