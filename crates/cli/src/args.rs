@@ -155,7 +155,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) commands: Option<PathBuf>,
     /// Writes a row for each bus request, of a device with bus.precision = requests: command,
-    /// kind, channel, chip, block, page, bytes, times, answer. CSV; Parquet if FILE ends in .parquet.
+    /// kind, channel, chip, block, page, bytes, times, answer. CSV; Parquet if FILE ends in
+    /// .parquet.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) bus: Option<PathBuf>,
     /// Writes a row for each sample of the power meter: its time, length, energy and mean power.

@@ -115,8 +115,8 @@ fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
     Ok(())
 }
 
-/// Fits keys to the training cells, and runs the held-out ones. `label` is what the progress display
-/// calls it.
+/// Fits keys to the training cells, and runs the held-out ones. `label` is what the progress
+/// display calls it.
 fn fit(
     model: &Model,
     training: &[Cell],

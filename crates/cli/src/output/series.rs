@@ -1,5 +1,5 @@
-//! The time series as a CSV and a Parquet file: a row a bin. Behind the columns of all requests there is one for
-//! each of several streams.
+//! The time series as a CSV and a Parquet file: a row a bin. Behind the columns of all requests
+//! there is one for each of several streams.
 
 use super::WholeFile;
 use super::parquet::{Cell, Field, Kind, Note, Table};

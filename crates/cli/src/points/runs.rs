@@ -30,7 +30,8 @@ struct Job<'a> {
     shared: Option<Arc<Shared>>,
 }
 
-/// Runs all, each a piece of `progress`. `done` takes what was found of the run at a place, and returns whether to go on.
+/// Runs all, each a piece of `progress`. `done` takes what was found of the run at a place, and
+/// returns whether to go on.
 pub(crate) fn all(
     runs: &[&Run],
     check: bool,
