@@ -157,16 +157,17 @@ pub(crate) struct RunArgs {
     /// Saves the state of the device at the end of the run, for --restore.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) save: Option<PathBuf>,
-    /// Writes a CSV row for each command, suspension, resumption and poll: request, page, stage,
-    /// purpose, die, queue, key, times, re-keys.
+    /// Writes a row for each command, suspension, resumption and poll: request, page, stage,
+    /// purpose, die, queue, key, times, re-keys. CSV; Parquet if FILE ends in .parquet.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) commands: Option<PathBuf>,
-    /// Writes a CSV row for each bus request, of a device with bus.precision = requests: command,
-    /// kind, channel, chip, block, page, bytes, times, answer.
+    /// Writes a row for each bus request, of a device with bus.precision = requests: command,
+    /// kind, channel, chip, block, page, bytes, times, answer. CSV; Parquet if FILE ends in
+    /// .parquet.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) bus: Option<PathBuf>,
-    /// Writes a CSV row for each sample of the power meter: its time, length, energy and mean
-    /// power. The period is `metrics.power_us`, or 1 ms.
+    /// Writes a row for each sample of the power meter: its time, length, energy and mean power.
+    /// The period is `metrics.power_us`, or 1 ms. CSV; Parquet if FILE ends in .parquet.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) power: Option<PathBuf>,
     /// Writes a trace for the viewer of Perfetto (docs/TIMELINE.md): tracks of the host queue, the

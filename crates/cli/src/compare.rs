@@ -10,17 +10,15 @@ use crate::points::columns::{self, Figures};
 use crate::points::headline;
 use crate::points::runs::{self, Run};
 use crate::points::{self, refuse_standard_input};
+use crate::progress::Progress;
 use crate::report::points::{Point, Points};
 use crate::report::{self, words};
 use crate::simulate::Outcome;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::own::OwnParts;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
-use std::io::IsTerminal;
 use std::path::Path;
-use std::time::Duration;
 
 /// The figures of the table, as far as the runs have them.
 const SHOWN: [&str; 28] = [
@@ -229,19 +227,14 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 
 /// Runs all, as many at a time as there are processors and room in memory.
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
-    let progress = std::io::stderr().is_terminal().then(|| bar(runs.len()));
+    let progress = Progress::many("", "runs", runs.len() as u64);
     let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
-    runs::all(&runs.iter().collect::<Vec<_>>(), check, |place, outcome| {
-        if let Some(progress) = &progress {
-            progress.inc(1);
-        }
+    runs::all(&runs.iter().collect::<Vec<_>>(), check, &progress, |place, outcome| {
         let go_on = outcome.is_ok();
         found[place] = Some(outcome);
         go_on
     });
-    if let Some(progress) = &progress {
-        progress.finish_and_clear();
-    }
+    drop(progress);
     let missing = || Err(wrong("a run before it failed"));
     // The first failure in the order of runs is that of a run, which comes before what was not run.
     let failed = found.iter().position(|outcome| matches!(outcome, Some(Err(_))));
@@ -249,13 +242,4 @@ fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
         return Err(error);
     }
     found.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
-}
-
-fn bar(runs: usize) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{spinner} {pos} of {len} runs, {elapsed}, {eta} left");
-    let style = style.expect("the template is valid");
-    let progress = ProgressBar::new(runs as u64).with_style(style);
-    progress.enable_steady_tick(Duration::from_millis(200));
-    progress
 }

@@ -22,7 +22,7 @@ use flashyard_workload::profile::{Profile, ProfileKeys, Twin};
 use flashyard_workload::raw::list::List;
 use flashyard_workload::raw::{BuiltInRaw, Raw, RawKeys};
 use flashyard_workload::trace::{Trace, TraceKeys, TraceOptions, open_trace};
-use flashyard_workload::{RequestSource, SourceStats, WorkloadError};
+use flashyard_workload::{Extent, RequestSource, SourceStats, WorkloadError};
 use std::sync::Arc;
 
 /// The pattern that `[pattern]` starts from where it names none.
@@ -607,6 +607,18 @@ impl RequestSource for Source {
             Self::Files(files) => files.notes(),
             Self::Raw(raw) => raw.notes(),
             Self::Generator(_) | Self::Pattern(_) | Self::Mix(_) | Self::Twin(_) => Vec::new(),
+        }
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        match self {
+            Self::Trace(trace) => trace.extent(),
+            Self::Generator(generator) => generator.extent(),
+            Self::Pattern(pattern) => pattern.extent(),
+            Self::Mix(mix) => mix.extent(),
+            Self::Twin(twin) => twin.extent(),
+            Self::Files(files) => files.extent(),
+            Self::Raw(raw) => raw.extent(),
         }
     }
 

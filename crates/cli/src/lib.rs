@@ -51,6 +51,7 @@ mod output;
 mod points;
 mod presets;
 mod profile;
+mod progress;
 mod report;
 mod reproduce;
 mod run;

@@ -7,11 +7,13 @@ use crate::output::bus::BusLogger;
 use crate::output::commands::CommandLogger;
 use crate::output::json;
 use crate::output::log::SharedLog;
-use crate::output::parquet::{RequestLog, RequestLogger};
+use crate::output::parquet::{self, Note};
 use crate::output::power::PowerLogger;
+use crate::output::requests::{RequestLog, RequestLogger};
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, summary::summary};
+use crate::progress::Progress;
 use crate::report;
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
@@ -20,7 +22,7 @@ use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -60,8 +62,10 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         map
     });
     let start = Instant::now();
-    let mut outcome =
-        simulate(&inputs, &settings, args.input.check, observers, true, args.save.as_deref())?;
+    let progress = Progress::one("");
+    let (part, save) = (progress.part(1.0), args.save.as_deref());
+    let mut outcome = simulate(&inputs, &settings, args.input.check, observers, part, save)?;
+    drop(progress);
     let seconds = start.elapsed().as_secs_f64();
     let plotted = report::series::Series::of(&outcome.report);
     if !has_series {
@@ -71,6 +75,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
     let mut files = Vec::from_iter(outcome.saved.take());
+    let notes = parquet::notes(&inputs, &outcome.provenance);
     if let Some(dir) = &args.out {
         let page = report::run::Run {
             inputs: &inputs,
@@ -80,13 +85,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             map: map.map(|map| map.take()),
             changes: &outcome.provenance.changes,
         };
-        files.extend(in_folder(dir, &text, page)?);
+        files.extend(in_folder(dir, &text, page, &notes)?);
     }
     if let Some(log) = request_log {
-        log.borrow_mut().finish()?;
+        log.borrow_mut().finish(&notes)?;
     }
     for log in logs {
-        log.borrow_mut().finish()?;
+        log.borrow_mut().finish(&notes)?;
     }
     if let Some(timeline) = timeline {
         timeline.borrow_mut().finish()?;
@@ -105,20 +110,30 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,
 /// the time series, the report.
-fn in_folder(folder: &Path, text: &str, page: report::run::Run<'_>) -> Result<Vec<WholeFile>> {
+fn in_folder(
+    folder: &Path,
+    text: &str,
+    page: report::run::Run<'_>,
+    notes: &[Note],
+) -> Result<Vec<WholeFile>> {
     let mut summary = WholeFile::create(&folder.join("summary.json"))?;
     std::io::Write::write_all(&mut summary, text.as_bytes())?;
     let mut files = vec![summary];
-    files.extend(series_file(folder, page.report)?);
+    files.extend(series_files(folder, page.report, notes)?);
     let results = report::run::results(page.object);
     files.push(page.page().write(folder, "run", &results)?);
     Ok(files)
 }
 
 /// The bins of the time series, where the run has one.
-fn series_file(folder: &Path, report: &Report) -> Result<Option<WholeFile>> {
-    let write = |series| series::write(&folder.join("series.csv"), series, &report.streams);
-    report.series.as_ref().map(write).transpose()
+fn series_files(folder: &Path, report: &Report, notes: &[Note]) -> Result<Vec<WholeFile>> {
+    let Some(series) = &report.series else { return Ok(Vec::new()) };
+    let (csv, parquet) = (folder.join("series.csv"), folder.join("series.parquet"));
+    let streams = &report.streams;
+    Ok(vec![
+        series::write(&csv, series, streams)?,
+        series::write_parquet(&parquet, series, streams, notes)?,
+    ])
 }
 
 /// Lets the run keep a time series for the plots of its report alone, where it has none and nobody
@@ -167,19 +182,22 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
     let mut observers: Vec<Box<dyn Observer>> = Vec::new();
     let mut logs = Vec::new();
     if let Some(path) = &args.commands {
-        let (logger, log) = CommandLogger::new(WholeFile::create(path)?);
+        let (logger, log) = CommandLogger::new(path)?;
         observers.push(Box::new(logger));
         logs.push(log);
     }
     if let Some(path) = &args.bus {
-        let (logger, log) = BusLogger::new(WholeFile::create(path)?);
+        let (logger, log) = BusLogger::new(path)?;
         observers.push(Box::new(logger));
         logs.push(log);
     }
     let meters = settings.keys.metrics.power_us > 0;
-    let in_folder = args.out.as_ref().filter(|_| meters).map(|folder| folder.join("power.csv"));
+    let in_folder = args.out.iter().filter(|_| meters);
+    let in_folder =
+        in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));
+    let in_folder: Vec<PathBuf> = in_folder.collect();
     for path in args.power.iter().chain(&in_folder) {
-        let (logger, log) = PowerLogger::new(WholeFile::create(path)?);
+        let (logger, log) = PowerLogger::new(path)?;
         observers.push(Box::new(logger));
         logs.push(log);
     }

@@ -8,6 +8,8 @@ use crate::lanes::{self, Lane};
 use crate::output::WholeFile;
 use crate::output::json::{self, Provenance};
 use crate::output::state;
+use crate::progress::Part;
+use crate::progress::run::{LaneMeter, RunMeter, STEP};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
@@ -18,13 +20,10 @@ use flashyard_sim::observe::Observer;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Stream;
 use flashyard_workload::{RequestSource, WorkloadError};
-use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
-use std::io::IsTerminal;
+use std::cell::RefCell;
 use std::path::Path;
-
-/// Requests between two updates of the progress display.
-const PROGRESS_STEP: u64 = 1 << 16;
+use std::rc::Rc;
 
 /// What a simulation found.
 pub(crate) struct Outcome {
@@ -34,13 +33,13 @@ pub(crate) struct Outcome {
     pub(crate) saved: Option<WholeFile>,
 }
 
-/// One simulation of resolved inputs. With `show`, a progress display on a terminal.
+/// One simulation of resolved inputs. `part` is told how far it is.
 pub(crate) fn simulate(
     inputs: &Inputs,
     settings: &Settings,
     check: bool,
     observers: Vec<Box<dyn Observer>>,
-    show: bool,
+    mut part: Part,
     save: Option<&Path>,
 ) -> Result<Outcome> {
     let experiment = inputs.experiment();
@@ -49,7 +48,7 @@ pub(crate) fn simulate(
     }
     let (mut device, state_sha256) = match (&inputs.image, &inputs.restore) {
         (Some(image), _) => (Drive::Flash(Box::new(image.restore(settings)?)), None),
-        (None, None) => (build(settings, show), None),
+        (None, None) => (build(settings, &mut part), None),
         (None, Some(path)) => state::restore(path, settings)
             .map(|(device, sha)| (Drive::Flash(Box::new(device)), Some(sha)))?,
     };
@@ -63,12 +62,9 @@ pub(crate) fn simulate(
     for observer in observers {
         device.observe(observer);
     }
-    let mut streams = Streams::new(inputs, settings, is_shown(show).then(spinner));
-    let report = streams.run(device, experiment, save);
-    if let Some(progress) = &streams.progress {
-        progress.finish_and_clear();
-    }
-    let (mut report, saved) = report?;
+    part.stage("");
+    let mut streams = Streams::new(inputs, settings, part);
+    let (mut report, saved) = streams.run(device, experiment, save)?;
     // Those of a saved device come first.
     let earlier = report.phases.len() - experiment.phases.len();
     for (number, found) in report.phases[..earlier].iter_mut().enumerate() {
@@ -97,7 +93,7 @@ pub(crate) fn simulate(
 pub(crate) fn image(settings: &Settings, prepare: Option<&Inputs>) -> Result<Image> {
     let mut device = Drive::new(settings);
     if let Some(inputs) = prepare {
-        let mut streams = Streams::new(inputs, settings, None);
+        let mut streams = Streams::new(inputs, settings, Part::silent());
         for phase in &inputs.experiment().phases {
             let mut phase = phase.clone();
             phase.keys.measure = false;
@@ -152,33 +148,17 @@ fn check_disk(inputs: &Inputs, saves: bool) -> Result<()> {
     asked.iter().find(|(is_asked, _)| *is_asked).map_or(Ok(()), |(_, why)| Err(wrong(why)))
 }
 
-/// Whether progress is shown: only on a terminal.
-fn is_shown(show: bool) -> bool {
-    show && std::io::stderr().is_terminal()
-}
-
-/// A device in its initial state. With `show`, a display of how far it has been built on a
-/// terminal.
-fn build(settings: &Settings, show: bool) -> Drive {
-    if !is_shown(show) {
-        return Drive::new(settings);
-    }
-    let template = "{spinner} building the device: {percent} % of {len} writes, {eta} left";
-    let style = ProgressStyle::with_template(template).expect("the template is valid");
-    let progress = ProgressBar::new(0).with_style(style);
-    let device = Drive::new_telling(settings, &mut |Building { done, of }| {
-        progress.set_length(of);
-        progress.set_position(done);
-    });
-    progress.finish_and_clear();
-    device
+/// A device in its initial state.
+fn build(settings: &Settings, part: &mut Part) -> Drive {
+    part.stage("building the device");
+    Drive::new_telling(settings, &mut |Building { done, of }| part.built(done, of))
 }
 
 /// The streams of a run: opened phase by phase, hashed and counted.
 struct Streams<'a> {
     inputs: &'a Inputs,
     settings: &'a Settings,
-    progress: Option<ProgressBar>,
+    meter: Rc<RefCell<RunMeter>>,
     /// How many have been opened.
     opened: usize,
     folded: u64,
@@ -190,9 +170,10 @@ struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    fn new(inputs: &'a Inputs, settings: &'a Settings, progress: Option<ProgressBar>) -> Self {
+    fn new(inputs: &'a Inputs, settings: &'a Settings, part: Part) -> Self {
         let (hashes, changes) = (Vec::new(), Vec::new());
-        Self { inputs, settings, progress, opened: 0, folded: 0, spread: 0, hashes, changes }
+        let meter = RunMeter::shared(part, inputs.experiment());
+        Self { inputs, settings, meter, opened: 0, folded: 0, spread: 0, hashes, changes }
     }
 
     fn run(
@@ -218,6 +199,7 @@ impl<'a> Streams<'a> {
             source: Box::new(|| lane.source.next()),
         });
         device.run_phase(&phase.keys, streams.collect()).map_err(run_error)?;
+        self.meter.borrow_mut().end();
         self.close(phase, lanes);
         Ok(())
     }
@@ -233,13 +215,18 @@ impl<'a> Streams<'a> {
             let (opened, split) = lanes::open(phase, place, seed, self.settings)?;
             let of = self.whose(phase, place);
             self.changes.extend(split.map(|what| format!("{of}{what}")));
-            all.extend(opened.into_iter().map(|lane| {
-                let Lane { name, keys, plan, source } = lane;
-                Lane { name, keys, plan, source: Hashed::new(source, self.progress.clone()) }
-            }));
+            all.extend(opened);
         }
         lanes::check_names(&all)?;
-        Ok(all)
+        let pacing = all.iter().map(|lane| lane.keys.pacing);
+        let meters = RunMeter::begin(&self.meter, phase.keys, pacing);
+        let hashed = |(Lane { name, keys, plan, source }, meter)| Lane {
+            name,
+            keys,
+            plan,
+            source: Hashed::new(source, meter),
+        };
+        Ok(all.into_iter().zip(meters).map(hashed).collect())
     }
 
     fn close(&mut self, phase: &PhasePlan, lanes: Vec<Lane<Hashed>>) {
@@ -300,21 +287,21 @@ const REQUEST_BYTES: usize = 24;
 /// Requests that are hashed at a time: one by one costs far more.
 const HASHED_AT_ONCE: usize = 64;
 
-/// A source that is hashed as it is read, and shown.
+/// A source that is hashed as it is read, and tells how far it is.
 struct Hashed {
     source: Source,
     hash: Sha256,
     /// Requests that are yet to be hashed, and how many bytes they are.
     buffer: Box<[u8; REQUEST_BYTES * HASHED_AT_ONCE]>,
     filled: usize,
-    progress: Option<ProgressBar>,
+    meter: LaneMeter,
     count: u64,
 }
 
 impl Hashed {
-    fn new(source: Source, progress: Option<ProgressBar>) -> Self {
+    fn new(source: Source, meter: LaneMeter) -> Self {
         let buffer = Box::new([0; REQUEST_BYTES * HASHED_AT_ONCE]);
-        Self { source, hash: Sha256::new(), buffer, filled: 0, progress, count: 0 }
+        Self { source, hash: Sha256::new(), buffer, filled: 0, meter, count: 0 }
     }
 
     fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
@@ -322,10 +309,8 @@ impl Hashed {
         if let Some(request) = &request {
             self.add(request);
             self.count += 1;
-            if self.count.is_multiple_of(PROGRESS_STEP)
-                && let Some(progress) = &self.progress
-            {
-                progress.inc(PROGRESS_STEP);
+            if self.count.is_multiple_of(STEP) {
+                self.meter.tell(self.count, self.source.extent(), request.arrival);
             }
         }
         Ok(request)
@@ -350,10 +335,4 @@ impl Hashed {
         self.hash.update(&self.buffer[..self.filled]);
         self.filled = 0;
     }
-}
-
-fn spinner() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {pos} requests, {per_sec}")
-        .expect("the template is valid");
-    ProgressBar::new_spinner().with_style(style)
 }

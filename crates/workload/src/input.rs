@@ -6,11 +6,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use crate::Extent;
 use crate::error::WorkloadError;
 
 /// The first bytes of a gzip member (RFC 1952, section 2.3.1).
@@ -27,6 +29,36 @@ const READ_BYTES: usize = 64 * 1024;
 pub struct Input {
     name: String,
     place: Place,
+    /// Of what was opened last.
+    read: BytesRead,
+}
+
+/// How many bytes of a file have been read, as they are stored: compressed ones count as such.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BytesRead {
+    done: Arc<AtomicU64>,
+    /// The size of the file; none of what has no size.
+    of: Option<u64>,
+}
+
+impl BytesRead {
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        self.of.map(|of| Extent { done: self.done.load(Ordering::Relaxed), of })
+    }
+}
+
+/// A file whose bytes are counted as they are read.
+struct Counted {
+    file: File,
+    done: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.done.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 enum Place {
@@ -40,19 +72,28 @@ impl Input {
     /// The file at `path`, or standard input for `-`.
     pub fn path(path: &str) -> Self {
         if path == "-" {
-            return Self { name: "standard input".to_owned(), place: Place::Stdin };
+            return Self::new("standard input", Place::Stdin);
         }
-        Self { name: path.to_owned(), place: Place::File(PathBuf::from(path)) }
+        Self::new(path, Place::File(PathBuf::from(path)))
     }
 
     /// Any reader. It can be read once only, so transforms that need two passes are refused.
     pub fn reader(name: &str, reader: Box<dyn Read + Send>) -> Self {
-        Self { name: name.to_owned(), place: Place::Reader(Some(reader)) }
+        Self::new(name, Place::Reader(Some(reader)))
     }
 
     /// Bytes in memory.
     pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self { name: name.to_owned(), place: Place::Memory(bytes.into()) }
+        Self::new(name, Place::Memory(bytes.into()))
+    }
+
+    fn new(name: &str, place: Place) -> Self {
+        Self { name: name.to_owned(), place, read: BytesRead::default() }
+    }
+
+    /// How many bytes have been read of what was opened last.
+    pub(crate) fn bytes_read(&self) -> BytesRead {
+        self.read.clone()
     }
 
     /// What messages call it.
@@ -75,7 +116,11 @@ impl Input {
     pub(crate) fn open(&mut self) -> Result<Box<dyn Read + Send>, WorkloadError> {
         let raw: Box<dyn Read + Send> = match &mut self.place {
             Place::File(path) => match File::open(&*path) {
-                Ok(file) => Box::new(file),
+                Ok(file) => {
+                    let size = file.metadata().ok().filter(std::fs::Metadata::is_file);
+                    self.read = BytesRead { done: Arc::default(), of: size.map(|data| data.len()) };
+                    Box::new(Counted { file, done: Arc::clone(&self.read.done) })
+                }
                 Err(error) => return Err(self.failed(error)),
             },
             Place::Stdin => Box::new(io::stdin()),

@@ -64,6 +64,32 @@ pub trait RequestSource {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// How far the source is; none where it has no end, or does not know it.
+    fn extent(&self) -> Option<Extent> {
+        None
+    }
+}
+
+/// How far a source is, in units of its own: requests, sectors or bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// What has been made or read.
+    pub done: u64,
+    /// How much there is.
+    pub of: u64,
+}
+
+impl Extent {
+    /// So much is done, and so much left.
+    pub const fn left(done: u64, left: u64) -> Self {
+        Self { done, of: done.saturating_add(left) }
+    }
+
+    /// The share that is done, from 0 to 1; that of nothing is 1.
+    pub fn share(self) -> f64 {
+        if self.of == 0 { 1.0 } else { self.done.min(self.of) as f64 / self.of as f64 }
+    }
 }
 
 /// What a source knows about the requests it has read so far.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
-use crate::{RequestSource, SourceStats, WorkloadError};
+use crate::{Extent, RequestSource, SourceStats, WorkloadError};
 
 /// The requests of several sources in order of arrival; of equal arrivals those of the earlier
 /// source come first. The requests of source number n are of stream n, whatever they were of.
@@ -61,6 +61,23 @@ impl<S: RequestSource> RequestSource for Merge<S> {
         let request = self.heads[usize::from(number)].take();
         self.read(number)?;
         Ok(request)
+    }
+
+    /// How far the sources are on average, in parts of 2^32 of each; their units differ.
+    fn extent(&self) -> Option<Extent> {
+        const WHOLE: u64 = 1 << 32;
+        let mut sum = Extent::default();
+        for (_, source) in &self.sources {
+            let one = source.extent()?;
+            let (done, of) = (u128::from(one.done.min(one.of)), u128::from(one.of.max(1)));
+            let done = if one.of == 0 {
+                WHOLE
+            } else {
+                u64::try_from(done * u128::from(WHOLE) / of).ok()?
+            };
+            sum = Extent { done: sum.done + done, of: sum.of + WHOLE };
+        }
+        Some(sum)
     }
 
     fn stats(&self) -> SourceStats {

@@ -121,11 +121,13 @@ fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Resul
     }
     let (mut figures, mut between) = (Vec::new(), Vec::new());
     for held_out in 0..cells.len() {
-        remark(&format!("{name}: cell {} of {} held out", held_out + 1, cells.len()));
+        let label = format!("{name}: cell {} of {} held out", held_out + 1, cells.len());
+        remark(&label);
+        let label = format!("cell {} of {}", held_out + 1, cells.len());
         let mut training = cells.clone();
         let test = training.remove(held_out);
         between.push(test.is_between(&training)?);
-        let fitted = fit(&model, &training, &[test], &args.search)?;
+        let fitted = fit(&model, &training, &[test], &args.search, &label)?;
         figures.extend(fitted.held_out);
     }
     Ok(Row { name, cells, figures, between })

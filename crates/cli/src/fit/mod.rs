@@ -13,19 +13,18 @@ mod show;
 use crate::args::{FitArgs, SearchArgs};
 use crate::error::{is_toml, wrong};
 use crate::output::{WholeFile, print, remark};
+use crate::progress::Progress;
 use anyhow::{Context, Result};
 pub(crate) use board::board;
 use cells::{Cell, RAN};
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use identify::{Known, identify};
-use indicatif::{ProgressBar, ProgressStyle};
 use keys::Keys;
 use model::Model;
 use search::{Point, Search};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 /// A fit, and what it says about the cells.
 #[derive(Clone, Debug)]
@@ -70,8 +69,10 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
         return Err(wrong("--hold-out: no cell is left to fit to"));
     }
     let model = Model::new(own, &args.device, &args.search, &training)?;
-    let fitted = fit(&model, &training, &held_out, &args.search)?;
+    let fitted = fit(&model, &training, &held_out, &args.search, "fitting")?;
+    let progress = Progress::one("slopes of the keys");
     let known = identify(&model, &training, &fitted.keys, &fitted.point)?;
+    drop(progress);
     let text = if args.search.json {
         show::json(args, &training, &held_out, &fitted, &known)?
     } else {
@@ -114,15 +115,18 @@ fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
     Ok(())
 }
 
-/// Fits keys to the training cells, and runs the held-out ones.
-fn fit(model: &Model, training: &[Cell], held_out: &[Cell], args: &SearchArgs) -> Result<Fitted> {
+/// Fits keys to the training cells, and runs the held-out ones. `label` is what the progress
+/// display calls it.
+fn fit(
+    model: &Model,
+    training: &[Cell],
+    held_out: &[Cell],
+    args: &SearchArgs,
+    label: &str,
+) -> Result<Fitted> {
     let (keys, evaluations) = (Keys::new(model, training, &args.key)?, args.evaluations);
-    let progress = std::io::stderr().is_terminal().then(|| bar(evaluations));
-    let tell = || {
-        if let Some(progress) = &progress {
-            progress.inc(1);
-        }
-    };
+    let progress = Progress::many(label, "sets of runs", evaluations as u64);
+    let tell = || progress.step();
     let search = Search {
         model,
         cells: training,
@@ -133,19 +137,8 @@ fn fit(model: &Model, training: &[Cell], held_out: &[Cell], args: &SearchArgs) -
     };
     let point = search.best()?;
     let evaluations = search.taken.into_inner();
-    if let Some(progress) = &progress {
-        progress.finish_and_clear();
-    }
     let settings = keys.settings(&point);
     let of = |cells: &[Cell]| model.figures(cells, &settings);
     let (training, held_out) = (of(training)?, of(held_out)?);
     Ok(Fitted { keys, point, training, held_out, evaluations })
-}
-
-fn bar(evaluations: usize) -> ProgressBar {
-    let template = "{spinner} fitting: {pos} of {len} sets of runs, {eta} left";
-    let style = ProgressStyle::with_template(template).expect("the template is valid");
-    let bar = ProgressBar::new(evaluations as u64).with_style(style);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

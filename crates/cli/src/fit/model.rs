@@ -4,6 +4,7 @@ use super::cells::{Cell, Class, What};
 use crate::args::SearchArgs;
 use crate::error::wrong;
 use crate::inputs::Inputs;
+use crate::progress::Part;
 use crate::simulate::simulate;
 use crate::workload_file;
 use anyhow::Result;
@@ -89,7 +90,7 @@ impl Model {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
-        let report = simulate(&inputs, &settings, false, Vec::new(), false, None)?.report;
+        let report = simulate(&inputs, &settings, false, Vec::new(), Part::silent(), None)?.report;
         let figures = cell.measured.iter();
         Ok(figures.map(|(figure, _)| figure.of(&report).unwrap_or(f64::NAN)).collect())
     }

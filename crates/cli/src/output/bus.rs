@@ -1,60 +1,75 @@
-//! The log of bus requests: a CSV row a request.
+//! The log of bus requests: a row a request.
 
-use super::WholeFile;
-use super::commands::write_name;
+use super::commands::name;
 use super::log::{Log, SharedLog};
+use super::parquet::{Cell, Field, Kind};
+use anyhow::Result;
 use flashyard_sim::observe::{BusTransfer, Observer};
-use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 
-/// The columns; times in nanoseconds, empty where there is nothing to say. `answer` is that of a
-/// status request.
-const HEADER: &str = "request,page,stage,purpose,kind,channel,chip,die,block,block_page,plane,\
-                      offset,bytes,start_ns,end_ns,answer";
+/// The columns; nothing where there is nothing to say.
+const FIELDS: [Field; 16] = [
+    Field::new("request", Kind::Count, "", "order of the request; nothing: the device's own work"),
+    Field::new("page", Kind::Count, "", "page access inside the request, from 0"),
+    Field::new("stage", Kind::Text, "", "place of the command in its set"),
+    Field::new("purpose", Kind::Text, "", "why the command is there"),
+    Field::new("kind", Kind::Text, "", "what the bus request does"),
+    Field::new("channel", Kind::Count, "", "number of the channel"),
+    Field::new("chip", Kind::Count, "", "number of the chip on its channel"),
+    Field::new("die", Kind::Count, "", "number of the die"),
+    Field::new("block", Kind::Count, "", "number of the block"),
+    Field::new("block_page", Kind::Count, "", "number of the page inside the block"),
+    Field::new("plane", Kind::Count, "", "number of the plane"),
+    Field::new("offset", Kind::Count, "bytes", "first byte of the data"),
+    Field::new("bytes", Kind::Count, "bytes", "data"),
+    Field::new("start_ns", Kind::Count, "ns", "when the bus request started"),
+    Field::new("end_ns", Kind::Count, "ns", "when it ended"),
+    Field::new("answer", Kind::Text, "", "of a status request: ready or busy"),
+];
 
 /// Writes a row for every bus request.
 #[derive(Debug)]
 pub(crate) struct BusLogger(SharedLog);
 
 impl BusLogger {
-    /// A log into `file`, and its owner's end.
-    pub(crate) fn new(file: WholeFile) -> (Self, SharedLog) {
-        let log = Log::shared("the log of bus requests", file, HEADER);
-        (Self(Rc::clone(&log)), log)
+    /// A log into the file at `path`, and its owner's end.
+    pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
+        let log = Log::shared("the log of bus requests", path, &FIELDS)?;
+        Ok((Self(Rc::clone(&log)), log))
     }
 }
 
 impl Observer for BusLogger {
     fn bus_request(&mut self, event: &BusTransfer) {
-        self.0.borrow_mut().row(|file| write(file, event));
+        self.0.borrow_mut().row(&row(event));
     }
 }
 
-fn write(file: &mut WholeFile, event: &BusTransfer) -> std::io::Result<()> {
-    let request = &event.request;
-    write_name(file, &event.command)?;
-    write!(
-        file,
-        ",{},{},{},{},{},{},{},{},{},",
-        event.command.stage,
-        event.purpose.name(),
-        request.kind.name(),
-        request.channel,
-        request.chip,
-        event.die.get(),
-        request.block,
-        request.page,
-        request.plane
-    )?;
-    if request.bytes > 0 {
-        write!(file, "{},{}", request.offset, request.bytes)?;
-    } else {
-        write!(file, ",")?;
-    }
-    let answer = match event.ready {
-        None => "",
-        Some(true) => "ready",
-        Some(false) => "busy",
-    };
-    writeln!(file, ",{},{},{answer}", event.start.as_ns(), event.end.as_ns())
+fn row(event: &BusTransfer) -> [Cell<'static>; 16] {
+    let bus = &event.request;
+    let [request, page] = name(&event.command);
+    let data = (bus.bytes > 0).then_some((bus.offset, bus.bytes));
+    [
+        request,
+        page,
+        Cell::Text(event.command.stage),
+        Cell::Text(event.purpose.name()),
+        Cell::Text(bus.kind.name()),
+        bus.channel.into(),
+        bus.chip.into(),
+        event.die.get().into(),
+        bus.block.into(),
+        bus.page.into(),
+        bus.plane.into(),
+        Cell::of(data.map(|(offset, _)| offset)),
+        Cell::of(data.map(|(_, bytes)| bytes)),
+        event.start.as_ns().into(),
+        event.end.as_ns().into(),
+        match event.ready {
+            None => Cell::Nothing,
+            Some(true) => Cell::Text("ready"),
+            Some(false) => Cell::Text("busy"),
+        },
+    ]
 }

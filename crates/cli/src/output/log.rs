@@ -1,8 +1,12 @@
-//! Logs: a CSV row an event, which an observer writes and the owner of the log finishes.
+//! Logs: a row an event, which an observer writes and the owner of the log finishes. The name of
+//! the file says whether it is CSV or Parquet; both have the same rows.
 
 use super::WholeFile;
+use super::parquet::{Cell, Field, Note, Table, is_parquet};
+use anyhow::{Context, Result};
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::rc::Rc;
 
 /// A log that an observer writes and its owner finishes.
@@ -12,30 +16,76 @@ pub(crate) type SharedLog = Rc<RefCell<Log>>;
 #[derive(Debug)]
 pub(crate) struct Log {
     what: &'static str,
-    file: Option<WholeFile>,
-    error: Option<std::io::Error>,
+    sink: Option<Sink>,
+    error: Option<anyhow::Error>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Csv(WholeFile),
+    Parquet(Box<Table>),
+}
+
+impl Sink {
+    fn new(path: &Path, fields: &[Field]) -> Result<Self> {
+        let mut file = WholeFile::create(path)?;
+        if is_parquet(path) {
+            return Ok(Self::Parquet(Box::new(Table::new(file, fields)?)));
+        }
+        let names: Vec<&str> = fields.iter().map(|field| &*field.name).collect();
+        writeln!(file, "{}", names.join(","))?;
+        Ok(Self::Csv(file))
+    }
+
+    fn push(&mut self, cells: &[Cell<'_>]) -> Result<()> {
+        match self {
+            Self::Csv(file) => Ok(write_csv(file, cells)?),
+            Self::Parquet(table) => table.push(cells.iter().copied()),
+        }
+    }
+}
+
+/// A row; what is not defined is an empty cell.
+fn write_csv(file: &mut WholeFile, cells: &[Cell<'_>]) -> std::io::Result<()> {
+    for (place, cell) in cells.iter().enumerate() {
+        if place > 0 {
+            file.write_all(b",")?;
+        }
+        match cell {
+            Cell::Nothing => {}
+            Cell::Text(text) => file.write_all(text.as_bytes())?,
+            Cell::Count(count) => write!(file, "{count}")?,
+            Cell::Number(number) => write!(file, "{number}")?,
+        }
+    }
+    file.write_all(b"\n")
 }
 
 impl Log {
-    /// A log into `file`; `what` is its name in messages.
-    pub(super) fn shared(what: &'static str, mut file: WholeFile, header: &str) -> SharedLog {
-        let error = writeln!(file, "{header}").err();
-        Rc::new(RefCell::new(Self { what, file: Some(file), error }))
+    /// A log into the file at `path`; `what` is its name in messages.
+    pub(super) fn shared(what: &'static str, path: &Path, fields: &[Field]) -> Result<SharedLog> {
+        let sink = Some(Sink::new(path, fields)?);
+        Ok(Rc::new(RefCell::new(Self { what, sink, error: None })))
     }
 
     /// Writes a row, unless one could not be written before.
-    pub(super) fn row(&mut self, write: impl FnOnce(&mut WholeFile) -> std::io::Result<()>) {
-        if let (None, Some(file)) = (&self.error, &mut self.file) {
-            self.error = write(file).err();
+    pub(super) fn row(&mut self, cells: &[Cell<'_>]) {
+        if let (None, Some(sink)) = (&self.error, &mut self.sink) {
+            self.error = sink.push(cells).err();
         }
     }
 
-    /// Gives the file its name, or says why it could not be written.
-    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+    /// Gives the file its name, or says why it could not be written. Metadata are for a file that
+    /// has some.
+    pub(crate) fn finish(&mut self, notes: &[Note]) -> Result<()> {
+        let say = || format!("{} cannot be written", self.what);
         if let Some(error) = self.error.take() {
-            let what = format!("{} cannot be written", self.what);
-            return Err(anyhow::Error::new(error).context(what));
+            return Err(error.context(say()));
         }
-        self.file.take().map_or(Ok(()), WholeFile::finish)
+        match self.sink.take() {
+            None => Ok(()),
+            Some(Sink::Csv(file)) => file.finish(),
+            Some(Sink::Parquet(table)) => table.finish(notes).with_context(say)?.finish(),
+        }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod json;
 pub(crate) mod log;
 pub(crate) mod parquet;
 pub(crate) mod power;
+pub(crate) mod requests;
 pub(crate) mod series;
 pub(crate) mod state;
 mod style;

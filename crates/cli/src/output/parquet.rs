@@ -1,158 +1,274 @@
-//! The request log: a Parquet file with a row a request.
+//! Parquet files: rows that are written as they come, and what a file says about itself.
+//!
+//! Every file has the version of the program, the unit of each column and what it is in its
+//! metadata; files of a run have all settings, the seed and the hash of the requests as well.
 
-use super::WholeFile;
-use anyhow::{Context, Result};
-use flashyard_core::command::{Op, Purpose};
-use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, RequestDone};
+use super::{WholeFile, json};
+use crate::inputs::Inputs;
+use anyhow::{Context, Result, ensure};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
-use std::cell::RefCell;
-use std::rc::Rc;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of a row group: what is kept in memory before it is written.
 const GROUP_ROWS: usize = 65_536;
 
-/// A log that an observer fills and its owner finishes.
-pub(crate) type SharedLog = Rc<RefCell<RequestLog>>;
-
-/// Rows of the group that is being filled, and the file.
-pub(crate) struct RequestLog {
-    writer: Option<SerializedFileWriter<WholeFile>>,
-    ops: Vec<ByteArray>,
-    numbers: Vec<Vec<i64>>,
-    error: Option<anyhow::Error>,
+/// Whether a file of this name is a Parquet file.
+pub(crate) fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
-/// The names of the integer columns, in order; times in nanoseconds, energy in picojoules.
-fn columns() -> Vec<String> {
-    let mut names: Vec<String> = [
-        "order",
-        "arrival_ns",
-        "completion_ns",
-        "latency_ns",
-        "first_sector",
-        "sectors",
-        "pages",
-        "stream",
-        "fot_ns",
-        "queue_wait_ns",
-        "own_ns",
-    ]
-    .map(String::from)
-    .to_vec();
-    names.extend(Part::ALL.iter().map(|part| format!("part_{}_ns", part.name())));
-    for op in Op::ALL {
-        names.extend(Purpose::ALL.iter().map(|p| format!("{}s_{}", op.name(), p.name())));
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    /// A whole number of 63 bits.
+    Count,
+    /// One of 64 bits.
+    Word,
+    Number,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) kind: Kind,
+    /// Whether cells may hold nothing.
+    gaps: bool,
+    unit: Cow<'static, str>,
+    what: Cow<'static, str>,
+}
+
+impl Field {
+    /// A column whose cells may hold nothing.
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        unit: &'static str,
+        what: &'static str,
+    ) -> Self {
+        let (unit, what) = (Cow::Borrowed(unit), Cow::Borrowed(what));
+        Self { name: Cow::Borrowed(name), kind, gaps: true, unit, what }
     }
-    names.push("energy_pj".to_string());
-    names
-}
 
-fn row(done: &RequestDone) -> Vec<u64> {
-    let request = &done.request;
-    let arrival = request.arrival.as_ns();
-    let completion = done.completion.as_ns();
-    let mut row = vec![
-        done.order,
-        arrival,
-        completion,
-        completion - arrival,
-        request.first_sector,
-        request.sectors.into(),
-        done.pages.into(),
-        request.stream.into(),
-        done.fot_ns,
-        done.queue_wait_ns,
-        done.own_ns,
-    ];
-    row.extend(done.parts.0);
-    for op in Op::ALL {
-        row.extend(Purpose::ALL.iter().map(|purpose| done.work.get(op, *purpose).ops));
+    /// The same of texts that are made as the program runs.
+    pub(crate) fn owned(name: &str, kind: Kind, unit: &str, what: &str) -> Self {
+        let own = |text: &str| Cow::Owned(text.to_string());
+        Self { name: own(name), kind, gaps: true, unit: own(unit), what: own(what) }
     }
-    row.push(done.energy_pj);
-    row
+
+    /// The same with a name of its own.
+    pub(crate) fn named(self, name: String) -> Self {
+        Self { name: Cow::Owned(name), ..self }
+    }
+
+    /// The same where every cell holds something.
+    pub(crate) const fn whole(mut self) -> Self {
+        self.gaps = false;
+        self
+    }
+
+    fn column(&self) -> Result<Type> {
+        let physical = match self.kind {
+            Kind::Text => PhysicalType::BYTE_ARRAY,
+            Kind::Count | Kind::Word => PhysicalType::INT64,
+            Kind::Number => PhysicalType::DOUBLE,
+        };
+        let repetition = if self.gaps { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let logical = match self.kind {
+            Kind::Text => Some(LogicalType::String),
+            Kind::Word => Some(LogicalType::integer(64, false)),
+            Kind::Count | Kind::Number => None,
+        };
+        let column = Type::primitive_type_builder(&self.name, physical);
+        Ok(column.with_repetition(repetition).with_logical_type(logical).build()?)
+    }
 }
 
-impl RequestLog {
-    /// A log into `file`.
-    pub(crate) fn new(file: WholeFile) -> Result<Self> {
-        let names = columns();
-        let op = Type::primitive_type_builder("op", PhysicalType::BYTE_ARRAY)
-            .with_repetition(Repetition::REQUIRED)
-            .with_logical_type(Some(LogicalType::String))
-            .build()?;
-        let mut fields = vec![Arc::new(op)];
-        for name in &names {
-            let column = Type::primitive_type_builder(name, PhysicalType::INT64)
-                .with_repetition(Repetition::REQUIRED)
-                .build()?;
-            fields.push(Arc::new(column));
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Nothing,
+    Text(&'a str),
+    Count(u64),
+    Number(f64),
+}
+
+impl<T: Into<u64>> From<T> for Cell<'_> {
+    fn from(count: T) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl Cell<'_> {
+    /// A count, or nothing.
+    pub(crate) fn of(count: Option<impl Into<u64>>) -> Self {
+        count.map_or(Self::Nothing, |count| Self::Count(count.into()))
+    }
+}
+
+/// The cells of a column that are not written yet.
+#[derive(Debug)]
+enum Values {
+    Text(Vec<ByteArray>),
+    Count(Vec<i64>),
+    Word(Vec<i64>),
+    Number(Vec<f64>),
+}
+
+#[derive(Debug)]
+struct Column {
+    values: Values,
+    /// Where cells may hold nothing: 1 for each that holds something.
+    levels: Option<Vec<i16>>,
+}
+
+impl Column {
+    fn new(field: &Field) -> Self {
+        let values = match field.kind {
+            Kind::Text => Values::Text(Vec::new()),
+            Kind::Count => Values::Count(Vec::new()),
+            Kind::Word => Values::Word(Vec::new()),
+            Kind::Number => Values::Number(Vec::new()),
+        };
+        Self { values, levels: field.gaps.then(Vec::new) }
+    }
+
+    fn push(&mut self, cell: Cell<'_>) -> Result<()> {
+        match (&mut self.values, cell) {
+            (_, Cell::Nothing) => ensure!(self.levels.is_some(), "the column has no gaps"),
+            (Values::Text(all), Cell::Text(text)) => all.push(ByteArray::from(text)),
+            (Values::Count(all), Cell::Count(count)) => {
+                all.push(i64::try_from(count).context("a value exceeds 63 bits")?);
+            }
+            (Values::Word(all), Cell::Count(count)) => all.push(count.cast_signed()),
+            (Values::Number(all), Cell::Number(number)) => all.push(number),
+            (values, cell) => anyhow::bail!("{cell:?} is not for a column of {values:?}"),
         }
-        let schema = Type::group_type_builder("request").with_fields(fields).build()?;
+        if let Some(levels) = &mut self.levels {
+            levels.push(i16::from(cell != Cell::Nothing));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, mut to: SerializedColumnWriter<'_>) -> Result<()> {
+        let levels = self.levels.as_deref();
+        match &mut self.values {
+            Values::Text(all) => {
+                to.typed::<ByteArrayType>().write_batch(all, levels, None)?;
+                all.clear();
+            }
+            Values::Count(all) | Values::Word(all) => {
+                to.typed::<Int64Type>().write_batch(all, levels, None)?;
+                all.clear();
+            }
+            Values::Number(all) => {
+                to.typed::<DoubleType>().write_batch(all, levels, None)?;
+                all.clear();
+            }
+        }
+        to.close()?;
+        self.levels.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+}
+
+/// A table that is being written.
+pub(crate) struct Table {
+    writer: SerializedFileWriter<WholeFile>,
+    columns: Vec<Column>,
+    rows: usize,
+    /// The unit and the meaning of each column, as JSON.
+    about: [(&'static str, String); 2],
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Table").field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    /// A table of these columns into `file`.
+    pub(crate) fn new(file: WholeFile, fields: &[Field]) -> Result<Self> {
+        let columns = fields.iter().map(|field| field.column().map(Arc::new));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let schema = Type::group_type_builder("table").with_fields(columns).build()?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("flashyard ", env!("CARGO_PKG_VERSION")).to_string())
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
-        let numbers = vec![Vec::new(); names.len()];
-        Ok(Self { writer: Some(writer), ops: Vec::new(), numbers, error: None })
+        let by_name = |of: fn(&Field) -> &str| -> Result<String> {
+            let all = fields.iter().map(|field| (field.name.to_string(), of(field).into()));
+            Ok(serde_json::to_string(&all.collect::<Map<String, Value>>())?)
+        };
+        let about = [
+            ("flashyard.units", by_name(|field| &field.unit)?),
+            ("flashyard.columns", by_name(|field| &field.what)?),
+        ];
+        Ok(Self { writer, columns: fields.iter().map(Column::new).collect(), rows: 0, about })
     }
 
-    /// Writes what is left and gives the file its name.
-    pub(crate) fn finish(&mut self) -> Result<()> {
-        if self.error.is_none() && !self.ops.is_empty() {
-            self.error = self.write_group().err();
+    /// Adds a row: a cell for each column.
+    pub(crate) fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
+        let mut cells = cells.into_iter();
+        for column in &mut self.columns {
+            column.push(cells.next().context("fewer cells than columns")?)?;
         }
-        if let Some(error) = self.error.take() {
-            return Err(error.context("the request log cannot be written"));
-        }
-        let Some(writer) = self.writer.take() else { return Ok(()) };
-        writer.into_inner().context("the request log cannot be written")?.finish()
+        ensure!(cells.next().is_none(), "more cells than columns");
+        self.rows += 1;
+        if self.rows == GROUP_ROWS { self.write_group() } else { Ok(()) }
     }
 
     fn write_group(&mut self) -> Result<()> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        let mut group = writer.next_row_group()?;
-        let mut columns = std::iter::once(None).chain(self.numbers.iter().map(Some));
-        while let Some(mut column) = group.next_column()? {
-            match columns.next().context("more columns than data")? {
-                None => {
-                    column.typed::<ByteArrayType>().write_batch(&self.ops, None, None)?;
-                }
-                Some(numbers) => {
-                    column.typed::<Int64Type>().write_batch(numbers, None, None)?;
-                }
-            }
-            column.close()?;
+        let mut group = self.writer.next_row_group()?;
+        let mut columns = self.columns.iter_mut();
+        while let Some(to) = group.next_column()? {
+            columns.next().context("more columns than data")?.write(to)?;
         }
         group.close()?;
-        self.ops.clear();
-        self.numbers.iter_mut().for_each(Vec::clear);
+        self.rows = 0;
         Ok(())
     }
 
-    fn add(&mut self, done: &RequestDone) -> Result<()> {
-        for (column, value) in self.numbers.iter_mut().zip(row(done)) {
-            column.push(i64::try_from(value).context("a value exceeds 63 bits")?);
+    /// Writes what is left, with further metadata. The file has yet to get its name.
+    pub(crate) fn finish(mut self, notes: &[Note]) -> Result<WholeFile> {
+        if self.rows > 0 {
+            self.write_group()?;
         }
-        self.ops.push(ByteArray::from(done.request.op.name()));
-        if self.ops.len() == GROUP_ROWS { self.write_group() } else { Ok(()) }
+        let version = ("flashyard.version", env!("CARGO_PKG_VERSION").to_string());
+        let [units, columns] = self.about.clone();
+        for (key, value) in [version].into_iter().chain(notes.to_vec()).chain([units, columns]) {
+            self.writer.append_key_value_metadata(KeyValue::new(key.to_string(), value));
+        }
+        Ok(self.writer.into_inner()?)
     }
 }
 
-/// The observer's end of a log.
-pub(crate) struct RequestLogger(pub(crate) SharedLog);
+/// An entry of the metadata.
+pub(crate) type Note = (&'static str, String);
 
-impl Observer for RequestLogger {
-    fn request_done(&mut self, event: &RequestDone) {
-        let mut log = self.0.borrow_mut();
-        if log.error.is_none() {
-            log.error = log.add(event).err();
-        }
-    }
+/// What the files of a run say about where they come from.
+pub(crate) fn notes(inputs: &Inputs, provenance: &json::Provenance) -> Vec<Note> {
+    vec![
+        ("flashyard.settings", all_settings(inputs)),
+        ("flashyard.seed", provenance.seed.map_or_else(String::new, |seed| seed.to_string())),
+        ("flashyard.workload_sha256", provenance.workload_sha256.clone()),
+    ]
+}
+
+/// All settings of a run, idle sections left out.
+pub(crate) fn all_settings(inputs: &Inputs) -> String {
+    let keys = &inputs.sections.device;
+    let device = json::settings(keys, |section| keys.has_section(section));
+    serde_json::json!({ "device": device, "workload": json::plan(inputs) }).to_string()
 }

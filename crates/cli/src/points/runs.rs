@@ -4,6 +4,7 @@ use super::states::{self, Shared};
 use super::{axis::Setting, pool};
 use crate::inputs::Inputs;
 use crate::memory::Room;
+use crate::progress::{Part, Progress};
 use crate::simulate::{Outcome, simulate};
 use anyhow::{Result, anyhow};
 use flashyard_sim::config::Settings;
@@ -29,10 +30,12 @@ struct Job<'a> {
     shared: Option<Arc<Shared>>,
 }
 
-/// Runs all. `done` takes what was found of the run at a place, and returns whether to go on.
+/// Runs all, each a piece of `progress`. `done` takes what was found of the run at a place, and
+/// returns whether to go on.
 pub(crate) fn all(
     runs: &[&Run],
     check: bool,
+    progress: &Progress,
     mut done: impl FnMut(usize, Result<Outcome>) -> bool + Send,
 ) {
     let room = room(runs, check);
@@ -44,7 +47,7 @@ pub(crate) fn all(
         device + if job.shared.is_some() { image } else { 0 }
     };
     let run = |job: &Job<'_>| {
-        let found = catch_unwind(AssertUnwindSafe(|| one(job, check)));
+        let found = catch_unwind(AssertUnwindSafe(|| one(job, check, progress.part(1.0))));
         if let Some(shared) = &job.shared {
             shared.leave();
         }
@@ -79,7 +82,7 @@ fn jobs<'a>(runs: &[&'a Run], room: Room) -> Vec<Job<'a>> {
     groups.into_iter().flat_map(of).collect()
 }
 
-fn one(job: &Job<'_>, check: bool) -> Result<Outcome> {
+fn one(job: &Job<'_>, check: bool, part: Part) -> Result<Outcome> {
     let Run { inputs, settings, prepare, .. } = job.run;
     let image = match (&job.shared, prepare) {
         (Some(shared), prepare) => Some(shared.get(settings, prepare.as_ref())?),
@@ -88,7 +91,7 @@ fn one(job: &Job<'_>, check: bool) -> Result<Outcome> {
     };
     let mut inputs = inputs.clone();
     inputs.image = image;
-    simulate(&inputs, settings, check, Vec::new(), false, None)
+    simulate(&inputs, settings, check, Vec::new(), part, None)
 }
 
 /// What a panic said.

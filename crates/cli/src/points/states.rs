@@ -95,6 +95,7 @@ pub(crate) fn key(
 mod tests {
     use super::*;
     use crate::args::InputArgs;
+    use crate::progress::Part;
     use crate::simulate::simulate;
     use flashyard_core::key::{Kind, Value};
     use flashyard_sim::config::Sections;
@@ -119,7 +120,7 @@ mod tests {
 
     fn report(inputs: &Inputs) -> String {
         let settings = inputs.settings().unwrap();
-        let outcome = simulate(inputs, &settings, false, Vec::new(), false, None).unwrap();
+        let outcome = simulate(inputs, &settings, false, Vec::new(), Part::silent(), None).unwrap();
         serde_json::to_string(&outcome.report).unwrap()
     }
 

@@ -7,13 +7,14 @@ use super::workloads::{at_point, jittered, scaled};
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use crate::output::remark;
+use crate::progress::run::STEP;
+use crate::progress::{Part, Progress};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::RunError;
 use flashyard_sim::drive::Drive;
 use flashyard_sim::report::Report;
-use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +99,9 @@ impl Runs {
             start: Instant::now(),
         };
         let spans = runs.spans(study)?;
+        let progress = Progress::one("reading workloads");
         runs.plan(study, &spans)?;
+        drop(progress);
         let jobs: Vec<(usize, u64)> = (0..runs.jobs.len()).map(|job| (job, 0)).collect();
         runs.found = runs.run(study, "runs", &jobs)?;
         runs.workloads = runs.of_workloads(study);
@@ -209,7 +212,7 @@ impl Runs {
         let wanted: Vec<_> = wanted.into_iter().collect();
         let makespan = METRICS.iter().position(|metric| metric.name == "makespan");
         let makespan = makespan.expect("a figure of every run");
-        let found = self.run(study, "all requests at once", &wanted)?;
+        let found = self.run(study, "runs at once", &wanted)?;
         let of = |job| &found[wanted.binary_search(&job).expect("it was run")].figures[makespan];
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in ns")]
         let spans = keys.into_iter().zip(jobs).map(|(key, job)| (key, *of(job) as u64)).collect();
@@ -321,33 +324,37 @@ impl Runs {
 
     /// Runs jobs side by side, each with a seed; 0 is the run itself. What was found is in their
     /// order.
-    fn run(&self, study: &Study, title: &str, jobs: &[(usize, u64)]) -> Result<Vec<Found>> {
+    fn run(&self, study: &Study, title: &'static str, jobs: &[(usize, u64)]) -> Result<Vec<Found>> {
         // The longest ones first, so that none is left over for one thread at the end.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         let length = |place: usize| self.loaded[self.jobs[jobs[place].0].loaded].requests.len();
         order.sort_by_key(|&place| std::cmp::Reverse(length(place)));
-        let bar = ProgressBar::new(jobs.len() as u64);
-        let style = ProgressStyle::with_template(
-            "{prefix}: {wide_bar} {pos} of {len} {msg}, {elapsed}, about {eta} left",
-        );
-        bar.set_style(style?);
-        bar.set_prefix(study.name.clone());
-        bar.set_message(title.to_string());
-        let one = |&place: &usize| Ok((place, self.one(study, jobs[place])?));
-        let found = order.par_iter().with_max_len(1).progress_with(bar).map(one);
+        // One that makes its requests as it runs counts as much as the others on average.
+        let known: Vec<usize> = (0..jobs.len()).map(length).filter(|count| *count > 0).collect();
+        let mean = known.iter().sum::<usize>() as f64 / known.len().max(1) as f64;
+        let weight = |place: usize| match length(place) {
+            0 => mean.max(1.0),
+            count => count as f64,
+        };
+        let all = (0..jobs.len()).map(weight).sum();
+        let progress = Progress::weighted(&study.name, title, jobs.len() as u64, all);
+        let one = |&place: &usize| {
+            Ok((place, self.one(study, jobs[place], progress.part(weight(place)))?))
+        };
+        let found = order.par_iter().with_max_len(1).map(one);
         let mut found = found.collect::<Result<Vec<(usize, Found)>>>()?;
         found.sort_by_key(|(place, _)| *place);
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    fn one(&self, study: &Study, (number, seed): (usize, u64)) -> Result<Found> {
+    fn one(&self, study: &Study, (number, seed): (usize, u64), mut part: Part) -> Result<Found> {
         let job = &self.jobs[number];
         let loaded = &self.loaded[job.loaded];
         if let Some(inputs) = &loaded.on_device {
             let mut inputs = inputs.clone();
             inputs.set_seed(study.experiment.seed + seed);
             let found =
-                crate::simulate::simulate(&inputs, &job.settings, self.check, vec![], false, None);
+                crate::simulate::simulate(&inputs, &job.settings, self.check, vec![], part, None);
             let found = found.map_err(|error| self.in_run(study, number, &error))?;
             return Ok(Found::of(&found.report));
         }
@@ -358,7 +365,7 @@ impl Runs {
         if seed > 0 && study.sources[loaded.source].is_real() {
             requests = Cow::Owned(jittered(&requests, seed));
         }
-        let report = simulate(&job.settings, &requests, self.check);
+        let report = simulate(&job.settings, &requests, self.check, &mut part);
         let report = report.map_err(|error| self.in_run(study, number, &error))?;
         Ok(Found::of(&report))
     }
@@ -409,13 +416,25 @@ fn figures_of(requests: &[Request]) -> Vec<f64> {
 }
 
 /// One run of requests.
-pub(crate) fn simulate(settings: &Settings, requests: &[Request], check: bool) -> Result<Report> {
+pub(crate) fn simulate(
+    settings: &Settings,
+    requests: &[Request],
+    check: bool,
+    part: &mut Part,
+) -> Result<Report> {
     let mut device = Drive::new(settings);
     if check {
         device.check();
     }
-    let mut requests = requests.iter().copied();
-    device.run(|| Ok::<_, std::convert::Infallible>(requests.next())).map_err(|error| match error {
+    let (mut left, mut taken) = (requests.iter().copied(), 0_u64);
+    let next = || {
+        taken += 1;
+        if taken.is_multiple_of(STEP) {
+            part.at(Some(taken as f64 / requests.len() as f64), taken);
+        }
+        Ok::<_, std::convert::Infallible>(left.next())
+    };
+    device.run(next).map_err(|error| match error {
         RunError::Sim(error) => wrong(&error.to_string()),
         RunError::Workload(never) => match never {},
     })

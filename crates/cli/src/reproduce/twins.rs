@@ -7,13 +7,13 @@ use super::study::{Study, settings_of};
 use crate::args::ReproduceArgs;
 use crate::error::{workload_error, wrong};
 use crate::output::{json, print, table};
+use crate::progress::{Part, Progress};
 use crate::stats::median;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
 use flashyard_workload::RequestSource;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
-use indicatif::ParallelProgressIterator;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -39,7 +39,9 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
     let jobs: Vec<(usize, u64)> =
         grid.workloads.iter().flat_map(|&one| (0..=twins).map(move |seed| (one, seed))).collect();
     let traces = &study.devices[grid.device].traces;
+    let progress = Progress::many(&study.name, "twins and traces", jobs.len() as u64);
     let ratios = |&(workload, seed): &(usize, u64)| {
+        let mut part = progress.part(1.0);
         let source = &study.sources[workload];
         let seed_of = study.experiment.seed;
         let (mut requests, _) =
@@ -47,10 +49,11 @@ pub(crate) fn run(study: &Study, args: &ReproduceArgs, twins: u64) -> Result<()>
         if seed > 0 {
             requests = twin(&fitted(&source.name, &requests)?, seed, capacity)?;
         }
-        ratios(&settings, &requests, args.check)
+        ratios(&settings, &requests, args.check, &mut part)
     };
-    let found = jobs.par_iter().with_max_len(1).progress().map(ratios);
+    let found = jobs.par_iter().with_max_len(1).map(ratios);
     let found = found.collect::<Result<Vec<Vec<f64>>>>()?;
+    drop(progress);
     let per_workload = usize::try_from(twins + 1)?;
     let rows =
         grid.workloads.iter().zip(found.chunks(per_workload)).map(|(&workload, found)| Row {
@@ -111,11 +114,21 @@ fn twin(profile: &Arc<Profile>, seed: u64, capacity: u64) -> Result<Vec<Request>
 }
 
 /// Mean read latencies by subject, over that of the first one.
-fn ratios(settings: &[Settings], requests: &[Request], check: bool) -> Result<Vec<f64>> {
-    let mean = |settings: &Settings| {
-        Ok(simulate(settings, requests, check)?.latency_ns["read"].mean.unwrap_or(f64::NAN))
+fn ratios(
+    settings: &[Settings],
+    requests: &[Request],
+    check: bool,
+    part: &mut Part,
+) -> Result<Vec<f64>> {
+    let (mut done, all) = (0.0, settings.len() as f64);
+    let mut mean = |settings: &Settings| {
+        part.at(Some(done / all), 0);
+        done += 1.0;
+        Ok(simulate(settings, requests, check, &mut Part::silent())?.latency_ns["read"]
+            .mean
+            .unwrap_or(f64::NAN))
     };
-    let means = settings.iter().map(mean).collect::<Result<Vec<f64>>>()?;
+    let means = settings.iter().map(&mut mean).collect::<Result<Vec<f64>>>()?;
     ensure!(!means.is_empty(), "the grid has no subjects");
     Ok(means.iter().map(|mean| mean / means[0]).collect())
 }

@@ -1,13 +1,12 @@
 //! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
 //!
 //! `file` reads the sweep file, `plan` makes runs of points, `journal` keeps what is finished,
-//! `goal` searches, `results` makes the table, `show` prints, `progress` says how far it is.
+//! `goal` searches, `results` makes the table, `show` prints.
 
 mod file;
 mod goal;
 mod journal;
 mod plan;
-mod progress;
 mod results;
 mod show;
 
@@ -20,6 +19,7 @@ use crate::points::axis::{Setting, label};
 use crate::points::columns::summary;
 use crate::points::headline;
 use crate::points::runs::{self, Run};
+use crate::progress::Progress;
 use crate::report::points::{Point, Points};
 use crate::simulate::Outcome;
 use anyhow::{Result, anyhow};
@@ -28,7 +28,6 @@ use flashyard_sim::own::OwnParts;
 use goal::{End, Search, Tried};
 use journal::{Found, Journal};
 use plan::{Named, Planned, Planner};
-use progress::Progress;
 use results::Row;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,12 +77,13 @@ fn grid(
         return list(&planned, &Journal::look(path)?);
     }
     let runs = planned.iter().flat_map(|point| point.runs.iter().flatten()).count();
-    let mut runner = Runner::open(path, args.check, runs as u64)?;
+    let mut runner = Runner::open(path, args.check)?;
     runner.say_what_is_known(planned.iter());
-    runner.run(&planned.iter().collect::<Vec<_>>())?;
+    let progress = Progress::many("", "runs", runs as u64);
+    runner.run(&planned.iter().collect::<Vec<_>>(), &progress)?;
+    drop(progress);
     let rows: Vec<Row<'_>> =
         (1..).zip(&planned).map(|(number, point)| runner.row(number, point)).collect();
-    runner.progress.finish();
     finish(sweep, args, out, &rows, "")
 }
 
@@ -112,18 +112,16 @@ struct Runner {
     /// have them.
     refused: BTreeMap<String, Found>,
     check: bool,
-    progress: Progress,
 }
 
 impl Runner {
-    fn open(path: &Path, check: bool, runs: u64) -> Result<Self> {
+    fn open(path: &Path, check: bool) -> Result<Self> {
         let journal = Journal::open(path)?;
         interrupt::keeps(format!(
             "finished runs are kept in {}; run the same command to go on",
             path.display()
         ));
-        let (refused, progress) = (BTreeMap::new(), Progress::new(runs));
-        Ok(Self { journal, refused, check, progress })
+        Ok(Self { journal, refused: BTreeMap::new(), check })
     }
 
     /// Says how many runs need not be done again.
@@ -138,12 +136,12 @@ impl Runner {
     }
 
     /// Runs what is not in the journal.
-    fn run(&mut self, points: &[&Planned]) -> Result<()> {
+    fn run(&mut self, points: &[&Planned], progress: &Progress) -> Result<()> {
         let mut wanted = BTreeSet::new();
         let mut pending: Vec<&Named> = Vec::new();
         for one in points.iter().flat_map(|point| point.runs.iter().flatten()) {
             if self.found(&one.name).is_some() || !wanted.insert(&one.name) {
-                self.progress.step();
+                progress.skip();
                 continue;
             }
             match one.run.inputs.need(&one.run.settings, self.check).check() {
@@ -151,17 +149,16 @@ impl Runner {
                 Err(error) => {
                     let failed = Some(format!("{error:#}"));
                     self.refused.insert(one.name.clone(), Found { failed, ..Found::default() });
-                    self.progress.step();
+                    progress.skip();
                 }
             }
         }
         let runs: Vec<&Run> = pending.iter().map(|one| &one.run).collect();
-        let (journal, progress) = (&mut self.journal, &mut self.progress);
+        let journal = &mut self.journal;
         let mut written = Ok(());
-        runs::all(&runs, self.check, |place, outcome| {
+        runs::all(&runs, self.check, progress, |place, outcome| {
             let found = found(&pending[place].run, outcome);
             written = journal.add(&pending[place].name, found);
-            progress.step();
             written.is_ok()
         });
         written
@@ -211,10 +208,11 @@ fn search(
         return list(&first.into_values().collect::<Vec<_>>(), &Journal::look(path)?);
     }
     let most = Search::most(goal) * (searches.len() * sweep.seeds.len()) as u64;
-    let mut runner = Runner::open(path, args.check, most)?;
+    let mut runner = Runner::open(path, args.check)?;
+    let progress = Progress::many("", "runs at most", most);
     let mut next = first;
     while !next.is_empty() {
-        runner.run(&next.values().collect::<Vec<_>>())?;
+        runner.run(&next.values().collect::<Vec<_>>(), &progress)?;
         for (&(place, number), point) in &next {
             let row = runner.row(0, point);
             let (value, half) = summary(&row.figures()[goal.metric]);
@@ -234,7 +232,7 @@ fn search(
     }
     let found = sweep.points.iter().zip(&searches);
     let found: Vec<String> = found.map(|(point, search)| show::goal(goal, point, search)).collect();
-    runner.progress.finish();
+    drop(progress);
     finish(sweep, args, out, &rows, &found.join("\n"))
 }
 

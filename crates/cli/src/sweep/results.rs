@@ -6,14 +6,15 @@ use super::plan::Planned;
 use crate::args::SweepArgs;
 use crate::error::{read_text, wrong};
 use crate::inputs::Inputs;
+use crate::output::WholeFile;
 use crate::output::columnar::{self, Cells, Column};
-use crate::output::{WholeFile, json};
+use crate::output::parquet::{Note, all_settings};
 use crate::points::columns::{Figures, summary};
 use crate::points::headline;
 use anyhow::Result;
 use flashyard_core::key::Kind;
 use flashyard_sim::config::{Sections, show_value};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -150,7 +151,8 @@ impl Table {
         let text =
             |of: &dyn Fn(&Row<'_>) -> Option<String>| Cells::Text(rows.iter().map(of).collect());
         let count = |of: &dyn Fn(&Row<'_>) -> Option<u64>| {
-            let cell = |row| of(row).and_then(|value| i64::try_from(value).ok());
+            // The format has 63 bits.
+            let cell = |row| of(row).filter(|count| i64::try_from(*count).is_ok());
             Cells::Count(rows.iter().map(cell).collect())
         };
         let number = |row: &Row<'_>| Some(row.number as u64);
@@ -211,25 +213,24 @@ impl Table {
     }
 
     /// Metadata of the file.
-    fn notes(&self, sweep: &Sweep, args: &SweepArgs) -> Result<Vec<(&'static str, String)>> {
+    fn notes(sweep: &Sweep, args: &SweepArgs) -> Vec<Note> {
         let seeds: Vec<String> = sweep.seeds.iter().map(u64::to_string).collect();
-        Ok(vec![
-            ("flashyard.version", env!("CARGO_PKG_VERSION").to_string()),
+        vec![
             ("flashyard.title", sweep.file.title.clone()),
             ("flashyard.seeds", seeds.join(",")),
             ("flashyard.sweep", sweep.text.clone()),
             ("flashyard.set", args.set.join("\n")),
-            ("flashyard.units", serde_json::to_string(&self.units)?),
-            ("flashyard.columns", serde_json::to_string(&self.meanings)?),
-        ])
+        ]
     }
-}
 
-/// All settings of a point, idle sections of its workload left out.
-fn all_settings(inputs: &Inputs) -> String {
-    let keys = &inputs.sections.device;
-    let device = json::settings(keys, |section| keys.has_section(section));
-    json!({ "device": device, "workload": json::plan(inputs) }).to_string()
+    /// A Parquet file of the table.
+    fn parquet(&self, path: &Path, notes: &[Note]) -> Result<WholeFile> {
+        let text = |of: &'_ Map<String, Value>, name: &str| -> String {
+            of.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
+        };
+        let about = |name: &str| (text(&self.units, name), text(&self.meanings, name));
+        columnar::parquet(path, &self.columns, about, notes)
+    }
 }
 
 /// Writes the files that are asked for; all of them or none.
@@ -240,7 +241,7 @@ pub(crate) fn write(
     out: &Path,
 ) -> Result<Vec<String>> {
     let table = Table::of(rows);
-    let mut files = vec![columnar::parquet(out, &table.columns, &table.notes(sweep, args)?)?];
+    let mut files = vec![table.parquet(out, &Table::notes(sweep, args))?];
     let mut names = vec![out.display().to_string()];
     if let Some(path) = &args.csv {
         files.push(columnar::csv(path, &table.columns)?);
@@ -252,7 +253,7 @@ pub(crate) fn write(
         files.push(if is_csv(path) {
             columnar::csv(path, &table.columns)?
         } else {
-            columnar::parquet(path, &table.columns, &table.notes(sweep, args)?)?
+            table.parquet(path, &Table::notes(sweep, args))?
         });
         names.push(path.display().to_string());
     }

@@ -7,17 +7,19 @@ use crate::experiment::Source;
 use crate::inputs::{DEFAULT_SEED, Inputs};
 use crate::output::{WholeFile, print, remark};
 use crate::presets::DEFAULT_DEVICE;
+use crate::progress::source::STEP;
+use crate::progress::{Part, Progress};
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::stream::Pacing;
-use flashyard_workload::RequestSource;
 use flashyard_workload::format::FormatInfo;
 use flashyard_workload::format::write::TraceWriter;
 use flashyard_workload::merge::Merge;
 use flashyard_workload::pack::{Packer, Packing};
 use flashyard_workload::random::stream_seed;
+use flashyard_workload::{Extent, RequestSource};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -44,22 +46,25 @@ pub(crate) fn convert(args: &TraceConvertArgs, own: OwnParts) -> Result<()> {
         None => TraceWriter::new(name, format_of(args.to.as_deref(), out, stem)?, args.lossy),
     };
     let mut writer = writer.map_err(|error| workload_error(&error))?;
+    let progress = Progress::one(name);
     let work = Work::open(args, own, workloads, out)?;
     let written = if out == "-" {
         let sink = Counted { sink: std::io::stdout().lock(), bytes: 0 };
-        match write(work, &mut writer, Packer::new(packing, sink)) {
+        match write(work, &mut writer, Packer::new(packing, sink), progress.part(1.0)) {
             Err(error) if is_broken_pipe(&error) => return Ok(()),
             written => written?.1,
         }
     } else {
         let sink = Counted { sink: WholeFile::create(Path::new(out))?, bytes: 0 };
-        let (mut sink, written) = write(work, &mut writer, Packer::new(packing, sink))?;
+        let packer = Packer::new(packing, sink);
+        let (mut sink, written) = write(work, &mut writer, packer, progress.part(1.0))?;
         if packing == Packing::Plain {
             sink.sink.overwrite_start(&writer.header())?;
         }
         sink.sink.finish()?;
         written
     };
+    drop(progress);
     let (requests, bytes) = (writer.requests(), written.bytes);
     let mut text = format!("{name}: {requests} requests as {}, {bytes} bytes", writer.format());
     match writer.losses().left_out() {
@@ -151,6 +156,13 @@ impl Work {
         next.map_err(|error| workload_error(&error))
     }
 
+    fn extent(&self) -> Option<Extent> {
+        match &self.requests {
+            Requests::One(source) => source.extent(),
+            Requests::Several(merge) => merge.extent(),
+        }
+    }
+
     /// The names of the streams, once all has been read.
     fn stream_names(&self) -> Vec<String> {
         match &self.requests {
@@ -226,11 +238,17 @@ fn write<W: Write>(
     mut work: Work,
     writer: &mut TraceWriter,
     mut packer: Packer<Counted<W>>,
+    mut part: Part,
 ) -> Result<(Counted<W>, Written)> {
     let failed =
         |error: std::io::Error| anyhow::Error::new(error).context("the trace cannot be written");
     let mut block = Vec::with_capacity(2 * BLOCK_BYTES);
+    let mut requests = 0_u64;
     while let Some(request) = work.next_request()? {
+        requests += 1;
+        if requests.is_multiple_of(STEP) {
+            part.at(work.extent().map(Extent::share), requests);
+        }
         writer.push(&request, &mut block).map_err(|error| workload_error(&error))?;
         if block.len() >= BLOCK_BYTES {
             packer.write_all(&block).map_err(failed)?;

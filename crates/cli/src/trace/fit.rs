@@ -6,6 +6,8 @@ use crate::error::{is_toml, workload_error, wrong};
 use crate::inputs::DEFAULT_SEED;
 use crate::output::{WholeFile, print, remark, table};
 use crate::presets::DEFAULT_DEVICE;
+use crate::progress::Progress;
+use crate::progress::source::Told;
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;
 use flashyard_sim::own::OwnParts;
@@ -28,8 +30,11 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     refuse_output(&inputs, &out)?;
     let seed = args.seed.unwrap_or(DEFAULT_SEED);
     inputs.set_seed(seed);
-    let mut source = Watched { source: inputs.open(None)?, fitter: Fitter::new() };
+    let progress = Progress::one(&args.workload);
+    let source = Told::new(inputs.open(None)?, &progress);
+    let mut source = Watched { source, fitter: Fitter::new() };
     let trace = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
+    drop(progress);
     let profile = source.fitter.finish();
     let profile =
         profile.ok_or_else(|| wrong(&format!("{}: it has no requests to fit", args.workload)))?;
@@ -41,9 +46,11 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
         )));
     }
     let profile = Arc::new(profile);
+    let progress = Progress::one("the twin");
     let twin = Twin::new(Arc::clone(&profile), &ProfileKeys::default(), seed, None)
-        .and_then(|mut twin| Info::collect(&mut twin))
+        .and_then(|twin| Info::collect(&mut Told::new(twin, &progress)))
         .map_err(|error| workload_error(&error))?;
+    drop(progress);
     let text = file_text(&args.workload, &trace, &profile);
     let mut file = WholeFile::create(&args.out)?;
     file.write_all(text.as_bytes()).with_context(|| format!("{out}: cannot be written"))?;

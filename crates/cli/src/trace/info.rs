@@ -6,6 +6,8 @@ use crate::error::{workload_error, wrong};
 use crate::inputs::Inputs;
 use crate::output::print;
 use crate::presets::DEFAULT_DEVICE;
+use crate::progress::Progress;
+use crate::progress::source::Told;
 use anyhow::Result;
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
@@ -96,7 +98,9 @@ impl Found {
 }
 
 fn collect(workload: &str, set: &[String]) -> Result<Found> {
-    let mut source = load(OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
+    let progress = Progress::one(workload);
+    let source = load(OwnParts::default(), DEFAULT_DEVICE, workload, set)?.open(None)?;
+    let mut source = Told::new(source, &progress);
     let info = Info::collect(&mut source).map_err(|error| workload_error(&error))?;
     Ok(Found { info, changes: source.notes() })
 }

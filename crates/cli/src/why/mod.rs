@@ -18,6 +18,7 @@ use crate::inputs::Inputs;
 use crate::output::{print, remark};
 use crate::points::axis::{self, Axis, Setting};
 use crate::points::{self, refuse_standard_input};
+use crate::progress::Progress;
 use crate::simulate::simulate;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
@@ -163,9 +164,10 @@ fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> R
 
 /// The same for resolved inputs.
 fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) -> Result<Side> {
+    let progress = Progress::many("", "runs", 2);
     let clock = Rc::new(RefCell::new(Vec::new()));
     let observer = Box::new(Clock(Rc::clone(&clock)));
-    let outcome = simulate(&inputs, settings, check, vec![observer], true, None)?;
+    let outcome = simulate(&inputs, settings, check, vec![observer], progress.part(1.0), None)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
     let phases: Vec<_> = phases.iter().map(|phase| (phase.requests, phase.measured)).collect();
@@ -180,7 +182,9 @@ fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) ->
     let (of, percentile) = (chosen.of, chosen.percentile);
     let list = Rc::new(RefCell::new(Vec::new()));
     let follower = Follower::new(settings, Rc::new(chosen), Rc::clone(&list));
-    simulate(&inputs, settings, false, vec![Box::new(follower)], true, None)?;
+    let follower = Box::new(follower);
+    simulate(&inputs, settings, false, vec![follower], progress.part(1.0), None)?;
+    drop(progress);
     let mut explained: Vec<Explained> = list.take();
     explained.sort_by_key(|request| request.order);
     let sums = Sums::of(&explained);

@@ -156,3 +156,63 @@ fn a_killed_run_leaves_nothing_either() {
     assert_eq!(end(child).0.signal(), Some(9));
     assert!(folder.files().is_empty(), "{:?}", folder.files().keys());
 }
+
+/// The files that there are, by their names.
+fn names(folder: &Folder) -> Vec<String> {
+    let files = folder.files().into_keys();
+    files.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+/// Everything that a run can write at once.
+#[test]
+fn signals_leave_nothing_of_any_file_of_a_run() {
+    let folder = Folder::new();
+    let set = ["--set", "metrics.bin_ms=1", "--set", "metrics.power_us=1000"];
+    let logs = ["--commands", "c.parquet", "--bus", "b.parquet", "--power", "p.parquet"];
+    let requests = ["--set", "bus.precision=requests"];
+    let files = ["--out", "results", "--timeline", "t.pftrace"];
+    let run = [&["run", "drs"], &ENDLESS[..], &set, &requests, &logs, &files].concat();
+    leaves_nothing(&folder, &run, "INT", 130);
+    let vary = ["--vary", "queue.depth=1,2", "--out", "results"];
+    leaves_nothing(&folder, &[&["compare", "drs"], &ENDLESS[..], &vary].concat(), "TERM", 143);
+    leaves_nothing(&folder, &["reproduce", "drs", "--out", "results"], "HUP", 129);
+}
+
+/// Of a sweep the journal stays, which is what it goes on from.
+#[test]
+fn signals_leave_the_journal_of_a_sweep_and_nothing_else() {
+    let grid = "device = \"drs\"\nworkload = \"random-write\"\n\
+        set = [\"pattern.requests=1000000000000\"]\nvary = [\"queue.depth=1,2\"]\n";
+    for (signal, status) in [("INT", 130), ("KILL", 9)] {
+        let folder = Folder::with("s.toml", grid);
+        let args = ["sweep", "s.toml", "--csv", "s.csv", "--runs", "r.parquet"];
+        let mut child = start(&folder, &args);
+        let journal = || folder.path("s.parquet.journal").exists();
+        wait_until(&mut child, "the journal is there", journal);
+        std::thread::sleep(Duration::from_millis(300));
+        send(&child, signal);
+        let (ended, said) = end(child);
+        assert_eq!(ended.code().or(ended.signal()), Some(status), "{said}");
+        assert_eq!(names(&folder), ["s.parquet.journal", "s.toml"], "{signal}");
+        let keeps = "finished runs are kept in s.parquet.journal";
+        assert_eq!(said.contains(keeps), signal == "INT", "{said}");
+    }
+}
+
+/// As far as files go, whatever was being written. A folder that was made stays: it has no file.
+#[test]
+fn no_file_is_left_of_what_is_killed() {
+    let set = ["--set", "metrics.bin_ms=1", "--set", "metrics.power_us=1000"];
+    let run = [&["run", "drs"], &ENDLESS[..], &set, &["--out", "r", "--save", "s.bin"]].concat();
+    let convert = [&["trace", "convert"], &ENDLESS[..], &["out.spc.gz"]].concat();
+    for args in [&run[..], &["reproduce", "drs", "--out", "r"], &convert] {
+        let folder = Folder::new();
+        let mut child = start(&folder, args);
+        let id = child.id();
+        wait_until(&mut child, "signals are watched", || catches(id, SIGINT));
+        std::thread::sleep(Duration::from_millis(300));
+        child.kill().unwrap();
+        assert_eq!(end(child).0.signal(), Some(9));
+        assert_eq!(names(&folder), [""; 0], "{args:?}");
+    }
+}

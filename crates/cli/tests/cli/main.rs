@@ -4,6 +4,7 @@
 mod block_map;
 mod buffers;
 mod bus;
+mod columns;
 mod compare;
 mod contract;
 mod convert;
@@ -26,6 +27,8 @@ mod perfetto;
 mod picture;
 mod power;
 mod presets;
+#[cfg(target_os = "linux")]
+mod progress;
 mod raw;
 mod report;
 mod right_input;

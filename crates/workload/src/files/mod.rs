@@ -180,6 +180,10 @@ impl RequestSource for Files {
         self.stats
     }
 
+    fn extent(&self) -> Option<crate::Extent> {
+        Some(self.work.extent())
+    }
+
     fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         if let Some(cleaned) = self.system.as_ref().and_then(|system| system.cleaned()) {

@@ -25,6 +25,7 @@ pub(super) enum Work {
 /// The state of stage `mail`.
 #[derive(Debug)]
 pub(super) struct Mail {
+    loops: u64,
     left: u64,
     step: u32,
     io: u32,
@@ -47,6 +48,7 @@ impl Work {
             }
             Stage::Read => Self::ByTurns { works: Vec::new(), next: 0 },
             Stage::Mail => Self::Mail(Box::new(Mail {
+                loops: keys.loops,
                 left: keys.loops,
                 step: 0,
                 io,
@@ -86,6 +88,21 @@ impl Work {
                 changing.change(system, out)
             }
         }
+    }
+
+    /// How many files, updates or loops are done. Those that take turns are about as far as the
+    /// first of them.
+    pub(super) fn extent(&self) -> crate::Extent {
+        let (done, of) = match self {
+            Self::Write { next, files } => ((*next).into(), (*files).into()),
+            Self::Update { next, all, .. } => (*next, *all),
+            Self::Read { extents, next, .. } => (*next as u64, extents.len() as u64),
+            Self::ByTurns { works, .. } => {
+                return works.first().map_or_else(crate::Extent::default, Self::extent);
+            }
+            Self::Mail(mail) => (mail.loops - mail.left, mail.loops),
+        };
+        crate::Extent { done, of }
     }
 
     fn change(&mut self, system: &mut System, out: &mut Vec<Piece>) -> Result<bool, WorkloadError> {

@@ -37,7 +37,7 @@ use self::places::{Habits, Places, Regions};
 use self::sizes::{MeanOutOfRange, Sizes};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
-use crate::{RequestSource, SourceStats};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// Sectors of the pages in which the generator counts.
 const PAGE_SECTORS: u32 = 4_096 / SECTOR_BYTES;
@@ -115,6 +115,10 @@ impl RequestSource for Generator {
 
     fn stats(&self) -> SourceStats {
         self.stats
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        Some(Extent::left(self.stats.requests, self.left))
     }
 }
 

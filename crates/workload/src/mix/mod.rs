@@ -28,7 +28,7 @@ pub use self::keys::{MixKeys, MixPlaces};
 use crate::error::WorkloadError;
 use crate::pattern::self_similar::{SelfSimilar, rank};
 use crate::random::SplitMix64;
-use crate::{RequestSource, SourceStats};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// The sectors of a device whose capacity is not known: 64 GiB, assumed.
 const UNKNOWN_CAPACITY: u64 = 64 << 21;
@@ -164,6 +164,10 @@ impl RequestSource for Mix {
 
     fn stats(&self) -> SourceStats {
         self.stats
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        Some(Extent::left(self.stats.requests, self.left))
     }
 }
 

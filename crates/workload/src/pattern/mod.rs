@@ -28,7 +28,7 @@ use self::places::Places;
 use self::sizes::Sizes;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
-use crate::{RequestSource, SourceStats};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// The sectors of a device whose capacity is not known: 64 GiB, assumed.
 const UNKNOWN_CAPACITY: u64 = 64 << 21;
@@ -37,7 +37,8 @@ const UNKNOWN_CAPACITY: u64 = 64 << 21;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     left: u64,
-    /// Sectors that are left.
+    /// Sectors of all requests, and those that are left.
+    sectors: u64,
     sectors_left: u64,
     arrivals: Arrivals,
     ops: Ops,
@@ -63,9 +64,11 @@ impl Pattern {
         }
         let places = Places::new(keys, start, length, largest, random)
             .ok_or_else(|| too_narrow(largest, length))?;
+        let sectors = if keys.total_mib == 0 { u64::MAX } else { keys.total_mib << 11 };
         Ok(Self {
             left: if keys.requests == 0 { u64::MAX } else { keys.requests },
-            sectors_left: if keys.total_mib == 0 { u64::MAX } else { keys.total_mib << 11 },
+            sectors,
+            sectors_left: sectors,
             arrivals: Arrivals::new(keys, SplitMix64::stream(seed, 1))?,
             ops,
             sizes,
@@ -109,6 +112,14 @@ impl RequestSource for Pattern {
 
     fn stats(&self) -> SourceStats {
         self.stats
+    }
+
+    /// What ends it first: its requests or its sectors.
+    fn extent(&self) -> Option<Extent> {
+        let requests = Extent::left(self.stats.requests, self.left);
+        let sectors = Extent { done: self.sectors - self.sectors_left, of: self.sectors };
+        let limits = [requests, sectors].into_iter().filter(|extent| extent.of < u64::MAX);
+        limits.max_by(|a, b| a.share().total_cmp(&b.share()))
     }
 }
 

@@ -17,7 +17,7 @@ use super::tables::{Profile, Segment};
 use super::walk::{Guide, Traits, Walk};
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
-use crate::{RequestSource, SourceStats};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// How much later than planned a request arrives at most.
 const MOST_LATE_NS: u64 = 250_000_000;
@@ -342,6 +342,10 @@ impl RequestSource for Twin {
 
     fn stats(&self) -> SourceStats {
         self.stats
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        Some(Extent { done: self.stats.requests, of: self.requests })
     }
 }
 

@@ -7,11 +7,11 @@
 //! begin with `#` are passed over. Files may be compressed, as traces.
 
 use super::{Place, request};
-use crate::SourceStats;
 use crate::error::{WorkloadError, quoted};
-use crate::input::Input;
+use crate::input::{BytesRead, Input};
 use crate::lines::Lines;
 use crate::number::{decimal, integer, split_commas};
+use crate::{Extent, SourceStats};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
@@ -23,6 +23,7 @@ const COLUMNS: &str = "arrival_us,op,die,block,page";
 pub struct List {
     geometry: Geometry,
     lines: Lines,
+    bytes: BytesRead,
     last_ns: u64,
     stats: SourceStats,
 }
@@ -40,7 +41,12 @@ impl List {
         let mut lines = Lines::new(input.name(), source);
         lines.skip_mark()?;
         let stats = SourceStats { clock_epochs: 1, ..SourceStats::default() };
-        Ok(Self { geometry: *geometry, lines, last_ns: 0, stats })
+        let bytes = input.bytes_read();
+        Ok(Self { geometry: *geometry, lines, bytes, last_ns: 0, stats })
+    }
+
+    pub(super) fn extent(&self) -> Option<Extent> {
+        self.bytes.extent()
     }
 
     pub(super) const fn stats(&self) -> SourceStats {

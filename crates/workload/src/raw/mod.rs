@@ -23,7 +23,7 @@ use self::append::Append;
 use self::list::List;
 use crate::error::WorkloadError;
 use crate::random::SplitMix64;
-use crate::{RequestSource, SourceStats};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// Raw operations as a stream of requests.
 #[derive(Debug)]
@@ -53,6 +53,16 @@ impl RequestSource for Raw {
         match self {
             Self::Drawn(drawn) => drawn.stats,
             Self::Listed(list) => list.stats(),
+        }
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        match self {
+            Self::Drawn(drawn) => {
+                let extent = Extent::left(drawn.stats.requests, drawn.left);
+                Some(extent).filter(|extent| extent.of < u64::MAX)
+            }
+            Self::Listed(list) => list.extent(),
         }
     }
 

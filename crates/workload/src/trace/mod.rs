@@ -44,8 +44,8 @@ use self::select::{Clip, Clipped};
 use self::survey::Survey;
 use self::ticks::{Coarse, Ticks};
 use crate::error::{WorkloadError, readable_ns};
-use crate::input::Input;
-use crate::{RequestSource, SourceStats};
+use crate::input::{BytesRead, Input};
+use crate::{Extent, RequestSource, SourceStats};
 
 /// What is known about a trace beside its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +106,7 @@ pub struct Trace {
     folded_elsewhere: u64,
     /// No row is left to read: only the window is.
     drained: bool,
+    bytes: BytesRead,
 }
 
 impl Trace {
@@ -164,6 +165,7 @@ impl Trace {
             plain,
             folded_elsewhere: 0,
             drained: false,
+            bytes: input.bytes_read(),
         })
     }
 
@@ -445,6 +447,10 @@ impl RequestSource for Trace {
             return self.moved(row);
         }
         self.request(row).map(Some)
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        self.bytes.extent()
     }
 
     fn stats(&self) -> SourceStats {
