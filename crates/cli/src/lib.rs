@@ -43,6 +43,7 @@ mod inputs;
 mod interrupt;
 mod lanes;
 mod list;
+mod manuals;
 mod memory;
 mod microcode;
 mod output;
@@ -113,5 +114,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Board(args) => fit::board(args, own),
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
+        Command::Completions { shell } => manuals::completions(*shell),
+        Command::Man(args) => manuals::man(args),
     }
 }
