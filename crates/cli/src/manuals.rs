@@ -1,5 +1,5 @@
-//! `flashyard completions` and `flashyard man`: what a shell and a reader of manuals need to know of
-//! the command line, made from its definition.
+//! `flashyard completions` and `flashyard man`: what a shell and a reader of manuals need to know
+//! of the command line, made from its definition.
 
 use crate::args::{Cli, ManArgs};
 use crate::output::{WholeFile, print};
