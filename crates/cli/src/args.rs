@@ -3,6 +3,7 @@
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
 use flashyard_sim::config::{nearest, parse_value};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 /// Exit status: 0 success; 1 the simulation failed or a result could not be written; 2 wrong input,
 /// and no result is written.
 #[derive(Debug, Parser)]
-#[command(name = "flashyard", version, max_term_width = 80)]
+#[command(name = "flashyard", version = env!("FLASHYARD_VERSION"), max_term_width = 80)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -69,6 +70,23 @@ pub(crate) enum Command {
     /// my.toml`. A shorter way to a device of your own is a file with base = "nvme-tlc" and the
     /// keys that differ (docs/DEVICES.md).
     Show(ShowArgs),
+    /// Prints the completions of the command line for a shell.
+    ///
+    /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page, or writes a page for each command into a folder.
+    ///
+    /// Example: flashyard man ~/.local/share/man/man1; man flashyard-run.
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder to write flashyard.1, flashyard-run.1 and so on into; it is created.
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// What to simulate.
@@ -137,7 +155,9 @@ impl Command {
             | Self::Board(_)
             | Self::Import(_)
             | Self::List(_)
-            | Self::Show(_) => None,
+            | Self::Show(_)
+            | Self::Completions { .. }
+            | Self::Man(_) => None,
         }
     }
 }

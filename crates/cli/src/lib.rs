@@ -45,6 +45,7 @@ mod inputs;
 mod interrupt;
 mod lanes;
 mod list;
+mod manuals;
 mod memory;
 mod microcode;
 mod output;
@@ -117,5 +118,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Import(args) => import::run(args, own),
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
+        Command::Completions { shell } => manuals::completions(*shell),
+        Command::Man(args) => manuals::man(args),
     }
 }

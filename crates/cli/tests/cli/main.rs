@@ -10,6 +10,7 @@ mod contract;
 mod convert;
 mod determinism;
 mod disk;
+mod documents;
 mod energy;
 mod fit;
 mod fitting;
