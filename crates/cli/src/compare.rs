@@ -135,7 +135,7 @@ fn write_report(
         verdict: verdicts.alike,
         warnings: verdicts.warnings,
         command: report::run::command(&objects[0]),
-        points: points.collect(),
+        all: points.collect(),
         axes: axes.clone(),
     };
     points.page().write_alone(folder, "compare", &Value::Array(objects.to_vec()))

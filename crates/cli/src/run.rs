@@ -28,18 +28,7 @@ use std::time::Instant;
 
 /// Runs `flashyard run`.
 pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
-    let mut inputs = Inputs::new(own, &args.input, &[])?;
-    // A timeline shows power where measured time is simulated time.
-    let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
-    if args.power.is_some() || (args.timeline.is_some() && whole) {
-        inputs.measure_power();
-    }
-    let mut settings = inputs.settings()?;
-    let has_series = keep_series(args, &mut settings);
-    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
-    if let Some(what) = inputs.need(&settings, args.input.check).check()? {
-        remark(&format!("note: {what}"));
-    }
+    let Wanted { inputs, settings, whole, has_series } = wanted(args, own)?;
     let folder = args.out.as_deref().map(folder).transpose()?;
     let (mut observers, logs) = logs(args, &settings)?;
     let timeline = args.timeline.as_deref().map(WholeFile::create).transpose()?.map(|file| {
@@ -106,6 +95,33 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     remark(&pace(&inputs, &outcome.report, seconds));
     Ok(())
+}
+
+/// What is to be run.
+struct Wanted {
+    inputs: Inputs,
+    settings: Settings,
+    /// Measured time is simulated time.
+    whole: bool,
+    /// The run has a time series of its own.
+    has_series: bool,
+}
+
+/// Resolves the arguments, and says what was changed that nobody named.
+fn wanted(args: &RunArgs, own: OwnParts) -> Result<Wanted> {
+    let mut inputs = Inputs::new(own, &args.input, &[])?;
+    // A timeline shows power where measured time is simulated time.
+    let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
+    if args.power.is_some() || (args.timeline.is_some() && whole) {
+        inputs.measure_power();
+    }
+    let mut settings = inputs.settings()?;
+    let has_series = keep_series(args, &mut settings);
+    inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
+    if let Some(what) = inputs.need(&settings, args.input.check).check()? {
+        remark(&format!("note: {what}"));
+    }
+    Ok(Wanted { inputs, settings, whole, has_series })
 }
 
 /// The files in the folder of `--out` that are written when the run is over: the results as JSON,

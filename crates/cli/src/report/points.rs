@@ -21,7 +21,7 @@ pub(crate) struct Points<'a> {
     pub(crate) command: String,
     /// What varies: the names of keys.
     pub(crate) axes: Vec<String>,
-    pub(crate) points: Vec<Point<'a>>,
+    pub(crate) all: Vec<Point<'a>>,
 }
 
 /// A run, or the mean of several.
@@ -156,7 +156,7 @@ impl Points<'_> {
         page.push(latency);
         let mut rest = Section { title: "Work and energy".to_string(), ..Section::default() };
         for (place, (id, title, axis, unit, ..)) in FIGURES.into_iter().enumerate() {
-            let values = self.points.iter().map(|point| point.shown.others[place]);
+            let values = self.all.iter().map(|point| point.shown.others[place]);
             let values: Vec<_> = values.collect();
             let plot = if values.iter().any(Option::is_some) {
                 Ok(self.plot(id, title, Axis::new(axis, unit), &[(String::new(), values)]))
@@ -172,7 +172,7 @@ impl Points<'_> {
     /// A latency of each class, by its place among [`LATENCIES`].
     fn latencies(&self, id: &str, title: &'static str, place: usize) -> Result<Plot, String> {
         let classes = RequestOp::ALL.map(|op| {
-            let values = self.points.iter().map(|point| point.shown.latencies[op as usize][place]);
+            let values = self.all.iter().map(|point| point.shown.latencies[op as usize][place]);
             (op.name().to_string(), values.collect::<Vec<_>>())
         });
         let classes = classes.into_iter();
@@ -193,7 +193,7 @@ impl Points<'_> {
             )
         };
         let (mut lines, mut names) = (Vec::new(), Vec::new());
-        for point in &self.points {
+        for point in &self.all {
             let (line, name) = of(point);
             if !lines.contains(&line) {
                 lines.push(line);
@@ -207,7 +207,7 @@ impl Points<'_> {
             for line in &lines {
                 let value = |name: &String| {
                     let is_it = |point: &Point<'_>| of(point) == (line.clone(), name.clone());
-                    self.points.iter().position(is_it).and_then(|place| values[place])
+                    self.all.iter().position(is_it).and_then(|place| values[place])
                 };
                 let name = [what.as_str(), line.as_str()].into_iter().filter(|one| !one.is_empty());
                 let name = name.collect::<Vec<_>>().join(", ");
@@ -227,16 +227,16 @@ impl Points<'_> {
 
     /// The distributions of all requests over one another.
     fn distributions(&self) -> Result<[Plot; 2], String> {
-        if self.points.len() > DISTRIBUTIONS {
-            let runs = self.points.len();
+        if self.all.len() > DISTRIBUTIONS {
+            let runs = self.all.len();
             return Err(format!(
                 "of at most {DISTRIBUTIONS} runs they can be told apart, not of {runs}"
             ));
         }
         let name = |point: &Point<'_>| point.values.join(", ");
         let of = |point: &Point<'_>| Some((name(point), point.distribution?.to_vec()));
-        let all: Vec<(String, Vec<(u64, u64)>)> = self.points.iter().filter_map(of).collect();
-        if all.len() < self.points.len() {
+        let all: Vec<(String, Vec<(u64, u64)>)> = self.all.iter().filter_map(of).collect();
+        if all.len() < self.all.len() {
             return Err("not every run has one here".to_string());
         }
         let all: Vec<_> = all.iter().map(|(name, buckets)| (name.clone(), buckets)).collect();
@@ -246,7 +246,7 @@ impl Points<'_> {
     fn table(&self) -> Table {
         let mut columns = self.axes.clone();
         let known = |op: &RequestOp| {
-            self.points.iter().any(|point| point.shown.latencies[*op as usize][0].is_some())
+            self.all.iter().any(|point| point.shown.latencies[*op as usize][0].is_some())
         };
         let classes: Vec<RequestOp> = RequestOp::ALL.into_iter().filter(known).collect();
         for class in &classes {
@@ -268,7 +268,7 @@ impl Points<'_> {
             }
             row
         };
-        let rows = self.points.iter().map(row).collect();
+        let rows = self.all.iter().map(row).collect();
         let note = "WA: write amplification; J/MB: energy over 10^6 bytes that the host moved.";
         Table { columns, rows, note: note.to_string(), ..Table::default() }
     }

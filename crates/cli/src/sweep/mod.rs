@@ -312,7 +312,7 @@ fn write_report(folder: &Path, sweep: &Sweep, args: &SweepArgs, rows: &[Row<'_>]
         verdict: String::new(),
         warnings: warnings.into_iter().cloned().collect(),
         command: format!("flashyard sweep {}", args.file),
-        points: fine.iter().map(point).collect(),
+        all: fine.iter().map(point).collect(),
         axes: axes.clone(),
     };
     points.page().write_alone(folder, "sweep", &Value::Null)

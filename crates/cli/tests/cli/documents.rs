@@ -20,7 +20,11 @@ fn root() -> PathBuf {
 fn pages() -> BTreeSet<String> {
     let entries = std::fs::read_dir(root().join("docs")).expect("docs/ is there");
     let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect()
+    let is_page = |name: &String| {
+        let end = Path::new(name).extension();
+        end.is_some_and(|end| end == "md") && name != "SUMMARY.md"
+    };
+    names.filter(is_page).collect()
 }
 
 /// The lines of a page that are prose: not those of indented or fenced blocks.
@@ -174,9 +178,8 @@ fn compare(page: &str, command: &[String], shown: &[String], printed: &str) {
 /// Runs the commands of a page.
 fn check(page: &str) -> usize {
     let folder = Folder::new();
-    for file in ["sweeps/over-provisioning.toml"] {
-        folder.write(file, repository_file(file));
-    }
+    let sweep = "sweeps/over-provisioning.toml";
+    folder.write(sweep, repository_file(sweep));
     let (mut last, mut count): (Option<(Vec<String>, String)>, usize) = (None, 0);
     for block in blocks(&repository_file(page)) {
         match block {

@@ -18,8 +18,9 @@ pub type PerTenThousand = u64;
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Vec<u64>,
-    /// Sums of the latency parts by bucket; empty where they are not asked for.
-    parts: Vec<[u64; PARTS]>,
+    /// Sums of the latency parts, those of a bucket side by side; empty where they are not asked
+    /// for. Zeros that nobody has written take no memory.
+    parts: Vec<u64>,
     count: u64,
     sum: u128,
     least: u64,
@@ -36,7 +37,7 @@ impl Histogram {
     pub fn new(with_parts: bool) -> Self {
         Self {
             counts: vec![0; BUCKETS],
-            parts: vec![[0; PARTS]; if with_parts { BUCKETS } else { 0 }],
+            parts: vec![0; if with_parts { BUCKETS * PARTS } else { 0 }],
             count: 0,
             sum: 0,
             least: u64::MAX,
@@ -48,7 +49,7 @@ impl Histogram {
     pub fn record(&mut self, ns: u64, parts: &Parts) {
         let bucket = bucket_of(ns);
         self.counts[bucket] += 1;
-        if let Some(sums) = self.parts.get_mut(bucket) {
+        if let Some(sums) = self.parts.get_mut(bucket * PARTS..(bucket + 1) * PARTS) {
             for (sum, part) in sums.iter_mut().zip(&parts.0) {
                 *sum += part;
             }
@@ -122,7 +123,7 @@ impl Histogram {
     pub fn tail_parts(&self, share: PerTenThousand) -> Parts {
         let mut tail = Parts::default();
         let from = self.percentile_bucket(share).unwrap_or(BUCKETS);
-        for sums in self.parts.iter().skip(from) {
+        for sums in self.parts.as_chunks().0.iter().skip(from) {
             tail.merge(&Parts(*sums));
         }
         tail
