@@ -26,7 +26,8 @@ fn what_holds_for_all_runs_is_said_once() {
     let folder = Folder::with("t.txt", slow_reads());
     let args = ["compare", "drs", "t.txt", "--vary", "policy.command=fifo,rcf"];
     let (said, table) = verdict(folder.run(&args));
-    assert!(said.starts_with(FRESH) && table.is_empty(), "{said} {table:?}");
+    // Nothing differs: the figures follow.
+    assert!(said.starts_with(FRESH) && table[0].starts_with("policy.command "), "{table:?}");
     assert!(said.contains(" all runs: of 7.0 % over-provisioning "), "{said}");
     let end = "the queue did not grow (most outstanding: 0)";
     assert!(said.ends_with(end), "{said}");

@@ -130,7 +130,8 @@ fn policies(folder: &Folder) -> Vec<String> {
     let text = folder.run(&["list", "policies"]).text();
     let mut settings = Vec::new();
     let mut key = "";
-    for line in text.lines().filter(|line| !line.is_empty()) {
+    // Lines that go on are indented.
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with(' ')) {
         match line.split_once(" policies (") {
             Some((_, rest)) => key = rest.trim_end_matches(')'),
             None => settings.push(format!("{key}={}", line.split_whitespace().next().unwrap())),

@@ -246,7 +246,7 @@ fn what_cannot_be_explained_is_refused() {
         (&["--above", "99"], "a percentile such as p50, p99 or p99.9 is needed"),
         (&["--above", "p100"], "not in p0.01..p99.99"),
         (&["--vary", "queue.depth=1"], "why compares two values, and there are 1"),
-        (&["--vary", "queue.depth"], "KEY=A,B is needed"),
+        (&["--vary", "queue.depth"], "KEY=A,B"),
         (&["--slowest", "0"], "0 is not in 1.."),
     ] {
         let ran = folder.run(&[&["why", "drs", "t.txt"], args].concat());
