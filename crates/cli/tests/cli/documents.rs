@@ -249,7 +249,7 @@ fn commands_of_every_page_are_known_to_the_command_line() {
 }
 
 /// Every command of the command line.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
     "compare",
     "why",
@@ -258,6 +258,7 @@ const COMMANDS: [&str; 12] = [
     "trace",
     "fit",
     "board",
+    "import",
     "list",
     "show",
     "completions",
