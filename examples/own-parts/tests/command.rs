@@ -170,13 +170,13 @@ fn own_and_built_in_parts_are_compared() {
 #[test]
 fn a_device_file_names_own_parts() {
     let file = std::env::temp_dir().join(format!("own-parts-{}.toml", std::process::id()));
-    let text = "[policy]\ncommand = 'short-first'\n[policy.short-first]\nlimit_ms = 7\n";
+    let text =
+        "base = 'drs'\n[policy]\ncommand = 'short-first'\n[policy.short-first]\nlimit_ms = 7\n";
     std::fs::write(&file, text).expect("the file is written");
     let set = "--set policy.command=short-first --set policy.short-first.limit_ms=7";
     let tail = "facebook --json --set generator.requests=200";
     let by_file = results(&format!("run {} {tail}", file.display()));
     std::fs::remove_file(&file).expect("it was written");
-    // An empty device file is the default device, drs.
     assert_eq!(by_file, results(&format!("run drs {tail} {set}")));
 }
 
@@ -189,12 +189,12 @@ fn lists_show_own_parts_behind_built_in_ones() {
     assert!(line("greedy") < line("rested"));
     assert!(policies.contains("Small requests first"));
     let ftls = text("list ftls small-full");
-    let ring = ftls.lines().find(|line| line.trim_start().starts_with("ring"));
-    let ring = ring.expect("the ring is listed").trim_end();
-    assert!(
-        ring.contains("ftl.scheme=ring map.store=resident") && ring.ends_with("runs"),
-        "{ring}"
-    );
+    let ring: Vec<&str> =
+        ftls.lines().skip_while(|line| !line.starts_with("ring")).take(3).collect();
+    let [row, maps, sets] = ring[..] else { panic!("the ring is listed: {ftls}") };
+    assert!(row.ends_with("runs"), "{row}");
+    assert_eq!(maps.trim(), "maps: The pages of a plane in a ring");
+    assert_eq!(sets.trim(), "sets: ftl.scheme=ring");
     let keys = text("list keys");
     assert!(keys.contains("[policy.short-first]") && keys.contains("limit_ms = 20  (ms, 0 to"));
     assert!(keys.contains("[gc.rested]") && keys.contains("fair | short-first)"));
