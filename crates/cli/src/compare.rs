@@ -188,7 +188,7 @@ fn heading(runs: &[Run], replicas: usize) -> String {
     let (device, workload) = (listed(|inputs| &inputs.device_name), listed(Inputs::workload_name));
     let mut text = format!("device {device}, workload {workload}");
     if replicas > 1 {
-        text += &format!("\nmeans of {replicas} seeds +- half of the 95 % confidence interval");
+        text += &columns::note(replicas);
     }
     text
 }

@@ -14,7 +14,7 @@ use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, summary::summary};
 use crate::progress::Progress;
-use crate::report;
+use crate::report::{self, block_map::BlockMap};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_sim::config::{Precision, Settings};
@@ -36,20 +36,18 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         observers.push(Box::new(logger));
         timeline
     });
-    let mut request_log = None;
+    let mut in_report = None;
     if let Some(dir) = &args.out {
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
         let log = Rc::new(RefCell::new(RequestLog::new(file)?));
         observers.push(Box::new(RequestLogger(Rc::clone(&log))));
-        request_log = Some(log);
-    }
-    let rule = inputs.shown("gc.policy").unwrap_or_default();
-    let map = report::block_map::BlockMap::new(&settings, &rule).map(|(observer, map)| {
-        if args.out.is_some() {
+        let rule = inputs.shown("gc.policy").unwrap_or_default();
+        let map = BlockMap::new(&settings, &rule).map(|(observer, map)| {
             observers.push(Box::new(observer));
-        }
-        map
-    });
+            map
+        });
+        in_report = Some((dir, log, map));
+    }
     let start = Instant::now();
     let progress = Progress::one("");
     let (part, save) = (progress.part(1.0), args.save.as_deref());
@@ -65,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     text.push('\n');
     let mut files = Vec::from_iter(outcome.saved.take());
     let notes = parquet::notes(&inputs, &outcome.provenance);
-    if let Some(dir) = &args.out {
+    if let Some((dir, log, map)) = in_report {
         let page = report::run::Run {
             inputs: &inputs,
             report: &outcome.report,
@@ -75,8 +73,6 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             changes: &outcome.provenance.changes,
         };
         files.extend(in_folder(dir, &text, page, &notes)?);
-    }
-    if let Some(log) = request_log {
         log.borrow_mut().finish(&notes)?;
     }
     for log in logs {

@@ -1,6 +1,8 @@
 //! The span of simulated time that a timeline shows.
 
+use flashyard_core::key::{Kind, Value};
 use flashyard_core::units::Time;
+use flashyard_sim::config::parse_value;
 use std::str::FromStr;
 
 /// From when until when.
@@ -25,29 +27,13 @@ impl Window {
     }
 }
 
-/// Units of time, and how many nanoseconds they have.
-const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-
 /// A time such as 10ms or 1.5s, in nanoseconds.
 fn time(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no time such as 10ms; the units are ns, us, ms and s");
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, ns)| {
-            let number = text.strip_suffix(name)?;
-            number.ends_with(|last: char| last.is_ascii_digit()).then_some((number, *ns))
-        })
-        .ok_or_else(wrong)?;
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let digits = u32::try_from(part.len()).map_err(|_| wrong())?;
-    let (whole, part): (u64, u64) = match (whole.parse(), part) {
-        (Ok(whole), "") => (whole, 0),
-        (Ok(whole), part) => (whole, part.parse().map_err(|_| wrong())?),
-        _ => return Err(wrong()),
-    };
-    let scale = 10u64.checked_pow(digits).ok_or_else(wrong)?;
-    let part = part.checked_mul(unit).ok_or_else(wrong)? / scale;
-    whole.checked_mul(unit).and_then(|ns| ns.checked_add(part)).ok_or_else(wrong)
+    let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+    match parse_value(&Kind::count("ns", 0, u64::MAX), text) {
+        Ok(Value::Number(ns)) if has_unit => Ok(ns),
+        _ => Err(format!("{text:?} is no time such as 10ms; the units are ns, us, ms and s")),
+    }
 }
 
 impl FromStr for Window {

@@ -3,6 +3,8 @@
 use super::log::{Log, SharedLog};
 use super::parquet::{Cell, Field, Kind};
 use anyhow::Result;
+use flashyard_core::command::Purpose;
+use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
 use std::path::Path;
 use std::rc::Rc;
@@ -36,42 +38,28 @@ impl CommandLogger {
     }
 }
 
-/// A row for a suspension or a resumption: those have no place, queue, key and re-keys.
-fn of_suspension(event: &Suspension) -> [Cell<'static>; 13] {
-    let [request, page] = name(&event.command);
+/// A row for what happened to a command: it has no place, queue, key and re-keys.
+fn of_event(
+    command: &CommandName,
+    op: &'static str,
+    purpose: Purpose,
+    die: DieId,
+    [from, until]: [Time; 2],
+) -> [Cell<'static>; 13] {
+    let [request, page] = name(command);
     [
         request,
         page,
-        Cell::Text(event.command.stage),
-        Cell::Text(if event.resumed { "resume" } else { "suspend" }),
-        Cell::Text(event.purpose.name()),
-        event.die.get().into(),
+        Cell::Text(command.stage),
+        Cell::Text(op),
+        Cell::Text(purpose.name()),
+        die.get().into(),
         Cell::Nothing,
         Cell::Nothing,
         Cell::Nothing,
         Cell::Nothing,
-        event.at.as_ns().into(),
-        event.until.as_ns().into(),
-        Cell::Nothing,
-    ]
-}
-
-/// A row for a status request that asks a die whether it is done: the same columns.
-fn of_poll(event: &BusTransfer) -> [Cell<'static>; 13] {
-    let [request, page] = name(&event.command);
-    [
-        request,
-        page,
-        Cell::Text(event.command.stage),
-        Cell::Text("poll"),
-        Cell::Text(event.purpose.name()),
-        event.die.get().into(),
-        Cell::Nothing,
-        Cell::Nothing,
-        Cell::Nothing,
-        Cell::Nothing,
-        event.start.as_ns().into(),
-        event.end.as_ns().into(),
+        from.as_ns().into(),
+        until.as_ns().into(),
         Cell::Nothing,
     ]
 }
@@ -108,13 +96,17 @@ impl Observer for CommandLogger {
         self.0.borrow_mut().row(&of_command(event));
     }
 
+    /// A status request asks a die whether it is done.
     fn bus_request(&mut self, event: &BusTransfer) {
         if event.ready.is_some() {
-            self.0.borrow_mut().row(&of_poll(event));
+            let BusTransfer { command, purpose, die, start, end, .. } = event;
+            self.0.borrow_mut().row(&of_event(command, "poll", *purpose, *die, [*start, *end]));
         }
     }
 
     fn suspended(&mut self, event: &Suspension) {
-        self.0.borrow_mut().row(&of_suspension(event));
+        let Suspension { command, purpose, die, at, until, .. } = event;
+        let op = if event.resumed { "resume" } else { "suspend" };
+        self.0.borrow_mut().row(&of_event(command, op, *purpose, *die, [*at, *until]));
     }
 }

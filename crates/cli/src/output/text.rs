@@ -8,27 +8,34 @@ const NAME: usize = 13;
 
 /// Text in lines of at most so many columns, the second and later ones indented.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut used = 0;
+    filled("", text, width, indent)
+}
+
+/// `head`, then the words of `text` in lines of at most `width` columns, of which all but the first
+/// begin with `indent`. Longer words have a line of their own.
+fn filled(head: &str, text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = head.to_string();
+    let mut used = line.chars().count();
+    let mut is_empty = true;
     for word in text.split_whitespace() {
         let letters = word.chars().count();
-        match lines.last_mut() {
-            Some(line) if used + 1 + letters <= width => {
-                line.push(' ');
-                line.push_str(word);
-                used += 1 + letters;
-            }
-            Some(_) => {
-                lines.push(format!("{indent}{word}"));
-                used = indent.len() + letters;
-            }
-            None => {
-                lines.push(word.to_string());
-                used = letters;
-            }
+        if !is_empty && used + 1 + letters > width {
+            lines += line.trim_end();
+            lines.push('\n');
+            line = indent.to_string();
+            used = line.chars().count();
+            is_empty = true;
         }
+        if !is_empty {
+            line.push(' ');
+            used += 1;
+        }
+        line += word;
+        used += letters;
+        is_empty = false;
     }
-    lines.join("\n")
+    lines + line.trim_end()
 }
 
 /// A name, and what is said of it beside it in as many lines as it takes.
@@ -38,42 +45,27 @@ pub(crate) fn line(name: &str, said: &str) -> String {
 
 /// The same with a mark before what is said.
 pub(crate) fn marked_line(name: &str, mark: &str, said: &str) -> String {
-    let margin = " ".repeat(NAME + mark.chars().count());
-    let said = wrapped(said, WIDTH - margin.len(), "");
-    format!("{name:NAME$}{mark}{}", said.replace('\n', &format!("\n{margin}")))
+    let head = format!("{name:NAME$}{mark}");
+    filled(&head, said, WIDTH, &" ".repeat(head.chars().count()))
 }
 
 /// `head`, then the words of `text` in lines of at most [`WIDTH`] columns, of which all but the
 /// first begin with `indent`. Longer words have a line of their own.
 pub(crate) fn headed(head: &str, text: &str, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut line = head.to_string();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        let space = usize::from(!is_empty);
-        if !is_empty && line.chars().count() + space + word.chars().count() > WIDTH {
-            lines += line.trim_end();
-            lines.push('\n');
-            line = indent.to_string();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    lines + line.trim_end() + "\n"
+    filled(head, text, WIDTH, indent) + "\n"
+}
+
+/// The same with an indent as wide as the head.
+pub(crate) fn hanging(head: &str, text: &str) -> String {
+    headed(head, text, &" ".repeat(head.chars().count()))
 }
 
 /// Rows of a name and a text under a title: the texts in a column of their own.
 pub(crate) fn columns(title: &str, rows: &[(String, String)]) -> String {
     let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let indent = " ".repeat(widest + 2);
     let mut text = format!("{title}\n");
     for (name, doc) in rows {
-        let gap = widest + 2 - name.chars().count();
-        text += &headed(&format!("{name}{}", " ".repeat(gap)), doc, &indent);
+        text += &hanging(&format!("{name:widest$}  "), doc);
     }
     text
 }

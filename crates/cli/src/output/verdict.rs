@@ -58,12 +58,18 @@ const NAME: &str = "verdict";
 
 /// The verdict on one run: a marked line for each warning, then the rest as a sentence.
 pub(crate) fn of_one(inputs: &Inputs, report: &Report) -> String {
-    lines(&warnings(inputs, report), &unmarked(inputs, report))
+    let found = found(inputs, report);
+    let marked: Vec<String> = found.iter().map(Warning::sentence).collect();
+    lines(&marked, &beside(&found, inputs, report))
 }
 
 /// What no warning says of one run, as a sentence.
 pub(crate) fn unmarked(inputs: &Inputs, report: &Report) -> String {
-    let found = found(inputs, report);
+    beside(&found(inputs, report), inputs, report)
+}
+
+/// What these warnings do not say.
+fn beside(found: &[Warning], inputs: &Inputs, report: &Report) -> String {
     let facts = facts(inputs, report);
     let said = |fact: &&Fact| !found.iter().any(|one| one.headings.contains(&fact.heading));
     sentence(facts.iter().filter(said))
@@ -342,21 +348,14 @@ fn unsteady(inputs: &Inputs, report: &Report) -> Option<Warning> {
     let state = verdict.initial_state;
     let steady = if keys.plans() { "aged" } else { "steady" };
     let collector = collector(inputs);
-    let (headings, what): (&[&str], _) = if verdict.gc_ran {
-        let what = format!(
-            "the device starts {state} and {collector} began on the way: figures of writes mix \
-             two states"
-        );
-        (&[STARTS, GC], what)
+    let (did, so) = if verdict.gc_ran {
+        ("began on the way", "mix two states")
     } else {
-        let what = format!(
-            "the device starts {state} and {collector} did not run: figures of writes are not \
-             those of a drive in use"
-        );
-        (&[STARTS, GC], what)
+        ("did not run", "are not those of a drive in use")
     };
+    let what = format!("the device starts {state} and {collector} {did}: figures of writes {so}");
     let how_much = format!("--set state.initial={steady} makes one");
-    Some(Warning { headings, what, how_much })
+    Some(Warning { headings: &[STARTS, GC], what, how_much })
 }
 
 /// Whether thresholds of garbage collection eat the spare space.

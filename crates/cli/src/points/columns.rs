@@ -2,10 +2,8 @@
 
 use super::headline::{self, Better, Headline};
 use crate::output::table;
+use crate::output::text::WIDTH;
 use crate::stats::{Interval, mean};
-
-/// Characters of a line.
-pub(crate) const WIDTH: usize = 80;
 
 /// Characters of a value of a key, at most.
 const LONGEST: usize = 24;
@@ -29,16 +27,24 @@ pub(crate) fn summary(values: &[Option<f64>]) -> (Option<f64>, Option<f64>) {
     }
 }
 
+/// A mean with half of its confidence interval, if there is one.
+pub(crate) fn with_half(headline: &Headline, value: Option<f64>, half: Option<f64>) -> String {
+    let half = half.map(|half| format!(" +-{}", headline.show(Some(half))));
+    headline.show(value) + &half.unwrap_or_default()
+}
+
+/// What [`with_half`] shows of so many seeds, as a note under a table.
+pub(crate) fn note(seeds: usize) -> String {
+    format!("\nmeans of {seeds} seeds +- half of the 95 % confidence interval")
+}
+
 /// What a figure is called in a table.
 pub(crate) fn title(headline: &Headline) -> String {
-    let Headline { name, unit, .. } = headline;
-    let Some((class, of)) = name.split_once('.') else {
-        let name = name.replace("mb_per_s", "rate").replace("j_per_gb", "energy").replace('_', " ");
-        let name = name.trim_end_matches(" mj").trim_end_matches(" w").to_string();
-        return if ["1", "1/s", "flag"].contains(unit) { name } else { format!("{name} ({unit})") };
-    };
-    let of = of.trim_end_matches("_us").replace("p999", "p99.9");
-    if *unit == "1" { format!("{class} {of}") } else { format!("{class} {of} ({unit})") }
+    let name = headline.name.replace('.', "_").replace("p999", "p99.9");
+    let name = name.replace("mb_per_s", "rate").replace("j_per_gb", "energy per GB");
+    let words = ["_us", "_s", "_mj", "_w"].iter().find_map(|unit| name.strip_suffix(unit));
+    let words = words.unwrap_or(&name).replace('_', " ");
+    headline.unit_in_name().map_or_else(|| words.clone(), |unit| format!("{words} ({unit})"))
 }
 
 /// The end of a text that is too long: paths differ there.
@@ -72,15 +78,15 @@ pub(crate) fn table(keys: &[(String, Vec<String>)], names: &[&str], points: &[Fi
 
 /// A figure and its ratio to that of the first point.
 fn cell(points: &[Figures], point: usize, place: usize) -> (String, String) {
+    let headline = &headline::ALL[place];
     let (value, half) = summary(&points[point][place]);
-    let mut text = headline::show(value);
-    if let Some(half) = half {
-        text += &format!(" +-{}", headline::show(Some(half)));
-    }
     let first = summary(&points[0][place]).0.filter(|first| *first != 0.0);
-    let merit = headline::ALL[place].better != Better::Neither;
+    let merit = headline.better != Better::Neither;
     let ratio = value.zip(first).filter(|_| point > 0 && merit);
-    (text, ratio.map_or_else(String::new, |(value, first)| format!("x{:.3}", value / first)))
+    (
+        with_half(headline, value, half),
+        ratio.map_or_else(String::new, |(value, first)| format!("x{:.3}", value / first)),
+    )
 }
 
 /// As many columns side by side as fit; the first one again in each block would take the room of
@@ -156,7 +162,7 @@ mod tests {
         )];
         let text = table(&keys, &["read.p999_us", "all.mean_us", "wa"], &points(9));
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        assert_eq!(text.lines().filter(|line| line.starts_with("read p99.9 (us)")).count(), 9);
+        assert_eq!(text.lines().filter(|line| line.starts_with("read p99.9 ")).count(), 9);
         assert_eq!(text.matches("..").count(), 9, "the ends of long values: {text}");
         let ratio = 1_000.25 * 7.0 / 6.0 / 1_000.25;
         assert!(text.contains(&format!("x{ratio:.3}")), "{text}");
@@ -173,11 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn titles_have_units() {
+    fn titles_have_units_that_values_have_not() {
         let title_of = |name: &str| title(&headline::ALL[headline::place(name).unwrap()]);
-        let names = ["read.p999_us", "mb_per_s", "energy_mj", "power_w", "j_per_gb", "wa"];
-        let expected =
-            ["read p99.9 (us)", "rate (MB/s)", "energy (mJ)", "power (W)", "energy (J/GB)", "wa"];
+        let names = ["read.p999_us", "read.count", "mb_per_s", "energy_mj", "j_per_gb", "wa_gc"];
+        let expected = ["read p99.9", "read count", "rate", "energy", "energy per GB", "wa gc"];
+        assert_eq!(names.map(title_of), expected);
+        let names = ["spare_percent", "makespan_s", "peak_w", "gc_victims", "iops"];
+        let expected = ["spare percent (%)", "makespan", "peak", "gc victims", "iops"];
         assert_eq!(names.map(title_of), expected);
     }
 }

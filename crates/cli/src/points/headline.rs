@@ -1,5 +1,6 @@
 //! The figures that tables of points have. docs/SWEEPS.md lists them.
 
+use crate::output::units;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::report::{LatencyReport, Report};
 use std::sync::LazyLock;
@@ -37,6 +38,31 @@ impl Headline {
             Of::Report(of) => of(report),
         }
         .filter(|value| value.is_finite())
+    }
+
+    /// A value for people: with its unit where that depends on the size of the value.
+    pub(crate) fn show(&self, value: Option<f64>) -> String {
+        let Some(value) = value else { return units::NONE.to_string() };
+        self.scaled().map_or_else(|| show(value), |(show, smallest)| show(value * smallest))
+    }
+
+    /// Whether [`Headline::show`] leaves the unit to the name of the figure.
+    pub(crate) fn unit_in_name(&self) -> Option<&'static str> {
+        let has_none = ["1", "1/s", "flag"].contains(&self.unit);
+        (!has_none && self.scaled().is_none()).then_some(self.unit)
+    }
+
+    /// What shows a value with a unit, and how many of its smallest unit the figure's unit has.
+    fn scaled(&self) -> Option<(fn(f64) -> String, f64)> {
+        Some(match self.unit {
+            "us" => (units::time, 1e3),
+            "s" => (units::time, 1e9),
+            "mJ" => (units::energy, 1e9),
+            "W" => (units::power, 1e3),
+            "MB/s" => (units::rate, 1e6),
+            "J/GB" => (units::efficiency, 1.0),
+            _ => return None,
+        })
     }
 }
 
@@ -240,9 +266,8 @@ const OF_VERDICT: [Other; 10] = [
     }),
 ];
 
-/// A figure for people: about four digits that count.
-pub(crate) fn show(value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".to_string() };
+/// A figure without a unit for people: about four digits that count.
+fn show(value: f64) -> String {
     let whole = value.fract() == 0.0;
     match value.abs() {
         size if size >= 1e7 => format!("{value:.3e}"),

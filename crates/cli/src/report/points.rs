@@ -3,6 +3,7 @@
 use super::plot::{Axis, Kind, Plot, Values};
 use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
+use crate::output::units;
 use crate::points::columns::{Figures, summary};
 use crate::points::headline;
 use flashyard_core::request::RequestOp;
@@ -256,7 +257,7 @@ impl Points<'_> {
         columns.extend(["MB/s", "requests/s", "WA", "mW", "J/MB"].map(str::to_string));
         let row = |point: &Point<'_>| {
             let mut row = point.values.clone();
-            let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), super::words::time);
+            let or_dash = |ns: Option<f64>| ns.map_or("-".to_string(), units::time);
             for class in &classes {
                 row.extend(point.shown.latencies[*class as usize].map(or_dash));
             }

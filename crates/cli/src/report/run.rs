@@ -6,7 +6,7 @@ use super::series::Series;
 use super::words::{self, spaced};
 use super::{Absent, Page, Section, Table};
 use crate::inputs::Inputs;
-use crate::output::verdict;
+use crate::output::{units, verdict};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::Report;
@@ -206,7 +206,7 @@ fn figures(report: &Report) -> String {
     for class in ["read", "write"] {
         let latency = &report.latency_ns[class];
         if let (Some(mean), Some(p99)) = (latency.mean, latency.p99) {
-            let (mean, p99) = (words::time(mean), words::time(p99 as f64));
+            let (mean, p99) = (units::time(mean), units::time(p99 as f64));
             parts.push(format!("{class} latency {mean} on average and {p99} at 99 %"));
         }
     }
@@ -233,11 +233,11 @@ fn percentiles(report: &Report) -> Table {
         if latency.count == 0 {
             continue;
         }
-        let of = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| words::time(ns as f64));
+        let of = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| units::time(ns as f64));
         let percentiles =
             [latency.p50, latency.p90, latency.p95, latency.p99, latency.p999, latency.p9999];
         let mut row = vec![class.to_string(), latency.count.to_string()];
-        row.push(latency.mean.map_or("-".to_string(), words::time));
+        row.push(latency.mean.map_or("-".to_string(), units::time));
         row.push(of(latency.min));
         row.extend(percentiles.map(of));
         row.push(of(latency.max));
@@ -310,10 +310,10 @@ fn parts(report: &Report) -> Drawn {
     let mut rows: Vec<(String, &Parts)> = Vec::new();
     for class in RequestOp::ALL.map(RequestOp::name) {
         let Some(mean) = report.latency_ns[class].mean.filter(|mean| *mean > 0.0) else { continue };
-        let name = format!("{class}, all ({})", words::time(mean));
+        let name = format!("{class}, all ({})", units::time(mean));
         rows.push((name, &report.latency_parts_ns[class]));
         let slowest = report.latency_ns[class].p99.unwrap_or(0);
-        let name = format!("{class}, slowest 1 % (from {})", words::time(slowest as f64));
+        let name = format!("{class}, slowest 1 % (from {})", units::time(slowest as f64));
         rows.push((name, &report.latency_parts_tail_ns[class].p99));
     }
     if rows.is_empty() {

@@ -4,9 +4,10 @@ use super::file::{Find, Goal, Sweep};
 use super::goal::{End, Search};
 use super::results::Row;
 use crate::output::table;
+use crate::output::text::WIDTH;
 use crate::points;
 use crate::points::axis::{Setting, label};
-use crate::points::columns::{self, WIDTH, short, summary, title};
+use crate::points::columns::{self, short, summary, title};
 use crate::points::headline::{self, Better};
 use std::fmt::Write;
 
@@ -67,11 +68,7 @@ fn heading(rows: &[Row<'_>]) -> String {
     let device = one("device", &|row| row.planned.inputs.device_name.clone());
     let workload = one("workload", &|row| row.planned.inputs.workload_name().to_string());
     let runs = rows.iter().map(|row| row.found.len()).max().unwrap_or(0);
-    let seeds = if runs > 1 {
-        format!("\nmeans of {runs} seeds +- half of the 95 % confidence interval")
-    } else {
-        String::new()
-    };
+    let seeds = if runs > 1 { columns::note(runs) } else { String::new() };
     format!("{device}, {workload}{seeds}")
 }
 
@@ -125,11 +122,11 @@ fn table(sweep: &Sweep, rows: &[&Row<'_>]) -> String {
 }
 
 fn figure(rows: &[&Row<'_>], place: usize) -> Vec<String> {
-    let heading = title(&headline::ALL[place]).replace(" (", "\n(");
+    let headline = &headline::ALL[place];
+    let heading = title(headline).replace(" (", "\n(");
     let value = |row: &&Row<'_>| {
         let (value, half) = summary(&row.figures()[place]);
-        let half = half.map(|half| format!(" +-{}", headline::show(Some(half))));
-        headline::show(value) + &half.unwrap_or_default()
+        columns::with_half(headline, value, half)
     };
     std::iter::once(heading).chain(rows.iter().map(value)).collect()
 }
@@ -155,7 +152,7 @@ fn best(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
     };
     let ends = [ranked[0], ranked[ranked.len() - 1]];
     let line = |(word, (value, row)): (&str, (f64, &Row<'_>))| {
-        let value = headline::show(Some(value));
+        let value = headline.show(Some(value));
         let name = title(headline);
         let line = format!("{word} {name}: {value}, point {}", row.number);
         let settings = label(&row.planned.point);
@@ -185,10 +182,9 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
     let mut text = if point.is_empty() { String::new() } else { format!("{}\n", label(point)) };
     let mut all = table::table(&[goal.key.as_str(), &title(headline), &goal.words()]);
     for (&number, tried) in &search.tried {
-        let half = tried.half.map(|half| format!(" +-{}", headline::show(Some(half))));
         all.add_row(vec![
             goal.value(number),
-            headline::show(tried.value) + &half.unwrap_or_default(),
+            columns::with_half(headline, tried.value, tried.half),
             if goal.holds(tried.value) { "yes" } else { "no" }.to_string(),
         ]);
     }
@@ -221,11 +217,12 @@ pub(crate) fn goal(goal: &Goal, point: &[Setting], search: &Search) -> String {
 fn doubts(goal: &Goal, search: &Search) -> String {
     let mut text = String::new();
     if let Some((a, b)) = search.turns(goal) {
-        let value = |number: u64| headline::show(search.tried[&number].value);
+        let headline = &headline::ALL[goal.metric];
+        let value = |number: u64| headline.show(search.tried[&number].value);
         let _ = writeln!(
             text,
             "warning: {} is not monotone: {} at {}, {} at {}; there may be other\nanswers",
-            headline::ALL[goal.metric].name,
+            headline.name,
             value(a),
             goal.value(a),
             value(b),

@@ -15,6 +15,7 @@ mod words;
 use crate::args::{WhyArgs, WhyClass};
 use crate::error::wrong;
 use crate::inputs::Inputs;
+use crate::output::units::time;
 use crate::output::{print, remark};
 use crate::points::axis::{self, Axis, Setting};
 use crate::points::{self, refuse_standard_input};
@@ -103,7 +104,7 @@ impl Found {
 
     /// The figure with its value.
     fn what(&self, side: &Side) -> String {
-        let value = show::time(self.figure(side));
+        let value = time(self.figure(side));
         match self.choice {
             Choice::Above(_) => format!("{} is {value}; above it", self.figure_name()),
             Choice::Slowest(_) => format!("{} is {value}", self.figure_name()),

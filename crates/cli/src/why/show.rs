@@ -5,58 +5,17 @@ use super::follow::Explained;
 use super::sums::{Key, Sums};
 use super::words::Words;
 use super::{Found, Side};
+use crate::output::text::{hanging, headed};
+use crate::output::units::time;
 use flashyard_core::units::Time;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Columns of a screen.
-const WIDTH: usize = 80;
-
 /// Rows of a table, and chains with their lines, that fit a screen.
 const ROWS: usize = 8;
 const CHAINS: usize = 3;
 const LINES: usize = 6;
-
-/// Breaks a text into lines of at most `width` columns.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is one");
-        let fits = line.chars().count() + 1 + word.chars().count() <= width;
-        if line.is_empty() {
-            line.push_str(word);
-        } else if fits {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_string());
-        }
-    }
-    lines
-}
-
-/// A text behind what stands before it on its first line.
-fn hang(text: &mut String, before: &str, what: &str) {
-    let indent = before.chars().count();
-    for (number, line) in wrap(what, WIDTH - indent).iter().enumerate() {
-        let start = if number == 0 { before } else { "" };
-        let _ = writeln!(text, "{start:indent$}{line}");
-    }
-}
-
-/// A time for people: in the unit in which it has at most four digits before the point.
-pub(super) fn time(ns: f64) -> String {
-    match ns.abs() {
-        abs if abs >= 1e10 => format!("{:.1} s", ns / 1e9),
-        abs if abs >= 1e6 => format!("{:.2} ms", ns / 1e6),
-        _ => format!("{:.1} us", ns / 1e3),
-    }
-}
-
-fn us(ns: f64) -> String {
-    format!("{:.1}", ns / 1e3)
-}
 
 fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
@@ -66,15 +25,11 @@ fn percent(part: f64, whole: f64) -> f64 {
 pub(super) fn one(found: &Found, side: &Side) -> String {
     let words = Words(&side.settings);
     let mut text = String::new();
-    for line in wrap(&finding(found, side, &words), WIDTH) {
-        let _ = writeln!(text, "{line}");
-    }
+    text += &headed("", &finding(found, side, &words), "");
     if side.sums.requests == 0 {
         return text;
     }
-    for line in wrap(&subject(found, side), WIDTH) {
-        let _ = writeln!(text, "{line}");
-    }
+    text += &headed("", &subject(found, side), "");
     text.push('\n');
     text += &table(side, &words);
     let dies = side.sums.dies();
@@ -118,7 +73,7 @@ fn subject(found: &Found, side: &Side) -> String {
 
 /// What the time of the chosen requests went to.
 fn table(side: &Side, words: &Words<'_>) -> String {
-    let mut text = "  share        us  part          what for\n".to_string();
+    let mut text = "  share      time  part          what for\n".to_string();
     let rows = side.sums.rows();
     let mut rest = 0;
     for (number, (key, ns)) in rows.iter().enumerate() {
@@ -137,14 +92,13 @@ fn table(side: &Side, words: &Words<'_>) -> String {
 
 fn row(text: &mut String, side: &Side, ns: u64, part: &str, what: &str) {
     let share = percent(ns as f64, side.sums.latency_ns as f64);
-    let mean = us(side.sums.mean(ns));
-    hang(text, &format!("{share:5.1} % {mean:>9}  {part:<12}  "), what);
+    let mean = time(side.sums.mean(ns));
+    *text += &hanging(&format!("{share:5.1} % {mean:>9}  {part:<12}  "), what);
 }
 
 /// A line of a chain.
 struct Line {
     from: Time,
-    until: Time,
     ns: u64,
     what: String,
 }
@@ -159,7 +113,6 @@ fn lines(request: &Explained, words: &Words<'_>) -> Vec<Line> {
     let groups = request.steps.chunk_by(alike);
     let line = |steps: &[Step]| Line {
         from: steps[0].from,
-        until: steps[steps.len() - 1].until,
         ns: steps.iter().map(|step| step.ns).sum(),
         what: words.steps(steps, request.order),
     };
@@ -170,16 +123,15 @@ fn lines(request: &Explained, words: &Words<'_>) -> Vec<Line> {
 fn chain(request: &Explained, words: &Words<'_>) -> String {
     let asked = &request.request;
     let head = format!(
-        "request {}: {} of {} sectors at {}, arrives at {:.3} ms, takes {}",
+        "request {}: {} of {} sectors at {}, arrives at {}, takes {}",
         request.order,
         asked.op.name(),
         asked.sectors,
         asked.first_sector,
-        asked.arrival.as_ns() as f64 / 1e6,
+        time(asked.arrival.as_ns() as f64),
         time(request.latency() as f64)
     );
-    let mut text = wrap(&head, WIDTH).join("\n");
-    text.push('\n');
+    let mut text = headed("", &head, "");
     let lines = lines(request, words);
     let mut least = 0;
     if lines.len() > LINES {
@@ -189,22 +141,19 @@ fn chain(request: &Explained, words: &Words<'_>) -> String {
     }
     let (mut left, mut hidden, mut hidden_ns) = (LINES - 1, 0, 0);
     let many = lines.len() > LINES;
-    let after = |at: Time| at.since(asked.arrival).as_ns() as f64;
-    for Line { from, until, ns, what } in lines {
+    for Line { from, ns, what } in lines {
+        let after = from.since(asked.arrival).as_ns() as f64;
         if many && (ns < least || left == 0) {
             hidden += 1;
             hidden_ns += ns;
             continue;
         }
         left = left.saturating_sub(usize::from(many));
-        let span = format!("{:>9} .. {:>9}  ", us(after(from)), us(after(until)));
-        let whole = until.since(from).as_ns() == ns;
-        let part = if whole { String::new() } else { format!("{} ", time(ns as f64)) };
-        hang(&mut text, &span, &format!("{part}{what}"));
+        let head = format!("  at {:>9} {:>9}  ", time(after), time(ns as f64));
+        text += &hanging(&head, &what);
     }
     if hidden > 0 {
-        let _ =
-            writeln!(text, "{:24}{hidden} shorter steps, {} in all", "", time(hidden_ns as f64));
+        let _ = writeln!(text, "{:14} {:>9}  {hidden} shorter steps", "", time(hidden_ns as f64));
     }
     text
 }
@@ -223,15 +172,11 @@ pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> Stri
         .collect();
     rows.sort_by(|a, b| (b.1 - b.0).abs().total_cmp(&(a.1 - a.0).abs()).then(a.2.cmp(b.2)));
     let mut text = String::new();
-    for line in wrap(&change(found, sides, &names[1], rows.first()), WIDTH) {
-        let _ = writeln!(text, "{line}");
-    }
+    text += &headed("", &change(found, sides, &names[1], rows.first()), "");
     for (side, name) in sides.iter().zip(names) {
-        for line in wrap(&format!("{name}: {}", subject(found, side)), WIDTH) {
-            let _ = writeln!(text, "{line}");
-        }
+        text += &headed(&format!("{name}: "), &subject(found, side), "");
     }
-    text += "\nmean of a request in us: first value, second value, change\n";
+    text += "\nmean of a request: first value, second value, change\n";
     let total = sides.each_ref().map(|side| side.sums.mean(side.sums.latency_ns));
     let mut rest = (0.0, 0.0);
     let most = 2 * ROWS;
@@ -250,8 +195,10 @@ pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> Stri
 }
 
 fn difference(text: &mut String, (was, is): (f64, f64), part: &str, what: &str) {
-    let change = format!("{:+.1}", (is - was) / 1e3);
-    hang(text, &format!("{:>9} {:>9} {change:>9}  {part:<12}  ", us(was), us(is)), what);
+    let sign = if is < was { "-" } else { "+" };
+    let change = format!("{sign}{}", time((is - was).abs()));
+    let head = format!("{:>9} {:>9} {change:>10}  {part:<12}  ", time(was), time(is));
+    *text += &hanging(&head, what);
 }
 
 /// Means of the rows by their words: a key may change the words, such as a number of suspensions.

@@ -18,7 +18,8 @@ impl Words<'_> {
         let what = match key.by {
             By::Operation(op, purpose, reason, limit) => {
                 let commands = commands(op, purpose, reason);
-                let limit = limit.map_or_else(String::new, |limit| format!(" {}", many(limit)));
+                let limit =
+                    limit.map_or_else(String::new, |limit| format!(" {}", limited(limit, true)));
                 let why = self.why(op, purpose, reason);
                 let place = if key.part() == Part::Delaying { "for" } else { "behind" };
                 format!("{place} {commands}{limit}{why}")
@@ -49,7 +50,7 @@ impl Words<'_> {
             format!("{count} {}{}", op.name(), if count == 1 { "" } else { "s" })
         });
         let counts: Vec<_> = counts.collect();
-        let limit = limit.map_or_else(String::new, |limit| format!(" {}", self::one(limit)));
+        let limit = limit.map_or_else(String::new, |limit| format!(" {}", limited(limit, false)));
         // The words of the first one, with all of them in its place.
         let mut first = first.strip_suffix(&limit).unwrap_or(&first).to_string();
         if let Cause::Request(order) = one.cause {
@@ -96,7 +97,7 @@ impl Words<'_> {
     ) -> String {
         let Operation { die, op, purpose, cause, .. } = *operation;
         let place = if step.part == Part::Delaying { "for" } else { "behind" };
-        let limit = limit.map_or_else(String::new, |limit| format!(" {}", one(limit)));
+        let limit = limit.map_or_else(String::new, |limit| format!(" {}", limited(limit, false)));
         let cause = match cause {
             Cause::Request(order) if order == waiter => "of this request".to_string(),
             Cause::Request(order) => format!("of request {order}"),
@@ -268,31 +269,18 @@ const fn article(op: Op) -> &'static str {
     }
 }
 
-/// Why several operations did not make way.
-fn many(limit: Limit) -> String {
+/// Why operations, or one of them, did not make way.
+fn limited(limit: Limit, many: bool) -> String {
+    let (were, their) = if many { ("were", "their") } else { ("was", "its") };
     match limit {
         Limit::Never => "that cannot be suspended".to_string(),
         Limit::UsedUp(most) => {
             let plural = if most == 1 { "" } else { "s" };
-            format!("that had used up their {most} suspension{plural}")
+            format!("that had used up {their} {most} suspension{plural}")
         }
-        Limit::Leaves => "that were being suspended".to_string(),
-        Limit::Goes => "that were not suspended".to_string(),
-        Limit::Ends => "that were about to end".to_string(),
-    }
-}
-
-/// Why an operation did not make way.
-fn one(limit: Limit) -> String {
-    match limit {
-        Limit::Never => "that cannot be suspended".to_string(),
-        Limit::UsedUp(most) => {
-            let plural = if most == 1 { "" } else { "s" };
-            format!("that had used up its {most} suspension{plural}")
-        }
-        Limit::Leaves => "that was being suspended".to_string(),
-        Limit::Goes => "that was not suspended".to_string(),
-        Limit::Ends => "that was about to end".to_string(),
+        Limit::Leaves => format!("that {were} being suspended"),
+        Limit::Goes => format!("that {were} not suspended"),
+        Limit::Ends => format!("that {were} about to end"),
     }
 }
 

@@ -106,7 +106,7 @@ fn means_and_intervals_are_those_of_the_runs_and_runs_those_of_run() {
     let ran = folder.run(&["sweep", "s.toml", "--csv", "p.csv", "--runs", "r.csv"]);
     let text = ran.text();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("best all p99.9 (us): ") && text.contains("worst all p99.9"), "{text}");
+    assert!(text.contains("best all p99.9: ") && text.contains("worst all p99.9"), "{text}");
     let (points, runs) = (rows(&folder, "p.csv"), rows(&folder, "r.csv"));
     assert_eq!((points.len(), runs.len()), (6, 18));
     for (point, runs) in points.iter().zip(runs.chunks(3)) {

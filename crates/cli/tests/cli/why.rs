@@ -208,8 +208,8 @@ fn a_comparison_says_what_the_second_value_does() {
     let vary = ["why", "drs", "t.txt", "--class", "read", "--vary", "nand.program_us=1000,500"];
     let text = folder.run(&[&vary[..], DEVICE].concat()).text();
     let first = text.lines().take(3).collect::<Vec<_>>().join(" ");
-    let said = "with nand.program_us=500 p99 of reads falls from 800.0 us to 300.0 us: 500.0 us less \
-                behind programs of other requests that cannot be suspended";
+    let said = "with nand.program_us=500 p99 of reads falls from 800 us to 300 us: 500 us less behind \
+                programs of other requests that cannot be suspended";
     assert!(first.starts_with(said), "{text}");
     let runs = folder.run(&[&vary[..], DEVICE, &["--json"]].concat()).json();
     let settings: Vec<_> = runs.as_array().unwrap().iter().map(|run| &run["setting"]).collect();

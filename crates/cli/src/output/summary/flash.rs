@@ -3,7 +3,7 @@
 use super::share;
 use crate::output::table::percent;
 use crate::output::text::line;
-use crate::output::units::{NONE, count, energy, or_dash, size, time};
+use crate::output::units::{count, energy, or_dash, size, time};
 use flashyard_sim::report::{Report, Wear};
 
 /// Lines on a disk.
@@ -192,7 +192,7 @@ fn buffer(report: &Report) -> Option<String> {
 /// Waiting times as one publication defines them, of devices with one die.
 fn waits(report: &Report) -> Option<String> {
     let all = &report.waits_ns.as_ref()?["all"];
-    let mean = |value: Option<f64>| value.map_or_else(|| NONE.to_string(), time);
+    let mean = |value: Option<f64>| or_dash(value, time);
     let said = format!(
         "{} for the first slot, {} own commands, {} flash queue",
         mean(all.request_queue_mean),
