@@ -1,11 +1,12 @@
 //! `flashyard list ftls`: the translation layers, and what each would be on a device.
 
 use crate::args::ListArgs;
+use crate::device::layer::{self, changed};
 use crate::inputs::Inputs;
 use crate::output::text::headed;
 use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
-use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings, apply_setting};
+use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings};
 use flashyard_sim::ftl::log::SchemeKeys;
 use flashyard_sim::ftl::memory::Footprint;
 use flashyard_sim::own::{Family, OwnParts};
@@ -55,14 +56,21 @@ impl Layer {
 fn layers(args: &ListArgs, own: OwnParts) -> Result<(String, Vec<Layer>)> {
     let device = args.of.as_deref().unwrap_or(DEFAULT_DEVICE);
     let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let keys = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?.sections.device;
+    let inputs = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?;
+    let (keys, known) = (inputs.sections.device, &inputs.description.origins);
     let schemes = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
     let schemes: Vec<_> = schemes.chain(own.names(Family::Scheme)).collect();
     let layer = |name: &'static str| {
         let page = PAGE_MAPS.iter().find(|(known, _)| *known == name);
         let scheme = schemes.iter().find(|(known, _)| *known == name);
         let maps = page.or(scheme).map_or_else(String::new, |(_, doc)| super::first_sentence(doc));
-        let changes = keys.layer_settings(name);
+        let changes = keys.layer_settings(name).map(|mut changes| {
+            let has_cache = changes.iter().any(|set| set.key == "map.store");
+            if has_cache && !known.contains_key(layer::CACHE) {
+                changes.extend(layer::cache(&changed(keys, &changes)));
+            }
+            changes
+        });
         let settings = changes.clone().and_then(|changes| settings(keys, &changes));
         Layer { name, maps, changes: changes.unwrap_or_default(), settings }
     };
@@ -112,13 +120,8 @@ pub(super) fn json(args: &ListArgs, own: OwnParts) -> Result<serde_json::Value> 
 }
 
 /// The device with another translation layer, or why there is none.
-fn settings(mut keys: DeviceKeys, changes: &[LayerSetting]) -> Result<Settings, String> {
-    let mut problems = Vec::new();
-    for LayerSetting { key, value, .. } in changes {
-        apply_setting("ftl", &format!("{key}={value}"), &mut keys, &mut problems);
-    }
-    assert!(problems.is_empty(), "{problems:?}");
-    Settings::new(keys).map_err(|error| {
+fn settings(keys: DeviceKeys, changes: &[LayerSetting]) -> Result<Settings, String> {
+    Settings::new(changed(keys, changes)).map_err(|error| {
         let more = match error.0.len() - 1 {
             0 => String::new(),
             more => format!("; and {more} more"),

@@ -1,7 +1,7 @@
 //! `flashyard compare` judges every run as `run` does: what holds for all runs is said once, what
 //! differs has a row a run, and what spoils some runs only is a warning that names them.
 
-use crate::support::{Folder, Ran, said};
+use crate::support::{Folder, Ran, quantity, said};
 
 /// What the verdict says in one line, and the lines of the table behind it.
 fn verdict(ran: Ran) -> (String, Vec<String>) {
@@ -140,8 +140,7 @@ fn several_seeds_give_means_with_intervals() {
     );
     let row = text.lines().find(|line| line.starts_with("all mean ")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().skip(2).collect();
-    let unit = ["ns", "us", "ms", "s"].iter().position(|unit| *unit == cells[1]).unwrap();
-    let shown = cells[0].parse::<f64>().unwrap() * 1e3f64.powi(unit as i32);
+    let shown = 1e9 * quantity(&cells[..2]);
     assert!((shown - mean).abs() < 5e-3 * mean && cells[2].starts_with("+-"), "{row}: {mean}");
     let vary = ["compare", "drs", "movie", "--set", "generator.requests=300", "--vary", "seed=4,5"];
     let points = folder.run(&[&vary[..], &["--json"]].concat()).json();

@@ -84,3 +84,30 @@ fn devices_are_for_ftls_only_and_bad_ones_are_refused() {
         assert!(ran.stderr.contains(what), "{ran:?}");
     }
 }
+
+/// Gupta et al. compare DFTL with FAST on equal memory.
+#[test]
+fn a_map_cache_that_nobody_gave_a_size_makes_dftl_as_large_as_fast() {
+    let folder = Folder::new();
+    let memory = |args: &[&str]| {
+        let all = ["run", "small-full", "random-read", "--set", "pattern.requests=10", "--json"];
+        let run = folder.run(&[&all[..], args].concat()).json();
+        [int(&run, "memory.table_bytes"), int(&run, "memory.cache_bytes")]
+    };
+    let fast = memory(&["--ftl", "fast"]);
+    assert_eq!(fast[1], 0);
+    let dftl = memory(&["--ftl", "dftl"]);
+    // Whole entries of 8 bytes.
+    assert_eq!(dftl[1], (fast[0] - dftl[0]) / 8 * 8);
+    let text = folder.run(&["list", "ftls", "small-full"]).text();
+    let numbers = |name: &str| -> Vec<u64> {
+        line(&text, name).split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    assert_eq!((numbers("dftl"), numbers("fast")), (dftl.to_vec(), fast.to_vec()));
+    for order in [
+        ["--ftl", "dftl", "--set", "map.cache_bytes=2KiB"],
+        ["--set", "map.cache_bytes=2KiB", "--ftl", "dftl"],
+    ] {
+        assert_eq!(memory(&order)[1], 2_048);
+    }
+}

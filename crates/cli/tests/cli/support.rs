@@ -163,6 +163,22 @@ pub(crate) fn repository_file(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A number and its unit as a table shows them, in the unit without a prefix.
+pub(crate) fn quantity(cells: &[&str]) -> f64 {
+    let [number, unit] = cells else { panic!("a number and a unit: {cells:?}") };
+    let scale = match (unit.len(), unit.chars().next()) {
+        (1, _) => 1.0,
+        (_, Some('n')) => 1e-9,
+        (_, Some('u')) => 1e-6,
+        (_, Some('m')) => 1e-3,
+        (_, Some('k')) => 1e3,
+        (_, Some('M')) => 1e6,
+        (_, Some('G')) => 1e9,
+        _ => 1.0,
+    };
+    number.replace(',', "").parse::<f64>().expect("a number") * scale
+}
+
 /// What a summary says beside a name, in one line.
 #[track_caller]
 pub(crate) fn said(text: &str, name: &str) -> String {
