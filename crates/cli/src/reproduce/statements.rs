@@ -351,7 +351,8 @@ pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> St
     if answers.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{title}: {}\n", counts(answers));
+    let mut text =
+        format!("\n{}\n", wrapped(&format!("{title}: {}", counts(answers)), WIDTH, "  "));
     let mut about = "";
     for (one, answer) in compiled.iter().zip(answers) {
         if one.about != about {

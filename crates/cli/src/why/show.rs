@@ -12,6 +12,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+/// Lines of a screen.
+const SCREEN: usize = 40;
+
 /// Rows of a table, and chains with their lines, that fit a screen.
 const ROWS: usize = 8;
 const CHAINS: usize = 3;
@@ -41,12 +44,20 @@ pub(super) fn one(found: &Found, side: &Side) -> String {
             .map(|(die, ns)| format!("{die} ({:.0} %)", percent(*ns as f64, all as f64)));
         let shares: Vec<_> = shares.collect();
         let more = dies.len().saturating_sub(6);
-        let more = if more > 0 { format!(" and {more} others") } else { String::new() };
-        let _ = writeln!(text, "dies in the way: {}{more}", shares.join(", "));
+        let more = match more {
+            0 => String::new(),
+            1 => " and another".to_string(),
+            more => format!(" and {more} others"),
+        };
+        text += &headed("dies in the way: ", &format!("{}{more}", shares.join(", ")), "  ");
     }
-    for request in side.slowest().take(CHAINS) {
+    for (number, request) in side.slowest().take(CHAINS).enumerate() {
+        let more = chain(request, &words);
+        if number > 0 && text.lines().count() + 1 + more.lines().count() > SCREEN {
+            break;
+        }
         text.push('\n');
-        text += &chain(request, &words);
+        text += &more;
     }
     text
 }

@@ -39,6 +39,7 @@ mod studies;
 mod study;
 mod support;
 mod sweep;
+mod tasks;
 mod timeline;
 mod trace_info;
 mod transforms;
