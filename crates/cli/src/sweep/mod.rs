@@ -13,7 +13,7 @@ mod show;
 use crate::args::SweepArgs;
 use crate::error::wrong;
 use crate::interrupt;
-use crate::output::{print, remark, verdict};
+use crate::output::{print, remark, text::hanging, verdict};
 use crate::points;
 use crate::points::axis::{Setting, label};
 use crate::points::columns::summary;
@@ -87,20 +87,20 @@ fn grid(
     finish(sweep, args, out, &rows, "")
 }
 
-/// The points, and how much of each is done.
+/// The points, and how much of each is done, if anything is.
 fn list(planned: &[Planned], journal: &Journal) -> Result<()> {
     let mut text = String::new();
     let (mut all, mut known) = (0, 0);
     for (number, point) in (1..).zip(planned) {
-        let line = match &point.runs {
-            Err(why) => format!("impossible: {why}"),
+        let found = match &point.runs {
+            Err(why) => format!(": impossible: {why}"),
             Ok(runs) => {
                 let done = runs.iter().filter(|one| journal.found(&one.name).is_some()).count();
                 (all, known) = (all + runs.len(), known + done);
-                format!("{done} of {} runs done", runs.len())
+                if done > 0 { format!(" ({done} of {} runs)", runs.len()) } else { String::new() }
             }
         };
-        text += &format!("{number:>5}  {}\n       {line}\n", label(&point.point));
+        text += &hanging(&format!("{number:>5}  "), &format!("{}{found}", label(&point.point)));
     }
     print(&format!("{text}{} points, {known} of {all} runs done\n", planned.len()))
 }

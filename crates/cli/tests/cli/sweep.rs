@@ -94,6 +94,11 @@ fn a_finished_sweep_runs_only_what_was_added_to_it() {
     folder.write("s.toml", GRID.replace("20..40:10", "20..40:10,50"));
     let listed = folder.run(&["sweep", "s.toml", "--dry-run"]).text();
     assert!(listed.ends_with("8 points, 12 of 16 runs done\n"), "{listed}");
+    assert_eq!(
+        (listed.lines().count(), listed.matches(" (2 of 2 runs)").count()),
+        (9, 6),
+        "{listed}"
+    );
     let more = folder.run(&["sweep", "s.toml"]);
     assert!(more.stderr.starts_with("12 of 16 runs were done before\n"), "{more:?}");
     let other = folder.run(&["sweep", "s.toml", "--set", "nand.read_us=61"]);
