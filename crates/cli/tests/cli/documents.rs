@@ -178,7 +178,7 @@ fn compare(page: &str, command: &[String], shown: &[String], printed: &str) {
 /// Runs the commands of a page.
 fn check(page: &str) -> usize {
     let folder = Folder::new();
-    let sweep = "sweeps/over-provisioning.toml";
+    let sweep = "crates/cli/sweeps/over-provisioning.toml";
     folder.write(sweep, repository_file(sweep));
     let (mut last, mut count): (Option<(Vec<String>, String)>, usize) = (None, 0);
     for block in blocks(&repository_file(page)) {

@@ -42,7 +42,7 @@ const TIED: &[(&str, &str, &str)] = &[
 const TIE: f64 = 0.02;
 
 fn shipped(name: &str) -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads/nexus5");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("workloads/nexus5");
     root.join(format!("{name}.toml")).to_string_lossy().into_owned()
 }
 

@@ -35,7 +35,7 @@ fn texts(value: &Value) -> Vec<&str> {
 
 /// The statements of a file, published or asked.
 fn stated(name: &str, kind: &str) -> Vec<toml::Table> {
-    let file: toml::Table = repository_file(&format!("experiments/{name}.toml")).parse().unwrap();
+    let file: toml::Table = repository_file(&format!("crates/cli/experiments/{name}.toml")).parse().unwrap();
     let Some(rows) = file.get(kind) else { return Vec::new() };
     let rows = rows.as_array().unwrap().iter();
     let statements = rows.flat_map(|row| row["statement"].as_array().unwrap());
