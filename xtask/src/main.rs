@@ -14,6 +14,7 @@ mod golden_ftl;
 mod golden_hosts;
 mod imports;
 mod instructions;
+mod packages;
 mod release;
 mod scheduler;
 mod tidy;

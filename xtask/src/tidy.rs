@@ -173,6 +173,7 @@ fn check(files: &[File]) -> Findings {
     check_version(files, &mut findings);
     check_example_lock(files, &mut findings);
     crate::imports::check(files, &mut findings);
+    crate::packages::check(files, &mut findings);
     findings
 }
 
