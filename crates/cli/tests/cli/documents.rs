@@ -249,7 +249,7 @@ fn commands_of_every_page_are_known_to_the_command_line() {
 }
 
 /// Every command of the command line.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "compare",
     "why",
@@ -261,6 +261,7 @@ const COMMANDS: [&str; 13] = [
     "import",
     "list",
     "show",
+    "schema",
     "completions",
     "man",
 ];
