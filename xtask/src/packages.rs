@@ -101,7 +101,7 @@ fn check_includes(file: &File, package: &str, findings: &mut Findings) {
     let inside = &file.path[package.len()..];
     let built = inside.starts_with("src/") || inside == "build.rs";
     let tests = inside.ends_with("/tests.rs") || inside.contains("/tests/");
-    if !built || tests || !inside.ends_with(".rs") {
+    if !built || tests || !file.has_extension("rs") {
         return;
     }
     let folders = inside.matches('/').count();

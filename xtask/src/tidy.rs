@@ -95,7 +95,7 @@ impl File {
         self.has_extension("rs") && folders.iter().any(|folder| self.path.starts_with(folder))
     }
 
-    fn has_extension(&self, extension: &str) -> bool {
+    pub(crate) fn has_extension(&self, extension: &str) -> bool {
         Path::new(&self.path).extension().is_some_and(|found| found == extension)
     }
 }
