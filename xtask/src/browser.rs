@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The reports: a name, and the command that `--out` is added to.
-const REPORTS: [(&str, &str); 11] = [
+/// The reports: a name, and the command that the folder of the report is added to.
+const REPORTS: [(&str, &str); 13] = [
     ("page-map", "run small-full random-write --set pattern.requests=3000"),
     ("toy", "run toy"),
     (
@@ -32,6 +32,8 @@ const REPORTS: [(&str, &str); 11] = [
         "compare small-full random-read --set pattern.requests=2000 --vary queue.depth=1,2,4,8,16,32",
     ),
     ("reproduce", "reproduce framework --requests 500 --replicas 2"),
+    ("sweep", "sweep crates/cli/sweeps/over-provisioning.toml"),
+    ("sweep-goal", "sweep crates/cli/sweeps/least-spare-space.toml"),
 ];
 
 /// Why the check cannot be made here.
@@ -107,7 +109,14 @@ fn reports(root: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let report = |(name, command): &(&str, &str)| {
         let out = folder.join("reports").join(name);
         let mut flashyard = Command::new(&program);
-        flashyard.args(command.split(' ')).arg("--out").arg(&out);
+        flashyard.args(command.split(' ')).current_dir(root);
+        if command.starts_with("sweep ") {
+            // Its --out is the table; the report of points that were run before is written anew.
+            std::fs::create_dir_all(&out).with_context(|| format!("{}", out.display()))?;
+            flashyard.arg("--out").arg(out.join("points.parquet")).arg("--report").arg(&out);
+        } else {
+            flashyard.arg("--out").arg(&out);
+        }
         let output = flashyard.output().with_context(|| format!("{}", program.display()))?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "flashyard {command}: {said}");

@@ -48,6 +48,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
         || ci.cargo("tests", TESTS, &[]),
         || step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE)),
     )?;
+    step("schema", || crate::schema::run(root).map(|summary| crate::log(&summary)))?;
     step("browser", || crate::browser::run_where_possible(root))?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())

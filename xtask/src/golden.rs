@@ -36,6 +36,7 @@ pub(crate) fn update(root: &Path) -> Result<String> {
     let works = [
         ("flashyard", &["--test", "golden"][..]),
         ("flashyard", &DOCUMENTS),
+        ("flashyard", &["--lib", "--", "tables_of_fields"]),
         ("flashyard-firmware", &["--test", "header"]),
     ];
     for (package, tests) in works {
@@ -46,7 +47,8 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    let documents = "docs/KEYS.md, docs/read-latency.svg and crates/firmware/include/flashyard.h";
+    let documents = "docs/KEYS.md, docs/JSON.md, docs/WHY.md, docs/read-latency.svg and \
+                     crates/firmware/include/flashyard.h";
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 

@@ -14,8 +14,10 @@ mod golden_ftl;
 mod golden_hosts;
 mod imports;
 mod instructions;
+mod packages;
 mod release;
 mod scheduler;
+mod schema;
 mod tidy;
 mod trip;
 
@@ -32,8 +34,8 @@ Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
-  golden --update write the regression tables, docs/KEYS.md, docs/read-latency.svg and the C
-                  header anew, for review
+  golden --update write the regression tables, docs/KEYS.md, the tables of fields in docs/JSON.md
+                  and docs/WHY.md, docs/read-latency.svg and the C header anew, for review
   fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
                   --update writes it
   browser         write reports of several commands and check them in a browser (node, npm); CHROME
@@ -43,6 +45,7 @@ Tasks:
                   the baseline file; --update writes it
   scheduler       what the bus scheduler costs: instructions, time, code, memory (valgrind);
                   --update writes its instructions
+  schema          hold what commands print against flashyard schema, by an independent validator
   trip            through which files of crates/sim/src one read passes, and how often the file
                   changes (gdb)
   release         build the command with a layout by profile into target/pgo (llvm-profdata)
@@ -106,14 +109,15 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["instructions", "--update"] => Ok(instructions::run(&root(), true)?),
         ["scheduler"] => Ok(scheduler::run(&root(), false)?),
         ["scheduler", "--update"] => Ok(scheduler::run(&root(), true)?),
+        ["schema"] => Ok(schema::run(&root())?),
         ["trip"] => Ok(trip::run(&root())?),
         ["release"] => Ok(release::run(&root())?),
         ["golden"] => usage("golden: name at least one file".to_owned()),
         ["golden", "--update"] => Ok(golden::update(&root())?),
         ["golden", ..] => Ok(golden::run(&arguments[1..])?),
         [
-            "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "trip"
-            | "release",
+            "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "schema"
+            | "trip" | "release",
             extra,
             ..,
         ] => usage(format!("{}: unexpected argument {extra}", words[0])),

@@ -17,8 +17,9 @@ const MAX_FILE_BYTES: u64 = 300_000;
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const MAX_ARCHITECTURE_LINES: usize = 300;
 
-/// The table of the presets that the command knows by name.
+/// The table of the presets that the command knows by name, and the folder of their files.
 const PRESETS: &str = "crates/cli/src/presets.rs";
+const DEVICES: &str = "crates/cli/devices/";
 
 /// Folders of parts that one file declares: folder, macro, and how the macro names a part.
 const REGISTRIES: [(&str, &str, &str); 5] = [
@@ -94,7 +95,7 @@ impl File {
         self.has_extension("rs") && folders.iter().any(|folder| self.path.starts_with(folder))
     }
 
-    fn has_extension(&self, extension: &str) -> bool {
+    pub(crate) fn has_extension(&self, extension: &str) -> bool {
         Path::new(&self.path).extension().is_some_and(|found| found == extension)
     }
 }
@@ -172,6 +173,7 @@ fn check(files: &[File]) -> Findings {
     check_version(files, &mut findings);
     check_example_lock(files, &mut findings);
     crate::imports::check(files, &mut findings);
+    crate::packages::check(files, &mut findings);
     findings
 }
 
@@ -329,10 +331,11 @@ fn check_registry(files: &[File], folder: &str, start: &str, entry: &str, findin
 /// Every device file is a preset.
 fn check_presets(files: &[File], findings: &mut Findings) {
     let Some(table) = find(files, PRESETS) else {
-        return findings.error(PRESETS, "is missing; it names the files of devices/");
+        return findings.error(PRESETS, &format!("is missing; it names the files of {DEVICES}"));
     };
     for file in files.iter().filter(|file| file.has_extension("toml")) {
-        if file.path.starts_with("devices/") && !has_word(table, &file.path) {
+        let Some(name) = file.path.strip_prefix(DEVICES) else { continue };
+        if !has_word(table, &format!("../devices/{name}")) {
             findings.error(&file.path, &format!("is not named in {PRESETS}"));
         }
     }
@@ -588,10 +591,12 @@ pub(crate) mod tests {
 
     #[test]
     fn device_files_are_presets() {
-        let table = (PRESETS, "include_str!(\"../../../devices/a.toml\")");
-        let what = "devices/b.toml: is not named in crates/cli/src/presets.rs";
-        check(&[table, ("devices/a.toml", ""), ("devices/b.toml", "")], check_presets, &[what]);
-        let what = "crates/cli/src/presets.rs: is missing; it names the files of devices/";
+        let table = (PRESETS, "include_str!(\"../devices/a.toml\")");
+        let (one, other) = ("crates/cli/devices/a.toml", "crates/cli/devices/b.toml");
+        let what = "crates/cli/devices/b.toml: is not named in crates/cli/src/presets.rs";
+        check(&[table, (one, ""), (other, "")], check_presets, &[what]);
+        let what = "crates/cli/src/presets.rs: is missing; it names the files of \
+                    crates/cli/devices/";
         check(&[], check_presets, &[what]);
     }
 

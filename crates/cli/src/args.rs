@@ -70,6 +70,14 @@ pub(crate) enum Command {
     /// my.toml`. A shorter way to a device of your own is a file with base = "nvme-tlc" and the
     /// keys that differ (docs/DEVICES.md).
     Show(ShowArgs),
+    /// Prints the JSON Schema of what a command prints with --json.
+    ///
+    /// Draft 2020-12: every field with its type, its unit and what it is; settings with their
+    /// ranges. A field that the schema does not name is refused (docs/JSON.md).
+    Schema {
+        /// The command; twins is reproduce --twins.
+        of: Printed,
+    },
     /// Prints the completions of the command line for a shell.
     ///
     /// For bash: flashyard completions bash > ~/.local/share/bash-completion/completions/flashyard
@@ -81,6 +89,21 @@ pub(crate) enum Command {
     ///
     /// Example: flashyard man ~/.local/share/man/man1; man flashyard-run.
     Man(ManArgs),
+}
+
+/// What prints JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Printed {
+    Run,
+    Compare,
+    Why,
+    Reproduce,
+    Twins,
+    TraceInfo,
+    TraceFit,
+    Fit,
+    Board,
+    List,
 }
 
 #[derive(Debug, Args)]
@@ -156,6 +179,7 @@ impl Command {
             | Self::Import(_)
             | Self::List(_)
             | Self::Show(_)
+            | Self::Schema { .. }
             | Self::Completions { .. }
             | Self::Man(_) => None,
         }

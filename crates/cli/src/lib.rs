@@ -56,6 +56,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod schema;
 mod show;
 mod simulate;
 mod stats;
@@ -118,6 +119,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Import(args) => import::run(args, own),
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
+        Command::Schema { of } => schema::run(*of, own),
         Command::Completions { shell } => manuals::completions(*shell),
         Command::Man(args) => manuals::man(args),
     }

@@ -223,3 +223,20 @@ fn the_rest_of_the_command_is_there() {
     assert!(text("trace info facebook --set generator.requests=50").contains("requests"));
     assert!(text("run --help").contains("own-parts run"));
 }
+
+#[test]
+fn the_schema_has_own_words_and_keys() {
+    let schema = json("schema run");
+    let sections = &schema["$defs"]["flash_device"]["properties"];
+    let words = sections["policy"]["properties"]["command"]["enum"].as_array().expect("words");
+    assert!(words.contains(&"short-first".into()), "{words:?}");
+    let limit = &sections["policy.short-first"]["properties"]["limit_ms"];
+    assert_eq!(limit["x-unit"], "ms");
+    // The keys of what runs are those that the schema asks for.
+    let run = json("run toy --json --set policy.command=short-first");
+    for (section, keys) in run["device"].as_object().expect("sections") {
+        let known = sections[section]["properties"].as_object().expect("a section");
+        let keys = keys.as_object().expect("keys");
+        assert!(known.keys().eq(keys.keys()), "{section}: {known:?} and {keys:?}");
+    }
+}

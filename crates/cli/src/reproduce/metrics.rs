@@ -8,7 +8,6 @@ use std::ops::Range;
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
     /// What it is, with its unit.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the documentation is tested against it"))]
     pub(crate) what: &'static str,
     of: fn(&Report) -> Option<f64>,
 }

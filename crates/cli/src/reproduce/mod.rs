@@ -39,7 +39,7 @@ use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
 use expr::Printed;
 use flashyard_sim::own::OwnParts;
-use metrics::METRICS;
+pub(crate) use metrics::METRICS;
 use runs::{RunKey, Runs};
 use sample::{Sample, Spread};
 use serde_json::{Map, Value, json};

@@ -473,7 +473,7 @@ impl Experiment {
 impl Catalogue {
     /// The traces that come with the program, by name.
     pub(crate) fn built_in() -> Result<Self> {
-        toml::from_str(include_str!("../../../../experiments/traces.toml"))
+        toml::from_str(include_str!("../../experiments/traces.toml"))
             .context("the catalogue of traces")
     }
 }

@@ -178,7 +178,7 @@ fn compare(page: &str, command: &[String], shown: &[String], printed: &str) {
 /// Runs the commands of a page.
 fn check(page: &str) -> usize {
     let folder = Folder::new();
-    let sweep = "sweeps/over-provisioning.toml";
+    let sweep = "crates/cli/sweeps/over-provisioning.toml";
     folder.write(sweep, repository_file(sweep));
     let (mut last, mut count): (Option<(Vec<String>, String)>, usize) = (None, 0);
     for block in blocks(&repository_file(page)) {
@@ -249,7 +249,7 @@ fn commands_of_every_page_are_known_to_the_command_line() {
 }
 
 /// Every command of the command line.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "compare",
     "why",
@@ -261,6 +261,7 @@ const COMMANDS: [&str; 13] = [
     "import",
     "list",
     "show",
+    "schema",
     "completions",
     "man",
 ];

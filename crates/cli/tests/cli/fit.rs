@@ -1,6 +1,7 @@
 //! `flashyard trace fit`, the workload files that it writes, and the ones that are shipped.
 
-use crate::support::{Folder, TRACE, repository_file};
+use crate::schema::Schema;
+use crate::support::{Folder, TRACE};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -42,7 +43,7 @@ const TIED: &[(&str, &str, &str)] = &[
 const TIE: f64 = 0.02;
 
 fn shipped(name: &str) -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../workloads/nexus5");
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("workloads/nexus5");
     root.join(format!("{name}.toml")).to_string_lossy().into_owned()
 }
 
@@ -222,13 +223,15 @@ fn reproduce_sets_twins_beside_their_workloads() {
 }
 
 #[test]
-fn every_field_of_these_objects_is_documented() {
-    let docs = repository_file("docs/JSON.md");
+fn fits_and_twins_print_what_their_schemas_say() {
     let folder = Folder::with("t.txt", TRACE);
-    let fit = folder.run(&["trace", "fit", "t.txt", "-o", "twin.toml", "--json"]).json();
-    let twins = folder.run(&["reproduce", "drs", "--twins", "1", "--json"]).json();
-    let objects = [&fit, &fit["figures"][0], &twins, &twins["read_mean_over_first"][0]];
-    for name in objects.iter().flat_map(|object| object.as_object().unwrap().keys()) {
-        assert!(docs.contains(&format!("`{name}`")), "{name}");
+    for (name, args) in [
+        ("trace-fit", &["trace", "fit", "t.txt", "-o", "twin.toml", "--json"][..]),
+        ("twins", &["reproduce", "drs", "--twins", "1", "--json"]),
+    ] {
+        let (schema, mut found) = (Schema::of(name), folder.run(args).json());
+        schema.check(name, &found);
+        found["seed of the day"] = 1.into();
+        assert!(!schema.allows(&found), "{name}");
     }
 }

@@ -1,6 +1,7 @@
 //! `flashyard fit` and `board`: keys that made measurements are found again, cells that were held
 //! out are met, and wrong input is refused.
 
+use crate::schema::Schema;
 use crate::support::Folder;
 use serde_json::Value;
 
@@ -55,7 +56,9 @@ fn fit(folder: &Folder, more: &[&str]) -> Value {
         "--key",
         "nand.spread_percent=1..100",
     ];
-    folder.run(&[&args[..], more].concat()).json()
+    let found = folder.run(&[&args[..], more].concat()).json();
+    Schema::of("fit").check("fit", &found);
+    found
 }
 
 #[test]
@@ -118,6 +121,7 @@ fn a_board_holds_out_each_cell_once() {
         "nand.read_us=20..200",
     ];
     let board: Value = folder.run(&args).json();
+    Schema::of("board").check("board", &board);
     let drives = board["drives"].as_array().unwrap();
     assert_eq!(drives.len(), 1);
     assert_eq!(drives[0]["cells"].as_array().unwrap().len(), 3);

@@ -34,6 +34,7 @@ mod raw;
 mod report;
 mod right_input;
 mod saved;
+mod schema;
 mod screen;
 mod studies;
 mod study;

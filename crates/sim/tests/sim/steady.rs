@@ -21,7 +21,7 @@ macro_rules! small {
     ($name:literal, $($setting:literal),*) => {
         Small(
             $name,
-            include_str!(concat!("../../../../devices/", $name, ".toml")),
+            include_str!(concat!("../../../cli/devices/", $name, ".toml")),
             [$(concat!("geometry.", $setting)),*],
         )
     };

@@ -1,0 +1,91 @@
+//! What the program's tables describe: settings by section and key, with their ranges, and the
+//! figures of studies.
+
+use super::closed;
+use crate::experiment::StreamPlan;
+use crate::reproduce::METRICS;
+use flashyard_core::key::{Key, Kind, Value as KeyValue};
+use flashyard_sim::config::{DeviceKeys, DeviceKind, Sections, show_value};
+use flashyard_sim::device::PhaseKeys;
+use flashyard_sim::own::OwnParts;
+use serde_json::{Map, Value, json};
+
+/// The sections of workloads that describe requests.
+const ORIGINS: [&str; 7] = ["trace", "generator", "pattern", "mix", "profile", "files", "raw"];
+
+/// The definition of a table of the contract by its name, with others that it needs.
+pub(super) fn definitions(name: &str, own: OwnParts) -> Map<String, Value> {
+    let mut all = Map::new();
+    let definition = match name {
+        "device" => {
+            let flash = DeviceKeys::with_own(own);
+            let mut disk = flash;
+            disk.device.kind = DeviceKind::Disk;
+            all.insert("flash_device".to_string(), device(&flash, "The keys of a flash device"));
+            all.insert("disk".to_string(), device(&disk, "The keys of a disk"));
+            json!({"anyOf": [{"$ref": "#/$defs/flash_device"}, {"$ref": "#/$defs/disk"}]})
+        }
+        "settings" => {
+            let mut forms = vec![json!({"type": "object", "maxProperties": 0})];
+            for origin in ORIGINS {
+                let (keys, doc) = StreamPlan::section(origin);
+                all.insert(origin.to_string(), section(keys, doc));
+                forms.push(json!({"$ref": format!("#/$defs/{origin}")}));
+            }
+            json!({"anyOf": forms})
+        }
+        "phase" => section(PhaseKeys::KEYS, "The keys of a phase"),
+        "stream" => {
+            let (keys, doc) = StreamPlan::section("stream");
+            section(keys, doc)
+        }
+        "figures" => {
+            let property = |what: &str| json!({"type": ["number", "null"], "description": what});
+            let named = METRICS.iter().map(|one| (one.name.to_string(), property(one.what)));
+            let names: Vec<&str> = METRICS.iter().map(|one| one.name).collect();
+            closed(&named.collect(), &names)
+        }
+        _ => unreachable!("the contract names no table {name}"),
+    };
+    all.insert(name.to_string(), definition);
+    all
+}
+
+/// The sections that a device of this kind has.
+fn device(keys: &DeviceKeys, title: &str) -> Value {
+    let sections = keys.sections().into_iter();
+    let sections: Vec<_> =
+        sections.filter(|(name, listed, _)| !listed.is_empty() && keys.has_section(name)).collect();
+    let names: Vec<&str> = sections.iter().map(|(name, ..)| name.as_str()).collect();
+    let all = sections.iter().map(|(name, listed, doc)| (name.clone(), section(listed, doc)));
+    let mut object = closed(&all.collect(), &names);
+    object["title"] = title.into();
+    object
+}
+
+/// The keys of a section.
+fn section(keys: &[Key], doc: &str) -> Value {
+    let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+    let all = keys.iter().map(|key| (key.name.to_string(), property(key)));
+    let mut object = closed(&all.collect(), &names);
+    object["description"] = doc.trim().into();
+    object
+}
+
+/// The value of a key, as it is printed.
+fn property(key: &Key) -> Value {
+    let mut property = match key.kind {
+        Kind::Bool => json!({"type": "boolean"}),
+        Kind::Choice(words) => json!({"enum": words}),
+        Kind::Number { unit, scale, min, max } => {
+            let show = |value| -> Value {
+                let text = show_value(&key.kind, KeyValue::Number(value));
+                serde_json::from_str(&text).expect("a number")
+            };
+            let kind = if scale == 1 { "integer" } else { "number" };
+            json!({"type": kind, "minimum": show(min), "maximum": show(max), "x-unit": unit})
+        }
+    };
+    property["description"] = key.doc.trim().into();
+    property
+}
