@@ -2,8 +2,8 @@
 //!
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
 //! the dependencies; this program, the test steps and the own parts share their code: it is built
-//! once, as long as all of them ask for the same features. Fuzzing, which shares nothing, runs
-//! beside the unit and integration tests: whatever waits for one long test or for one crate leaves
+//! once, as long as all of them ask for the same features. Fuzzing and the check of the schemas,
+//! which share nothing, run beside the unit and integration tests: whatever waits for one long test or for one crate leaves
 //! a processor to the other.
 
 use anyhow::{Context, Result, ensure};
@@ -46,9 +46,11 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ci.own_parts()?;
     beside(
         || ci.cargo("tests", TESTS, &[]),
-        || step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE)),
+        || {
+            step("fuzz", || crate::fuzz::run_where_possible(root, FUZZ_SECONDS_BESIDE))?;
+            step("schema", || crate::schema::run_where_possible(root))
+        },
     )?;
-    step("schema", || crate::schema::run(root).map(|summary| crate::log(&summary)))?;
     step("browser", || crate::browser::run_where_possible(root))?;
     crate::log(&format!("ci: every step passed, {}", seconds(start)));
     Ok(String::new())
