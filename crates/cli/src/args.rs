@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::lab::args::LabCommand;
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -59,6 +60,12 @@ pub(crate) enum Command {
     /// or both. The command writes a device file, a workload file for each scenario, and prints
     /// what became of every key (docs/MQSIM.md).
     Import(ImportArgs),
+    /// Exercises for students, each with a sheet and a checker.
+    ///
+    /// `list` names them, `show` prints a sheet, `start` writes the files to work with, `check`
+    /// judges an answer by running the simulator (docs/LEARNING.md).
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Lists devices, policies, workloads, trace formats, translation layers or keys.
     ///
     /// Examples: flashyard list devices; flashyard list keys gc (a section); flashyard list keys
@@ -154,6 +161,7 @@ impl Command {
             | Self::Fit(_)
             | Self::Board(_)
             | Self::Import(_)
+            | Self::Lab(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Completions { .. }

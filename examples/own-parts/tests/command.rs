@@ -223,3 +223,23 @@ fn the_rest_of_the_command_is_there() {
     assert!(text("trace info facebook --set generator.requests=50").contains("requests"));
     assert!(text("run --help").contains("own-parts run"));
 }
+
+/// The lab for rules: a rule that weighs age and valid units meets every criterion, one that is
+/// greedy under another name does not.
+#[test]
+fn a_rule_of_ones_own_passes_the_lab() {
+    for seed in ["1", "2", "3"] {
+        let said = text(&format!("lab check gc-rule rested --seed {seed}"));
+        assert!(
+            said.contains("rested (yours)") && said.contains("all 6 criteria are met"),
+            "{said}"
+        );
+    }
+    let output = own_parts("lab check gc-rule rested --set gc.rested.rest_blocks=0");
+    let said = String::from_utf8(output.stdout).expect("it prints text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("not met ").count(), 2, "{said}");
+    assert!(said.contains("write amplification is 1.000 of greedy's, at most 0.77"), "{said}");
+    let said = refused("lab check gc-rule rested --set gc.rested.rest=1");
+    assert!(said.contains("did you mean gc.rested.rest_blocks?"), "{said}");
+}
