@@ -1,12 +1,14 @@
 //! The command line.
 
-use crate::lab::args::LabCommand;
+pub(crate) mod lab;
+
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
 use flashyard_sim::config::{nearest, parse_value};
+use lab::LabCommand;
 use std::path::PathBuf;
 
 /// Simulates flash storage devices: what requests wait for, and what operations cost.

@@ -1,7 +1,7 @@
 //! The files of a lab: templates filled for a seed, and written.
 
-use super::args::{Lab, StartArgs};
 use super::{rule, spare, tail};
+use crate::args::lab::{Lab, StartArgs};
 use crate::error::wrong;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print};

@@ -1,12 +1,10 @@
 //! `flashyard lab`: exercises for students, and their checkers. A checker stores no answer: it
 //! finds the right one by simulation, each time.
 //!
-//! `args` is the command line, `sheet` prints sheets, `files` fills templates and writes them,
-//! `answer` reads answers, `runs` runs, `verdict` says which criteria are met. `rule`, `tail` and
-//! `spare` are the labs.
+//! `sheet` prints sheets, `files` fills templates and writes them, `answer` reads answers, `runs`
+//! runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
 
 mod answer;
-pub(crate) mod args;
 mod files;
 mod rule;
 mod runs;
@@ -15,10 +13,10 @@ mod spare;
 mod tail;
 mod verdict;
 
+use crate::args::lab::{CheckArgs, Lab, LabCommand};
 use crate::error::wrong;
 use crate::output::print;
 use anyhow::Result;
-use args::{CheckArgs, Lab, LabCommand};
 use flashyard_sim::own::OwnParts;
 
 impl Lab {

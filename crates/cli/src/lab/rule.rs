@@ -1,10 +1,10 @@
 //! The lab gc-rule: a rule for victims, beside the built-in ones.
 
-use super::args::{CheckArgs, Lab};
 use super::files::{Written, fill};
 use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
+use crate::args::lab::{CheckArgs, Lab};
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use crate::output::table::{render, table};

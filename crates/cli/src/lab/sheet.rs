@@ -1,6 +1,6 @@
 //! Sheets of labs: the pages of `docs/labs`, whose one source is here.
 
-use super::args::Lab;
+use crate::args::lab::Lab;
 use crate::output::text::columns;
 
 impl Lab {

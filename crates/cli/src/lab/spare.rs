@@ -1,11 +1,11 @@
 //! The lab spare-space: the least over-provisioning that keeps a goal.
 
 use super::answer::Answer;
-use super::args::{CheckArgs, Lab};
 use super::files::{Written, fill};
 use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
+use crate::args::lab::{CheckArgs, Lab};
 use crate::inputs::Inputs;
 use crate::output::table::{render, table};
 use anyhow::Result;

@@ -1,11 +1,11 @@
 //! The lab slow-tail: what slow reads wait behind, and one setting that helps.
 
 use super::answer::Answer;
-use super::args::{CheckArgs, Lab};
 use super::files::{Written, fill};
 use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
+use crate::args::lab::{CheckArgs, Lab};
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use crate::output::table::{render, table};

@@ -1,6 +1,6 @@
 //! Which criteria of a lab are met.
 
-use super::args::Lab;
+use crate::args::lab::Lab;
 use crate::output::print;
 use crate::output::text::line;
 use anyhow::{Result, bail};
