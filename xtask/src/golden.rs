@@ -27,9 +27,16 @@ use std::rc::Rc;
 const TABLES: [&str; 3] = ["policies", "ftls", "precisions"];
 const FOLDER: &str = "crates/cli/tests/golden";
 
-/// The tests that compare docs/KEYS.md and docs/read-latency.svg with what the command prints.
-const DOCUMENTS: [&str; 5] =
-    ["--test", "cli", "--", "the_reference_of_keys", "the_picture_of_the_readme"];
+/// The tests that compare docs/KEYS.md, docs/labs and docs/read-latency.svg with what the command
+/// prints.
+const DOCUMENTS: [&str; 6] = [
+    "--test",
+    "cli",
+    "--",
+    "the_reference_of_keys",
+    "the_sheets_of_labs",
+    "the_picture_of_the_readme",
+];
 
 /// Has the tests that compare the tables, these documents and the C header write them anew.
 pub(crate) fn update(root: &Path) -> Result<String> {
@@ -47,7 +54,7 @@ pub(crate) fn update(root: &Path) -> Result<String> {
         ensure!(status.success(), "not everything was written: {status}");
     }
     let files = TABLES.map(|table| format!("{FOLDER}/{table}.txt")).join(", ");
-    let documents = "docs/KEYS.md, docs/JSON.md, docs/WHY.md, docs/read-latency.svg and \
+    let documents = "docs/KEYS.md, docs/labs, docs/JSON.md, docs/WHY.md, docs/read-latency.svg and \
                      crates/firmware/include/flashyard.h";
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }

@@ -34,8 +34,9 @@ Tasks:
   ci              every check that a change must pass, in order, up to the first failure
   tidy            the rules of the tree that neither rustfmt nor clippy check
   golden FILE...  run worked examples (JSON) and print the first difference
-  golden --update write the regression tables, docs/KEYS.md, the tables of fields in docs/JSON.md
-                  and docs/WHY.md, docs/read-latency.svg and the C header anew, for review
+  golden --update write the regression tables, docs/KEYS.md, docs/labs, the tables of fields in
+                  docs/JSON.md and docs/WHY.md, docs/read-latency.svg and the C header anew, for
+                  review
   fingerprint     compare hashes of the reports and events of 1,800 short runs with their table;
                   --update writes it
   browser         write reports of several commands and check them in a browser (node, npm); CHROME

@@ -1,11 +1,14 @@
 //! The command line.
 
+pub(crate) mod lab;
+
 use crate::presets::{FITTED_DEVICE, STUDIES};
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
 use flashyard_sim::config::{nearest, parse_value};
+use lab::LabCommand;
 use std::path::PathBuf;
 
 /// Simulates flash storage devices: what requests wait for, and what operations cost.
@@ -59,6 +62,12 @@ pub(crate) enum Command {
     /// or both. The command writes a device file, a workload file for each scenario, and prints
     /// what became of every key (docs/MQSIM.md).
     Import(ImportArgs),
+    /// Exercises for students, each with a sheet and a checker.
+    ///
+    /// `list` names them, `show` prints a sheet, `start` writes the files to work with, `check`
+    /// judges an answer by running the simulator (docs/LEARNING.md).
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Lists devices, policies, workloads, trace formats, translation layers or keys.
     ///
     /// Examples: flashyard list devices; flashyard list keys gc (a section); flashyard list keys
@@ -177,6 +186,7 @@ impl Command {
             | Self::Fit(_)
             | Self::Board(_)
             | Self::Import(_)
+            | Self::Lab(_)
             | Self::List(_)
             | Self::Show(_)
             | Self::Schema { .. }

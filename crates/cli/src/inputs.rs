@@ -176,9 +176,36 @@ impl Inputs {
         workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
         set: &[(&str, String)],
     ) -> Result<Self> {
+        let read = |keys: &mut _, problems: &mut _| device::read(device, keys, problems);
+        Self::load_both(own, device, read, workload, set)
+    }
+
+    /// The same of the texts of two files, each with its name.
+    pub(crate) fn of_texts(
+        own: OwnParts,
+        (device, device_text): (&str, &str),
+        (workload, workload_text): (&str, &str),
+        set: &[(&str, String)],
+    ) -> Result<Self> {
+        let device_of = |keys: &mut _, problems: &mut _| {
+            device::read_text_of(device, device_text, keys, problems)
+        };
+        let workload_of =
+            |problems: &mut _| workload_file::parse(workload, workload_text, false, problems);
+        Self::load_both(own, device, device_of, workload_of, set)
+    }
+
+    /// A device and a workload from anywhere, with settings applied to both.
+    fn load_both(
+        own: OwnParts,
+        device: &str,
+        read: impl FnOnce(&mut DeviceKeys, &mut Vec<Problem>) -> Result<Description>,
+        workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
+        set: &[(&str, String)],
+    ) -> Result<Self> {
         let mut problems = Vec::new();
         let mut sections = AllSections::new(own);
-        let mut description = device::read(device, &mut sections.device, &mut problems)?;
+        let mut description = read(&mut sections.device, &mut problems)?;
         sections.workload = workload(&mut problems)?;
         for (option, setting) in set {
             let before = problems.len();

@@ -43,6 +43,7 @@ mod image;
 mod import;
 mod inputs;
 mod interrupt;
+mod lab;
 mod lanes;
 mod list;
 mod manuals;
@@ -117,6 +118,7 @@ fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
         Command::Fit(args) => fit::run(args, own),
         Command::Board(args) => fit::board(args, own),
         Command::Import(args) => import::run(args, own),
+        Command::Lab(args) => lab::run(args, own),
         Command::List(args) => list::run(args, own),
         Command::Show(args) => show::run(args, own),
         Command::Schema { of } => schema::run(*of, own),

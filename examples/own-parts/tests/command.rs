@@ -240,3 +240,18 @@ fn the_schema_has_own_words_and_keys() {
         assert!(known.keys().eq(keys.keys()), "{section}: {known:?} and {keys:?}");
     }
 }
+
+/// The lab for rules: a rule that weighs age and valid units meets every criterion, one that is
+/// greedy under another name does not.
+#[test]
+fn a_rule_of_ones_own_passes_the_lab() {
+    let said = text("lab check gc-rule rested");
+    assert!(said.contains("rested (yours)") && said.contains("all 6 criteria are met"), "{said}");
+    let output = own_parts("lab check gc-rule rested --set gc.rested.rest_blocks=0");
+    let said = String::from_utf8(output.stdout).expect("it prints text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("not met ").count(), 2, "{said}");
+    assert!(said.contains("skewed writes: write amplification is 1.000 of greedy's"), "{said}");
+    let said = refused("lab check gc-rule rested --set gc.rested.rest=1");
+    assert!(said.contains("did you mean gc.rested.rest_blocks?"), "{said}");
+}

@@ -139,7 +139,7 @@ const fn edge(edge: EdgeKind) -> &'static str {
     }
 }
 
-const fn suspension(limit: Limit) -> &'static str {
+pub(super) const fn suspension(limit: Limit) -> &'static str {
     match limit {
         Limit::Never => "never",
         Limit::UsedUp(_) => "used_up",

@@ -5,6 +5,7 @@
 //! latency, the times of all to the latency parts that `run` reports.
 
 mod blame;
+pub(crate) mod blamed;
 mod data;
 mod follow;
 mod history;

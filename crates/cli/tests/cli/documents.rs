@@ -16,15 +16,21 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every page of docs/ by the name of its file.
+/// Every page of docs/ and of docs/labs/ by the name of its file.
 fn pages() -> BTreeSet<String> {
-    let entries = std::fs::read_dir(root().join("docs")).expect("docs/ is there");
-    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().unwrap());
+    let of = |folder: &str| {
+        let path = root().join("docs").join(folder);
+        let entries = std::fs::read_dir(path).expect("the folder is there");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            format!("{folder}{}", entry.expect("an entry").file_name().into_string().unwrap())
+        };
+        entries.map(name).collect::<Vec<String>>()
+    };
     let is_page = |name: &String| {
         let end = Path::new(name).extension();
         end.is_some_and(|end| end == "md") && name != "SUMMARY.md"
     };
-    names.filter(is_page).collect()
+    of("").into_iter().chain(of("labs/")).filter(is_page).collect()
 }
 
 /// The lines of a page that are prose: not those of indented or fenced blocks.
@@ -259,6 +265,7 @@ const COMMANDS: [&str; 14] = [
     "fit",
     "board",
     "import",
+    "lab",
     "list",
     "show",
     "schema",
@@ -285,7 +292,11 @@ fn completions_and_manual_pages_name_every_command() {
         let below = String::from_utf8(folder.read(&name)).expect("text");
         assert!(below.contains(".SH SYNOPSIS"), "{name}: {below}");
     }
-    assert_eq!(folder.files().len(), COMMANDS.len() + 1 + 3, "trace has three commands");
+    assert_eq!(
+        folder.files().len(),
+        COMMANDS.len() + 1 + 3 + 4,
+        "trace has three commands, lab four"
+    );
     let help = folder.run(&["--help"]).text();
     let listed = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let listed: BTreeSet<&str> = listed.filter(|w| w.chars().all(char::is_lowercase)).collect();

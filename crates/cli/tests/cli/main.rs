@@ -19,6 +19,7 @@ mod import;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod keys;
+mod labs;
 mod logs;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -1,0 +1,69 @@
+//! `flashyard lab`: exercises for students, and their checkers. A checker stores no answer: it
+//! finds the right one by simulation, each time.
+//!
+//! `sheet` prints sheets, `files` fills templates and writes them, `answer` reads answers, `runs`
+//! runs, `verdict` says which criteria are met. `rule`, `tail` and `spare` are the labs.
+
+mod answer;
+mod files;
+mod rule;
+mod runs;
+mod sheet;
+mod spare;
+mod tail;
+mod verdict;
+
+use crate::args::lab::{CheckArgs, Lab, LabCommand};
+use crate::error::wrong;
+use crate::output::print;
+use anyhow::Result;
+use flashyard_sim::own::OwnParts;
+
+impl Lab {
+    /// All of them, in the order of their numbers.
+    const ALL: [Self; 3] = [Self::GcRule, Self::SlowTail, Self::SpareSpace];
+
+    /// Its name.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GcRule => "gc-rule",
+            Self::SlowTail => "slow-tail",
+            Self::SpareSpace => "spare-space",
+        }
+    }
+}
+
+/// Runs `flashyard lab`.
+pub(crate) fn run(command: &LabCommand, own: OwnParts) -> Result<()> {
+    match command {
+        LabCommand::List => print(&sheet::list()),
+        LabCommand::Show { lab } => print(&sheet::text(*lab)),
+        LabCommand::Start(args) => files::start(args),
+        LabCommand::Check(args) => check(args, own),
+    }
+}
+
+fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
+    if !args.set.is_empty() && args.lab != Lab::GcRule {
+        let what = "--set: it sets keys of a rule of lab gc-rule; write the change into the file";
+        return Err(wrong(what));
+    }
+    match args.lab {
+        Lab::GcRule => rule::check(args, own),
+        Lab::SlowTail => tail::check(args, own),
+        Lab::SpareSpace => spare::check(args, own),
+    }
+}
+
+/// A number that changes in all its bits with the seed (splitmix64; Steele et al., OOPSLA 2014).
+const fn mixed(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The seed of a device's state, which has fewer bits.
+const fn state_seed(seed: u64) -> u64 {
+    mixed(seed) >> 32
+}
