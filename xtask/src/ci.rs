@@ -3,8 +3,8 @@
 //! Cheap steps come first. Clippy, the `no_std` check and the documentation share the metadata of
 //! the dependencies; this program, the test steps and the own parts share their code: it is built
 //! once, as long as all of them ask for the same features. Fuzzing and the check of the schemas,
-//! which share nothing, run beside the unit and integration tests: whatever waits for one long test or for one crate leaves
-//! a processor to the other.
+//! which share nothing, run beside the unit and integration tests: whatever waits for one long test
+//! or for one crate leaves a processor to the other.
 
 use anyhow::{Context, Result, ensure};
 use std::path::Path;

@@ -50,7 +50,7 @@ pub(crate) fn size_cache(keys: &mut DeviceKeys, description: &mut Description) {
 /// is less than the device has now, or where FAST cannot run.
 pub(crate) fn cache(keys: &DeviceKeys) -> Option<LayerSetting> {
     let tables = |keys: &DeviceKeys| Some(Settings::new(*keys).ok()?.tables?.bytes);
-    let fast = changed(*keys, &keys.layer_settings("fast").ok()?);
+    let fast = changed(keys, &keys.layer_settings("fast").ok()?);
     let bytes = tables(&fast)?.saturating_sub(tables(keys)?);
     (keys.map.store != MapStore::Resident && bytes > keys.map.cache_bytes).then(|| LayerSetting {
         key: CACHE,
@@ -61,7 +61,8 @@ pub(crate) fn cache(keys: &DeviceKeys) -> Option<LayerSetting> {
 }
 
 /// The device with these changes.
-pub(crate) fn changed(mut keys: DeviceKeys, changes: &[LayerSetting]) -> DeviceKeys {
+pub(crate) fn changed(keys: &DeviceKeys, changes: &[LayerSetting]) -> DeviceKeys {
+    let mut keys = *keys;
     let mut problems = Vec::new();
     for LayerSetting { key, value, .. } in changes {
         apply_setting("ftl", &format!("{key}={value}"), &mut keys, &mut problems);

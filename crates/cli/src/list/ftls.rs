@@ -67,11 +67,11 @@ fn layers(args: &ListArgs, own: OwnParts) -> Result<(String, Vec<Layer>)> {
         let changes = keys.layer_settings(name).map(|mut changes| {
             let has_cache = changes.iter().any(|set| set.key == "map.store");
             if has_cache && !known.contains_key(layer::CACHE) {
-                changes.extend(layer::cache(&changed(keys, &changes)));
+                changes.extend(layer::cache(&changed(&keys, &changes)));
             }
             changes
         });
-        let settings = changes.clone().and_then(|changes| settings(keys, &changes));
+        let settings = changes.clone().and_then(|changes| settings(&keys, &changes));
         Layer { name, maps, changes: changes.unwrap_or_default(), settings }
     };
     Ok((device.to_string(), keys.layer_names().into_iter().map(layer).collect()))
@@ -120,7 +120,7 @@ pub(super) fn json(args: &ListArgs, own: OwnParts) -> Result<serde_json::Value> 
 }
 
 /// The device with another translation layer, or why there is none.
-fn settings(keys: DeviceKeys, changes: &[LayerSetting]) -> Result<Settings, String> {
+fn settings(keys: &DeviceKeys, changes: &[LayerSetting]) -> Result<Settings, String> {
     Settings::new(changed(keys, changes)).map_err(|error| {
         let more = match error.0.len() - 1 {
             0 => String::new(),

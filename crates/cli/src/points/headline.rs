@@ -24,6 +24,9 @@ pub(crate) struct Headline {
     of: Of,
 }
 
+/// What shows a value.
+type Show = fn(f64) -> String;
+
 /// Where a figure comes from.
 enum Of {
     Latency(&'static str, fn(&LatencyReport) -> Option<f64>),
@@ -53,8 +56,8 @@ impl Headline {
     }
 
     /// What shows a value with a unit, and how many of its smallest unit the figure's unit has.
-    fn scaled(&self) -> Option<(fn(f64) -> String, f64)> {
-        Some(match self.unit {
+    fn scaled(&self) -> Option<(Show, f64)> {
+        let (show, smallest): (Show, _) = match self.unit {
             "us" => (units::time, 1e3),
             "s" => (units::time, 1e9),
             "mJ" => (units::energy, 1e9),
@@ -62,7 +65,8 @@ impl Headline {
             "MB/s" => (units::rate, 1e6),
             "J/GB" => (units::efficiency, 1.0),
             _ => return None,
-        })
+        };
+        Some((show, smallest))
     }
 }
 
@@ -300,8 +304,13 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let shown = [0.0, 3.0, 1234.56, 17.123_4, 1.5, 0.000_12, 2.5e9].map(|one| show(Some(one)));
+        let shown = [0.0, 3.0, 1234.56, 17.123_4, 1.5, 0.000_12, 2.5e9].map(show);
         assert_eq!(shown, ["0", "3", "1234.6", "17.12", "1.5000", "1.20e-4", "2.500e9"]);
-        assert_eq!(show(None), "-");
+        let shown = |name: &str, value| ALL[place(name).unwrap()].show(value);
+        assert_eq!(shown("read.p999_us", None), "-");
+        assert_eq!(shown("read.p999_us", Some(1_200.4)), "1.20 ms");
+        assert_eq!(shown("energy_mj", Some(3_970.0)), "3.97 J");
+        assert_eq!(shown("mb_per_s", Some(0.0123)), "12.3 kB/s");
+        assert_eq!(shown("wa", Some(1.5)), "1.5000");
     }
 }

@@ -255,7 +255,7 @@ fn commands_of_every_page_are_known_to_the_command_line() {
 }
 
 /// Every command of the command line.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "compare",
     "why",
