@@ -1,6 +1,6 @@
 //! The lab gc-rule: a rule for victims of garbage collection.
 //!
-//! Check it with `cargo run --release -- lab check gc-rule mine`.
+//! Check it with `cargo run -- lab check gc-rule mine`.
 
 use flashyard::core::key::NoKeys;
 use flashyard::core::units::BlockId;

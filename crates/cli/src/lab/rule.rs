@@ -58,7 +58,7 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
     ];
     let next = format!(
         "Write the path of your checkout into Cargo.toml, change the rule in\nsrc/main.rs, and \
-         check it there with\n    cargo run --release -- lab check gc-rule mine --seed {seed}\n"
+         check it there with\n    cargo run -- lab check gc-rule mine --seed {seed}\n"
     );
     (files, next)
 }
