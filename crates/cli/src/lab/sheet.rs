@@ -1,7 +1,7 @@
 //! Sheets of labs: the pages of `docs/labs`, whose one source is here.
 
 use crate::args::lab::Lab;
-use crate::output::text::columns;
+use crate::output::text::{columns, without_links};
 
 impl Lab {
     /// The sheet as Markdown.
@@ -32,20 +32,5 @@ pub(super) fn list() -> String {
 
 /// A sheet for a terminal: links as their words.
 pub(super) fn text(lab: Lab) -> String {
-    let mut text = String::new();
-    let mut rest = lab.sheet();
-    while let Some((before, link)) = rest.split_once('[') {
-        text += before;
-        match link.split_once("](") {
-            Some((words, behind)) if !words.contains(['[', '\n', ']']) => {
-                text += words;
-                rest = behind.split_once(')').map_or("", |(_, after)| after);
-            }
-            _ => {
-                text.push('[');
-                rest = link;
-            }
-        }
-    }
-    text + rest
+    without_links(lab.sheet())
 }

@@ -60,6 +60,27 @@ pub(crate) fn hanging(head: &str, text: &str) -> String {
     headed(head, text, &" ".repeat(head.chars().count()))
 }
 
+/// Markdown with the words of its links in their place. A link whose words go over a line stays.
+pub(crate) fn without_links(markdown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = markdown;
+    while let Some((before, link)) = rest.split_once('[') {
+        let whole = link.split_once("](").and_then(|(words, target)| {
+            let inside = words.contains(['[', ']', '\n']);
+            (!inside).then(|| target.split_once(')').map(|(_, after)| (words, after)))?
+        });
+        text += before;
+        if let Some((words, after)) = whole {
+            text += words;
+            rest = after;
+        } else {
+            text.push('[');
+            rest = link;
+        }
+    }
+    text + rest
+}
+
 /// Rows of a name and a text under a title: the texts in a column of their own.
 pub(crate) fn columns(title: &str, rows: &[(String, String)]) -> String {
     let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -101,5 +122,12 @@ mod tests {
         let rows = [("a".to_string(), words.clone()), ("bcd".to_string(), "x".to_string())];
         let text = columns("title", &rows);
         assert!(text.starts_with("title\na    a word") && text.ends_with("\nbcd  x\n"), "{text}");
+    }
+
+    #[test]
+    fn links_are_left_out_of_descriptions() {
+        assert_eq!(without_links("as in [KEYS.md](KEYS.md) (us)"), "as in KEYS.md (us)");
+        let sections = "keys of `[trace]` ([KEYS.md](KEYS.md#a)), or `[raw]`";
+        assert_eq!(without_links(sections), "keys of `[trace]` (KEYS.md), or `[raw]`");
     }
 }

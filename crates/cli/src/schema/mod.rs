@@ -8,6 +8,7 @@ mod page;
 use crate::args::Printed;
 use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
+use crate::output::text::without_links;
 use anyhow::Result;
 use contract::{Contract, Field, Type};
 use flashyard_sim::own::OwnParts;
@@ -113,7 +114,7 @@ fn definition(title: &str, fields: &[Field]) -> Value {
     for field in fields {
         for name in &field.names {
             let mut property = of(&field.kind);
-            property["description"] = plain(&field.what).into();
+            property["description"] = without_links(&field.what).into();
             if let Some(unit) = &field.unit {
                 property["x-unit"] = unit.as_str().into();
             }
@@ -168,37 +169,9 @@ fn of(kind: &Type) -> Value {
     }
 }
 
-/// Markdown without its links.
-fn plain(markdown: &str) -> String {
-    let mut text = String::new();
-    let mut rest = markdown;
-    while let Some((before, link)) = rest.split_once('[') {
-        let whole = link.split_once("](").and_then(|(words, target)| {
-            let inside = words.contains([']', '`']);
-            (!inside).then(|| target.split_once(')').map(|(_, after)| (words, after)))?
-        });
-        text += before;
-        if let Some((words, after)) = whole {
-            text += words;
-            rest = after;
-        } else {
-            text.push('[');
-            rest = link;
-        }
-    }
-    text + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_are_left_out_of_descriptions() {
-        assert_eq!(plain("as in [KEYS.md](KEYS.md) (us)"), "as in KEYS.md (us)");
-        let sections = "keys of `[trace]` ([KEYS.md](KEYS.md#a)), or `[raw]`";
-        assert_eq!(plain(sections), "keys of `[trace]` (KEYS.md), or `[raw]`");
-    }
 
     #[test]
     fn what_may_be_null_has_the_short_form_where_there_is_one() {
