@@ -234,6 +234,7 @@ impl Inputs {
         if problems.is_empty() {
             shares::resolve(&mut sections.device, &mut description);
             layer::size_cache(&mut sections.device, &mut description);
+            device::resolve_family(&mut sections.device, &mut description);
             let found = sections.workload.contradictions();
             problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
         }

@@ -118,3 +118,22 @@ pub struct SourceStats {
     /// Runs of the recording clock; 1 unless the epochs of a trace are joined.
     pub clock_epochs: u64,
 }
+
+impl SourceStats {
+    /// What two sources, or two passes over one, have counted.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            other_rows: self.other_rows + other.other_rows,
+            bad_rows: self.bad_rows + other.bad_rows,
+            filtered: self.filtered + other.filtered,
+            clipped: self.clipped + other.clipped,
+            added: self.added + other.added,
+            folded: self.folded + other.folded,
+            spread: self.spread + other.spread,
+            steps_back: self.steps_back + other.steps_back,
+            max_back_ns: self.max_back_ns.max(other.max_back_ns),
+            clock_epochs: self.clock_epochs.max(other.clock_epochs),
+        }
+    }
+}

@@ -81,22 +81,7 @@ impl<S: RequestSource> RequestSource for Merge<S> {
     }
 
     fn stats(&self) -> SourceStats {
-        let add = |sum: SourceStats, (_, source): &(String, S)| {
-            let more = source.stats();
-            SourceStats {
-                requests: sum.requests + more.requests,
-                other_rows: sum.other_rows + more.other_rows,
-                bad_rows: sum.bad_rows + more.bad_rows,
-                filtered: sum.filtered + more.filtered,
-                clipped: sum.clipped + more.clipped,
-                added: sum.added + more.added,
-                folded: sum.folded + more.folded,
-                spread: sum.spread + more.spread,
-                steps_back: sum.steps_back + more.steps_back,
-                max_back_ns: sum.max_back_ns.max(more.max_back_ns),
-                clock_epochs: sum.clock_epochs.max(more.clock_epochs),
-            }
-        };
+        let add = |sum: SourceStats, (_, source): &(String, S)| sum.plus(&source.stats());
         self.sources.iter().fold(SourceStats::default(), add)
     }
 

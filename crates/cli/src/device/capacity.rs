@@ -1,15 +1,20 @@
 //! Scaling a device to a capacity.
 //!
-//! Blocks of a plane change first. Where they would leave the range from half of the device's own
-//! number to twice that number, the number of dies changes by factors of two: upwards chips of a
-//! channel up to 8, dies of a chip up to 64, then channels; downwards dies of a chip, chips, then
-//! channels. Blocks of a plane are then the fewest that hold the capacity.
+//! Blocks of a plane change first, down to 64 of them (or to the device's own number, where that is
+//! less) and up to twice the device's own number. Beyond that the number of dies changes by factors
+//! of two: upwards chips of a channel up to 8, dies of a chip up to 64, then channels; downwards
+//! dies of a chip, chips, then channels. Blocks of a plane are then the fewest that hold the
+//! capacity. A device of fewer dies is another device: rates are those of its dies.
 
 use super::Description;
 use flashyard_sim::config::{DeviceKeys, GeometryKeys};
 
 /// Chips behind a channel, beyond which chips get more dies instead.
 const MOST_WAYS: u64 = 8;
+
+/// Blocks of a plane that a smaller capacity leaves. Assumed: enough for open blocks, reserves and
+/// the spare space of a few percent beside them.
+const FEWEST_BLOCKS: u64 = 64;
 
 /// The ranges of these keys.
 const MOST_DIES: u64 = 64;
@@ -46,16 +51,22 @@ pub(crate) fn scale(
         }
     }
     let what = if changed.is_empty() { "nothing changes".to_string() } else { changed.join(", ") };
+    if dies(&old) != dies(&new) {
+        description.dies_before = Some(dies(&old));
+    }
     let change = format!("capacity of at least {:.3} GB: {what}", bytes as f64 / 1e9);
     description.changes.push(change);
     Ok(())
 }
 
+/// Dies of a device.
+pub(crate) const fn dies(geometry: &GeometryKeys) -> u64 {
+    geometry.channels.saturating_mul(geometry.ways).saturating_mul(geometry.dies_per_way)
+}
+
 /// Planes of a device.
 fn planes(geometry: &GeometryKeys) -> u128 {
-    [geometry.ways, geometry.dies_per_way, geometry.planes]
-        .iter()
-        .fold(geometry.channels.into(), |product, &count| product * u128::from(count))
+    u128::from(dies(geometry)) * u128::from(geometry.planes)
 }
 
 fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
@@ -84,7 +95,7 @@ fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
             break;
         }
     }
-    while 2 * of_plane(geometry) < own {
+    while of_plane(geometry) < own.min(FEWEST_BLOCKS.into()) {
         let counts = [&mut geometry.dies_per_way, &mut geometry.ways, &mut geometry.channels];
         let Some(even) = counts.into_iter().find(|count| **count > 1 && count.is_multiple_of(2))
         else {
@@ -153,8 +164,12 @@ mod tests {
         assert_eq!([channels, ways, dies], [8, 4, 1]);
         assert!((1_365..=2 * 1_365).contains(&blocks), "{blocks}");
         let [channels, ways, dies, blocks] = shape(scaled("nvme-tlc", "256GB").unwrap());
-        assert_eq!([channels, ways, dies], [8, 1, 1]);
-        assert!((683..=1_365).contains(&blocks), "{blocks}");
+        assert_eq!([channels, ways, dies], [8, 2, 1]);
+        // 11,179.6 blocks of 24 MiB hold 256 GB and 9.9 % spare; the drive has 32 planes.
+        assert_eq!(blocks, 350);
+        // 64 GB need 87.3 blocks on each of the drive's own 32 planes, 16 GB as many on 8 of them.
+        assert_eq!(shape(scaled("nvme-tlc", "64GB").unwrap()), [8, 2, 1, 88]);
+        assert_eq!(shape(scaled("nvme-tlc", "16GB").unwrap()), [4, 1, 1, 88]);
     }
 
     #[test]

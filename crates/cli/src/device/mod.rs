@@ -11,7 +11,8 @@ use anyhow::Result;
 use flashyard_core::key::Kind;
 use flashyard_core::key::Value;
 use flashyard_sim::config::{
-    DeviceKeys, Item, Problem, Table, line_of_item, parse_toml, parse_value, read_table,
+    DeviceKeys, FirmwareFamily, Item, Problem, Sections, Table, line_of_item, parse_toml,
+    parse_value, read_table, show_value,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,6 +56,8 @@ pub(crate) struct Description {
     pub(crate) layer: Option<String>,
     /// What was changed that nobody named, a line each.
     pub(crate) changes: Vec<String>,
+    /// The dies that the device had before a capacity changed their number.
+    pub(crate) dies_before: Option<u64>,
 }
 
 impl Description {
@@ -74,6 +77,22 @@ impl Description {
         let found: Vec<String> =
             found.map(|(path, origin)| format!("{path}: {}", origin.place)).collect();
         if found.is_empty() { what.to_string() } else { format!("{what} ({})", found.join("; ")) }
+    }
+}
+
+/// Gives keys that a family of firmware sets their values, so that what is printed is what runs.
+pub(crate) fn resolve_family(keys: &mut DeviceKeys, description: &mut Description) {
+    let before = std::mem::replace(keys, keys.with_family());
+    for (section, listed, _) in before.sections() {
+        for key in listed {
+            if before.get(&section, key.name) != keys.get(&section, key.name) {
+                let path = format!("{section}.{}", key.name);
+                let family = keys.get("firmware", "family").expect("a key of the section");
+                let family = show_value(&Kind::Choice(FirmwareFamily::WORDS), family);
+                let comment = format!("firmware.family = {family}");
+                description.set(&path, "firmware.family", &comment);
+            }
+        }
     }
 }
 

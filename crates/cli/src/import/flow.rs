@@ -394,11 +394,8 @@ impl Flow<'_> {
             }
             "Percentage_To_Be_Executed" => self.share(entry, found),
             "Relay_Count" => {
-                if found.whole(entry, 1, LARGEST) == 1 {
-                    found.taken_as(entry, "");
-                } else {
-                    found.missing(entry, "the trace runs once; [[phase]] repeats it");
-                }
+                let count = found.whole(entry, 1, LARGEST);
+                found.taken(entry, &[("trace.repeat", count.to_string())]);
             }
             "Time_Unit" => {
                 found.word(entry, &["NANOSECOND", "PICOSECOND", "MICROSECOND"]);

@@ -5,6 +5,7 @@ use super::style;
 use super::table::{percent, render, table};
 use super::text::{line, marked_line};
 use super::units::count;
+use crate::device::capacity::dies;
 use crate::inputs::Inputs;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
@@ -233,6 +234,9 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
     let (load, load_cell) = load(inputs, report);
     let (queue, queue_cell) = if verdict.queue_grew {
         ("the queue grew: latencies depend on the length of the run", "grew")
+    } else if is_overloaded(inputs, report) {
+        // It grows as long as requests come, whether that shows in this run or not.
+        ("", "overloaded")
     } else {
         ("the queue did not grow", "did not grow")
     };
@@ -337,6 +341,28 @@ fn unmapped(report: &Report) -> String {
     )
 }
 
+/// Whether requests come at their own times and need more of the device than it has.
+fn is_overloaded(inputs: &Inputs, report: &Report) -> bool {
+    report.verdict.offered_load.is_some_and(|load| load > 1.0) && !is_closed(inputs)
+}
+
+/// Fewer victims than these are a sample too small for figures that depend on collection. Assumed:
+/// the valid units of a victim differ by tens of percent, which ten of them average to ten.
+const FEW_VICTIMS: u64 = 10;
+
+/// Whether garbage collection took too few victims for figures of a state.
+fn few_victims(inputs: &Inputs, report: &Report) -> Option<Warning> {
+    let victims = report.gc.jobs;
+    let few = (1..FEW_VICTIMS).contains(&victims) && !inputs.sections.device.plans();
+    few.then(|| Warning {
+        headings: &[],
+        what: "garbage collection took few victims: write amplification and the tail are theirs, \
+               and differ from run to run; measure more writes"
+            .to_string(),
+        how_much: format!("{victims} of them"),
+    })
+}
+
 /// Why figures of writes are not those of a drive in use, if they are not.
 fn unsteady(inputs: &Inputs, report: &Report) -> Option<Warning> {
     let (verdict, keys) = (&report.verdict, &inputs.sections.device);
@@ -358,6 +384,19 @@ fn unsteady(inputs: &Inputs, report: &Report) -> Option<Warning> {
     Some(Warning { headings: &[STARTS, GC], what, how_much })
 }
 
+/// Whether a capacity made it a device of other dies than the one that was named.
+fn other_dies(inputs: &Inputs) -> Option<Warning> {
+    let before = inputs.description.dies_before?;
+    let now = dies(&inputs.sections.device.geometry);
+    Some(Warning {
+        headings: &[],
+        what: "the capacity changes the number of dies: rates and latencies under load are not \
+               those of the device that was named"
+            .to_string(),
+        how_much: format!("{now} dies in place of {before}"),
+    })
+}
+
 /// Whether thresholds of garbage collection eat the spare space.
 fn eaten(report: &Report) -> Option<Warning> {
     let verdict = &report.verdict;
@@ -374,13 +413,14 @@ fn eaten(report: &Report) -> Option<Warning> {
 fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
     let verdict = &report.verdict;
     let mut found: Vec<Warning> = Vec::new();
+    found.extend(other_dies(inputs));
     found.extend(unsteady(inputs, report));
+    found.extend(few_victims(inputs, report));
     found.extend(eaten(report));
     let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
         found.push(Warning { headings, what: what.to_string(), how_much });
     };
-    let open = !is_closed(inputs);
-    if let Some(load) = verdict.offered_load.filter(|load| *load > 1.0 && open) {
+    if let Some(load) = verdict.offered_load.filter(|_| is_overloaded(inputs, report)) {
         let is_disk = inputs.sections.device.is_disk();
         let who = if is_disk { "the arm" } else { "the dies" };
         let of = format!("{:.0} % of that", load * 100.0);

@@ -1,6 +1,7 @@
 //! Tables with a column for each point, in blocks that fit a terminal.
 
 use super::headline::{self, Better, Headline};
+use crate::output::summary::latency;
 use crate::output::table;
 use crate::output::text::WIDTH;
 use crate::stats::{Interval, mean};
@@ -40,7 +41,7 @@ pub(crate) fn note(seeds: usize) -> String {
 
 /// What a figure is called in a table.
 pub(crate) fn title(headline: &Headline) -> String {
-    let name = headline.name.replace('.', "_").replace("p999", "p99.9");
+    let name = headline.name.replace('.', "_").replace("p99", "p99.").replace("p99._", "p99_");
     let name = name.replace("mb_per_s", "rate").replace("j_per_gb", "energy per GB");
     let words = ["_us", "_s", "_mj", "_w"].iter().find_map(|unit| name.strip_suffix(unit));
     let words = words.unwrap_or(&name).replace('_', " ");
@@ -73,7 +74,11 @@ pub(crate) fn table(keys: &[(String, Vec<String>)], names: &[&str], points: &[Fi
             keys.iter().map(value).chain(figures).collect()
         })
         .collect();
-    blocks(&titles, &columns)
+    let is_marked =
+        |point: &Figures| shown.iter().any(|&place| has_few(point, &headline::ALL[place].name));
+    let meaning = if points.iter().any(is_marked) { latency::FEW } else { "" };
+    let text = blocks(&titles, &columns) + meaning;
+    if meaning.is_empty() { text } else { text + "\n" }
 }
 
 /// A figure and its ratio to that of the first point.
@@ -83,10 +88,20 @@ fn cell(points: &[Figures], point: usize, place: usize) -> (String, String) {
     let first = summary(&points[0][place]).0.filter(|first| *first != 0.0);
     let merit = headline.better != Better::Neither;
     let ratio = value.zip(first).filter(|_| point > 0 && merit);
+    let mark = if has_few(&points[point], &headline.name) { "*" } else { "" };
     (
-        with_half(headline, value, half),
+        with_half(headline, value, half) + mark,
         ratio.map_or_else(String::new, |(value, first)| format!("x{:.3}", value / first)),
     )
+}
+
+/// Whether a figure is a percentile of too few requests of one of its runs.
+fn has_few(point: &Figures, name: &str) -> bool {
+    let Some(share) = headline::percentile(name) else { return false };
+    let count =
+        name.split_once('.').and_then(|(class, _)| headline::place(&format!("{class}.count")));
+    let counts = count.map_or(&[][..], |place| &point[place]);
+    counts.iter().flatten().any(|&count| latency::is_of_few(count, share))
 }
 
 /// As many columns side by side as fit; the first one again in each block would take the room of

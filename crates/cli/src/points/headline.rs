@@ -79,6 +79,18 @@ pub(crate) fn place(name: &str) -> Option<usize> {
     ALL.iter().position(|headline| headline.name == name)
 }
 
+/// The share of latencies below a figure, in parts of 10,000; none where it is no percentile.
+pub(crate) fn percentile(name: &str) -> Option<u64> {
+    match name.split_once('.')?.1 {
+        "p50_us" => Some(5_000),
+        "p90_us" => Some(9_000),
+        "p99_us" => Some(9_900),
+        "p999_us" => Some(9_990),
+        "p9999_us" => Some(9_999),
+        _ => None,
+    }
+}
+
 /// Nanoseconds in microseconds.
 fn us(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e3)
@@ -87,13 +99,14 @@ fn us(ns: Option<u64>) -> Option<f64> {
 type OfClass = (&'static str, &'static str, &'static str, fn(&LatencyReport) -> Option<f64>);
 
 /// The end of a name, its unit, what it is of the latencies of a class.
-const OF_CLASS: [OfClass; 7] = [
+const OF_CLASS: [OfClass; 8] = [
     ("count", "1", "requests whose latency counts", |latency| Some(latency.count as f64)),
     ("mean_us", "us", "mean latency", |latency| latency.mean.map(|ns| ns / 1e3)),
     ("p50_us", "us", "50th percentile of the latencies", |latency| us(latency.p50)),
     ("p90_us", "us", "90th percentile of the latencies", |latency| us(latency.p90)),
     ("p99_us", "us", "99th percentile of the latencies", |latency| us(latency.p99)),
     ("p999_us", "us", "99.9th percentile of the latencies", |latency| us(latency.p999)),
+    ("p9999_us", "us", "99.99th percentile of the latencies", |latency| us(latency.p9999)),
     ("max_us", "us", "longest latency", |latency| us(latency.max)),
 ];
 

@@ -6,6 +6,7 @@ use super::series::Series;
 use super::words::{self, spaced};
 use super::{Absent, Page, Section, Table};
 use crate::inputs::Inputs;
+use crate::output::summary::latency::{FEW, percentile};
 use crate::output::{units, verdict};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::metrics::parts::{Part, Parts};
@@ -100,7 +101,7 @@ impl Run<'_> {
                 return page.add(&mut section, "Plots over time", Err(why.clone()));
             }
         };
-        section.plots.push(series.throughput());
+        section.plots.extend(series.throughput());
         section.plots.extend(series.streams());
         section.plots.push(series.latency());
         section.plots.push(series.outstanding());
@@ -234,12 +235,11 @@ fn percentiles(report: &Report) -> Table {
             continue;
         }
         let of = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| units::time(ns as f64));
-        let percentiles =
-            [latency.p50, latency.p90, latency.p95, latency.p99, latency.p999, latency.p9999];
+        let percentiles = [5_000, 9_000, 9_500, 9_900, 9_990, 9_999];
         let mut row = vec![class.to_string(), latency.count.to_string()];
         row.push(latency.mean.map_or("-".to_string(), units::time));
         row.push(of(latency.min));
-        row.extend(percentiles.map(of));
+        row.extend(percentiles.map(|share| percentile(latency, share)));
         row.push(of(latency.max));
         rows.push(row);
     }
@@ -249,8 +249,9 @@ fn percentiles(report: &Report) -> Table {
         title: "Latency percentiles by class".to_string(),
         columns: columns.map(str::to_string).collect(),
         rows,
-        note: "Mean, least and greatest are exact; percentiles are too high by less than 1 %."
-            .to_string(),
+        note: format!(
+            "Mean, least and greatest are exact; percentiles are too high by less than 1 %. {FEW}."
+        ),
     }
 }
 

@@ -118,17 +118,21 @@ impl Series {
         }
     }
 
-    /// Bytes a second that were answered.
-    pub(crate) fn throughput(&self) -> Plot {
-        let kind = self.area(
-            Axis::new("throughput", "B/s"),
-            &[
-                ("reads", &|group| Some(group.a_second(group.bytes[0]))),
-                ("writes", &|group| Some(group.a_second(group.bytes[1]))),
-            ],
-        );
-        let note = "Bytes of the requests that were answered; reads below, writes on top.";
-        Plot::new("throughput", "Throughput over time", note, kind)
+    /// Bytes a second that were answered: of reads and of writes, each on its own axis, since the
+    /// fewer of the two would be a line at the bottom.
+    pub(crate) fn throughput(&self) -> Vec<Plot> {
+        let of = |(place, class): (usize, &str)| {
+            if self.groups.iter().all(|group| group.bytes[place] == 0) {
+                return None;
+            }
+            let rate = |group: &Group| Some(group.a_second(group.bytes[place]));
+            let name = format!("{class}s");
+            let kind = self.area(Axis::new("throughput", "B/s"), &[(&name, &rate)]);
+            let title = format!("Throughput of {name} over time");
+            let note = format!("Bytes of the {name} that were answered.");
+            Some(Plot::new(&format!("throughput-{class}"), &title, &note, kind))
+        };
+        ["read", "write"].into_iter().enumerate().filter_map(of).collect()
     }
 
     /// The same by stream.

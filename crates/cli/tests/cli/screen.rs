@@ -99,3 +99,41 @@ fn every_class_of_requests_is_told_of() {
     };
     assert!(rows("flush") >= 3 && rows("trim") >= 3, "{text}");
 }
+
+/// Percentiles that lie among the ten slowest requests are marked.
+#[test]
+fn a_summary_marks_percentiles_of_few_requests() {
+    let folder = Folder::new();
+    let args = ["run", "embedded-2x2", "random-read", "--set", "pattern.requests=2000"];
+    let text = folder.run(&args).text();
+    let row = text.lines().find(|line| line.starts_with("read ")).expect("a row of reads");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    // read, 2,000, then values with units: mean, p50, p99, p99.9, p99.99, max.
+    let marked: Vec<bool> = cells[3..].iter().step_by(2).map(|unit| unit.ends_with('*')).collect();
+    assert_eq!(marked, [false, false, false, true, true, false], "{text}");
+    assert!(text.contains("* fewer than 10 requests took longer"), "{text}");
+}
+
+/// Arrivals that need more of the device than it has make its queue grow for as long as they come.
+#[test]
+fn an_overloaded_device_has_no_queue_that_did_not_grow() {
+    let folder = Folder::new();
+    // Two reads, 25 us apart, on four dies that take longer for one: too few to see a queue grow.
+    let text = folder
+        .run(&[
+            "run",
+            "embedded-2x2",
+            "random-read",
+            "--set",
+            "pattern.requests=2",
+            "--set",
+            "stream.pacing=open",
+            "--set",
+            "pattern.rate_per_s=40000",
+            "--set",
+            "pattern.arrival=constant",
+        ])
+        .text();
+    let verdict = said(&text, "verdict");
+    assert!(verdict.contains("! overloaded:") && !verdict.contains("did not grow"), "{verdict}");
+}

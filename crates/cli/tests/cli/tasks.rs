@@ -52,7 +52,9 @@ impl Terminal {
 fn times(table: &str, row: &str) -> Vec<f64> {
     let line = table.lines().find(|line| line.starts_with(&format!("{row} ")));
     let line = line.unwrap_or_else(|| panic!("no row {row} in\n{table}"));
-    let cells: Vec<&str> = line[row.len()..].split_whitespace().collect();
+    // Percentiles of few requests are marked.
+    let cells: Vec<&str> =
+        line[row.len()..].split_whitespace().map(|cell| cell.trim_end_matches('*')).collect();
     let is_unit = |cell: &&str| ["ns", "us", "ms", "s"].contains(cell);
     cells.windows(2).filter(|pair| is_unit(&pair[1])).map(quantity).collect()
 }

@@ -215,6 +215,32 @@ fn a_capacity_is_held_and_can_stand_in_a_file() {
     assert!(said.contains("--capacity 8us: 8us: us is a unit of time"), "{said}");
 }
 
+/// A smaller drive keeps its dies while 64 blocks of a plane hold it. The verdict tells of others.
+#[test]
+fn a_capacity_that_takes_dies_is_marked() {
+    let folder = Folder::new();
+    let load = |size| {
+        let run = ["run", "nvme-tlc", "random-read", "--set", "pattern.requests=50"];
+        folder.run(&[&run[..], &["--capacity", size]].concat()).text()
+    };
+    assert!(!load("64GB").contains("number of dies"));
+    let small = load("8GB").split_whitespace().collect::<Vec<_>>().join(" ");
+    let marked = "! the capacity changes the number of dies:";
+    assert!(small.contains(marked) && small.contains("(2 dies in place of 16)"), "{small}");
+}
+
+/// What a family of firmware sets is printed, and a value that is given wins, the default too.
+#[test]
+fn families_of_firmware_print_what_runs() {
+    let folder = Folder::new();
+    let keys = |set: &[&str]| {
+        let run = run(&folder, &[&["micron-7450-pro"], set].concat());
+        ["program_suspends", "erase_suspends"].map(|key| int(&run, &format!("device.nand.{key}")))
+    };
+    assert_eq!(keys(&[]), [4, 8]);
+    assert_eq!(keys(&["--set", "nand.program_suspends=0"]), [0, 8]);
+}
+
 #[test]
 fn thresholds_may_be_shares_of_the_spare_space() {
     let folder = Folder::new();

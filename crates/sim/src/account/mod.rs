@@ -41,6 +41,8 @@ struct Config {
     tables: Option<TableCost>,
     store: MapStore,
     queue_depth: u64,
+    /// Whether a translation layer merges blocks in place of garbage collection.
+    merges: bool,
     over_provisioning: f64,
     /// Whether host reads find wrong bits.
     bit_errors: bool,
@@ -61,6 +63,7 @@ impl Config {
             tables: settings.tables,
             store: settings.keys.map.store,
             queue_depth: settings.keys.queue.depth,
+            merges: settings.keys.plans(),
             over_provisioning: settings.over_provisioning(),
             bit_errors: settings.keys.nand.bit_errors_ppb > 0,
             unmapped_read: settings.keys.nand.unmapped_read.word(),

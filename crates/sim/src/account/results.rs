@@ -314,7 +314,7 @@ impl Account {
             initial_error: self.made.error,
             over_provisioning: self.config.over_provisioning,
             effective_over_provisioning: end.effective_over_provisioning,
-            gc_ran: self.totals.gc_jobs > 0 || end.ftl.merges.any(),
+            gc_ran: if self.config.merges { end.ftl.merges.any() } else { self.totals.gc_jobs > 0 },
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),

@@ -4,9 +4,8 @@ use super::{DeviceKeys, GcPacing, GcStart};
 use flashyard_core::choice;
 
 choice! {
-    /// A family of firmware. It sets keys that are at their defaults; all but `none` also set
-    /// `gc.pacing` to "spare" and, where they are 0, `nand.program_suspends` to 4 and
-    /// `nand.erase_suspends` to 8.
+    /// A family of firmware. It sets keys that nobody gives a value; all but `none` also set
+    /// `gc.pacing` to "spare", `nand.program_suspends` to 4 and `nand.erase_suspends` to 8.
     pub enum FirmwareFamily {
         /// No family: the other keys decide.
         None = "none",
@@ -27,31 +26,62 @@ const PROGRAM_SUSPENDS: u64 = 4;
 const ERASE_SUSPENDS: u64 = 8;
 const STARTED: u64 = 64;
 
+/// Keys that families set, and which of them a file or an option gave a value.
+#[derive(Clone, Copy, Debug, Default, Eq)]
+pub(crate) struct Given(u8);
+
+/// Keys of the same values are equal, whoever gave them.
+impl PartialEq for Given {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Given {
+    const KEYS: [(&str, &str); 5] = [
+        ("gc", "pacing"),
+        ("nand", "program_suspends"),
+        ("nand", "erase_suspends"),
+        ("gc", "suspend_while_short"),
+        ("host", "dispatch_width"),
+    ];
+
+    /// Notes that this key was given a value.
+    pub(crate) fn note(&mut self, section: &str, key: &str) {
+        let place = Self::KEYS.iter().position(|known| *known == (section, key));
+        self.0 |= place.map_or(0, |place| 1 << place);
+    }
+
+    const fn has(self, place: usize) -> bool {
+        self.0 & 1 << place != 0
+    }
+}
+
 impl DeviceKeys {
-    /// The keys with those of the named family of firmware where they are at their defaults.
+    /// The keys as the device runs with them: those that its family of firmware sets have the
+    /// values of the family, unless a file or an option gave them values, be it their defaults.
+    /// Keys that were written as fields count as given where they are not at their defaults.
     #[must_use]
-    pub(crate) const fn with_family(mut self) -> Self {
-        let family = self.firmware.family;
+    pub const fn with_family(mut self) -> Self {
+        let (family, given) = (self.firmware.family, self.given);
         if matches!(family, FirmwareFamily::None) {
             return self;
         }
-        if matches!(self.gc.pacing, GcPacing::None) {
+        if matches!(self.gc.pacing, GcPacing::None) && !given.has(0) {
             self.gc.pacing = GcPacing::Spare;
         }
-        if self.nand.program_suspends == 0 {
+        if self.nand.program_suspends == 0 && !given.has(1) {
             self.nand.program_suspends = PROGRAM_SUSPENDS;
         }
-        if self.nand.erase_suspends == 0 {
+        if self.nand.erase_suspends == 0 && !given.has(2) {
             self.nand.erase_suspends = ERASE_SUSPENDS;
         }
-        match family {
-            FirmwareFamily::None | FirmwareFamily::ReadsProtected => {}
-            FirmwareFamily::InBetween => self.gc.suspend_while_short = false,
-            FirmwareFamily::BothWait => {
-                if self.host.dispatch_width == 0 {
-                    self.host.dispatch_width = STARTED;
-                }
-            }
+        if matches!(family, FirmwareFamily::InBetween) && !given.has(3) {
+            self.gc.suspend_while_short = false;
+        }
+        let waits = matches!(family, FirmwareFamily::BothWait);
+        if waits && self.host.dispatch_width == 0 && !given.has(4) {
+            self.host.dispatch_width = STARTED;
         }
         self
     }
@@ -82,9 +112,10 @@ impl DeviceKeys {
 mod tests {
     use super::FirmwareFamily::{BothWait, InBetween, None, ReadsProtected};
     use super::*;
-    use crate::config::{MapStore, Settings};
+    use crate::config::{MapStore, Sections, Settings};
     use crate::ftl::log::SchemeName;
     use flashyard_core::host::HostPolicyName;
+    use flashyard_core::key::Value;
 
     /// Keys of a device with a map in memory and of this family, of which `set` sets some.
     fn keys(family: FirmwareFamily, set: impl Fn(&mut DeviceKeys)) -> DeviceKeys {
@@ -120,6 +151,23 @@ mod tests {
             keys.host.dispatch_width = 9;
         });
         assert_eq!(found(&own), (GcPacing::Tokens, 1, 8, true, 9));
+    }
+
+    /// A default that is written down counts as well.
+    #[test]
+    fn what_was_given_a_value_keeps_it_though_it_is_the_default() {
+        let zero = |keys: &mut DeviceKeys, section, key| {
+            assert!(keys.set(section, key, Value::Number(0)));
+        };
+        let own = keys(BothWait, |keys| {
+            zero(keys, "nand", "program_suspends");
+            zero(keys, "host", "dispatch_width");
+        });
+        assert_eq!(found(&own), (GcPacing::Spare, 0, 8, true, 0));
+        let short = keys(InBetween, |keys| {
+            assert!(keys.set("gc", "suspend_while_short", Value::Bool(true)));
+        });
+        assert_eq!(found(&short), (GcPacing::Spare, 4, 8, true, 0));
     }
 
     #[test]

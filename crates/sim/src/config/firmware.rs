@@ -11,7 +11,7 @@ keys! {
     /// before it enters the host queue, for the time of its kind and that of its mapping units.
     pub struct FirmwareKeys {
         /// What the device does with more random writes than it can take. A family sets keys that
-        /// are at their defaults.
+        /// nobody gives a value.
         family: FirmwareFamily = FirmwareFamily::None => {
             kind: Kind::Choice(FirmwareFamily::WORDS),
             source: "Haas, Lee, Bonnet, Leis, PVLDB 18(11), 2025: three drives; assumed: none",

@@ -4,6 +4,7 @@ use super::buffer::BufferKeys;
 use super::bus::BusKeys;
 use super::disk::{DeviceChoice, DiskKeys};
 use super::energy::EnergyKeys;
+use super::family::Given;
 use super::firmware::FirmwareKeys;
 use super::ftl::{FtlKeys, StateKeys};
 use super::gc::{GcKeys, WearKeys};
@@ -194,6 +195,8 @@ macro_rules! device_keys {
             pub schemes: SchemeKeys,
             /// The user's own parts and their keys.
             pub own: OwnKeys,
+            /// The keys of families of firmware that were given a value.
+            pub(super) given: Given,
         }
 
         impl Sections for DeviceKeys {
@@ -216,6 +219,7 @@ macro_rules! device_keys {
             }
 
             fn set(&mut self, section: &str, key: &str, value: Value) -> bool {
+                self.given.note(section, key);
                 let built_in = match section.split_once('.') {
                     Some(("policy", name)) => self.policies.set(name, key, value),
                     Some(("host", name)) => self.host_policies.set(name, key, value),

@@ -185,14 +185,11 @@ fn a_read_waits_for_one_operation_of_garbage_collection() {
 /// as writes do.
 #[test]
 fn families_of_firmware_keep_the_order_of_the_drives() {
-    let of = |family: &str, width: &str| {
-        let family = format!("firmware.family={family}");
-        under_load(&["gc.pacing=none", &family, &format!("host.dispatch_width={width}")])
-    };
-    let protected = of("reads_protected", "0");
-    let between = of("in_between", "0");
+    let of = |family: &str| under_load(&[&format!("firmware.family={family}")]);
+    let protected = of("reads_protected");
+    let between = of("in_between");
     // Fewer than the 32 writes that are outstanding.
-    let stalled = of("both_wait", "8");
+    let stalled = under_load(&["firmware.family=both_wait", "host.dispatch_width=8"]);
     let means = [&protected, &between, &stalled].map(|[reads, _]| mean(reads));
     // 20 us to suspend what runs, and the read; one of two operations of 700 and 5,000 us.
     let longest = *protected[0].last().expect("reads");

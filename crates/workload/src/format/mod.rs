@@ -235,6 +235,14 @@ impl Chosen {
         }
     }
 
+    /// The events whose times a row has.
+    pub(crate) fn events(&self) -> &[Event] {
+        match self {
+            Self::Known(info) => info.events,
+            Self::Own(layout) => layout.events(),
+        }
+    }
+
     /// The tick of its clock, in nanoseconds; 0 where it is not known.
     pub(crate) fn tick_ns(&self) -> u64 {
         match self {

@@ -2,19 +2,24 @@
 
 use super::clock::Clock;
 use super::epochs::Epochs;
-use super::{TimeOrder, TraceKeys};
+use super::{Event, TimeOrder, TraceKeys};
 use crate::SourceStats;
 use crate::error::readable_ns;
 
 /// Runs of the clock that a note lists.
 const RUNS_SHOWN: usize = 4;
 
+/// A gap that no pause of a host explains, as long as it is most of the trace. Assumed: a day.
+const LONG_GAP_NS: u64 = 86_400_000_000_000;
+
 /// Follows the clock from the first request on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockLog {
     first_ns: u64,
     /// The recorded time of the last request.
-    pub(super) last_ns: u64,
+    last_ns: u64,
+    /// The longest time between two requests that follow one another.
+    gap_ns: u64,
     /// The same clock without rounding.
     exact: Option<Clock>,
     max_rounded_ns: u64,
@@ -22,7 +27,48 @@ pub(super) struct ClockLog {
 
 impl ClockLog {
     pub(super) const fn new(first_ns: u64, exact: Clock) -> Self {
-        Self { first_ns, last_ns: first_ns, exact: Some(exact), max_rounded_ns: 0 }
+        Self { first_ns, last_ns: first_ns, gap_ns: 0, exact: Some(exact), max_rounded_ns: 0 }
+    }
+
+    /// The next request, not earlier than the last one, is at `time_ns`.
+    #[inline]
+    pub(super) const fn look(&mut self, time_ns: u64) {
+        let gap_ns = time_ns - self.last_ns;
+        if gap_ns > self.gap_ns {
+            self.gap_ns = gap_ns;
+        }
+        self.last_ns = time_ns;
+    }
+
+    /// From the first request to the last, as the run has them.
+    pub(super) fn span_ns(&self, clock: &Clock) -> u64 {
+        let arrival_ns = |ns| clock.arrival_ns(ns).unwrap_or(u64::MAX);
+        arrival_ns(self.last_ns) - arrival_ns(self.first_ns)
+    }
+
+    /// What is to be said of a gap that makes up most of the trace: the clock was set, or one of
+    /// the requests has no time.
+    fn gap_note(&self, others: &[Event]) -> Option<String> {
+        let span_ns = self.last_ns - self.first_ns;
+        if self.gap_ns < LONG_GAP_NS || 2 * self.gap_ns < span_ns {
+            return None;
+        }
+        let gap = readable_ns(self.gap_ns);
+        let share = 100.0 * self.gap_ns as f64 / span_ns as f64;
+        let issue = others.contains(&Event::Issue).then_some(&Event::Issue);
+        let other = match issue.or(others.first()) {
+            Some(event) => format!(
+                "; if the recorded times of some requests are missing, trace.event = \"{}\" takes \
+                 others",
+                event.word()
+            ),
+            None => String::new(),
+        };
+        Some(format!(
+            "the clock of the trace jumps by {gap} between two requests, {share:.1} % of its time: \
+             rates, idle work and power are those of the jump; trace.start_ms and trace.end_ms \
+             leave one side of it out{other}"
+        ))
     }
 
     /// Notes the arrival of a request at `time_ns`.
@@ -32,14 +78,16 @@ impl ClockLog {
         }
     }
 
-    /// What the clock did, a sentence each.
+    /// What the clock did, a sentence each; `others` are events of the format whose times could be
+    /// used in place of the chosen one's.
     pub(super) fn notes(
         &self,
         clock: &Clock,
         keys: &TraceKeys,
         span_ns: Option<u64>,
+        others: &[Event],
     ) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.gap_note(others).into_iter().collect();
         if let Some(span_ns) = span_ns.filter(|&span_ns| span_ns != keys.duration_ms) {
             let (from, to) = (readable_ns(span_ns), readable_ns(keys.duration_ms));
             if span_ns == 0 {
@@ -106,4 +154,31 @@ fn joined_note(keys: &TraceKeys, epochs: &Epochs) -> String {
     }
     let gap = readable_ns(keys.epoch_gap_ms);
     format!("{} runs of the clock were joined, {gap} apart: {}", moves.len(), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(times: &[u64], others: &[Event]) -> Option<String> {
+        let mut log = ClockLog::new(times[0], Clock::new(times[0], 0, (1, 1), 0));
+        for &time in times {
+            log.look(time);
+        }
+        log.gap_note(others)
+    }
+
+    #[test]
+    fn a_jump_of_the_clock_is_named() {
+        let day = LONG_GAP_NS;
+        let jump =
+            note(&[0, 5, 100 * day, 100 * day + 7], &[Event::Dequeue, Event::Issue]).unwrap();
+        assert!(jump.contains("100.0 % of its time"), "{jump}");
+        assert!(jump.ends_with("trace.event = \"issue\" takes others"), "{jump}");
+        let alone = note(&[0, 5, 2 * day], &[]).unwrap();
+        assert!(alone.ends_with("leave one side of it out"), "{alone}");
+        let week: Vec<u64> = (0..7).map(|of| of * day).collect();
+        assert_eq!(note(&week, &[]), None, "pauses of a day in a week");
+        assert_eq!(note(&[0, day - 1], &[]), None);
+    }
 }

@@ -254,6 +254,14 @@ keys! {
             flip: "3",
             with: SORTED,
         },
+        /// How many times the requests that are left run. Each repetition begins at the time of the
+        /// last request of the one before. It reads the file as many times.
+        repeat: u64 = 1 => {
+            kind: Kind::count("times", 1, 1_000_000_000),
+            source: "1: as recorded; MQSim has Relay_Count for it (Tavakkol et al., FAST 2018)",
+            flip: "2",
+            with: SORTED,
+        },
         /// `drop`: a read or write of 8n + 1 sectors, with n at least 1, loses its last sector. In
         /// `biotracer` traces such a size counts the header sector of a packed write.
         header_sectors: HeaderSectors = HeaderSectors::Keep => {

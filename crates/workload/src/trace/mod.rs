@@ -17,6 +17,7 @@ mod clock;
 mod epochs;
 mod keys;
 mod order;
+mod repeat;
 mod rows;
 mod select;
 mod source;
@@ -39,6 +40,7 @@ use self::addresses::{Addresses, Refused, mebibytes};
 use self::changes::{ClockLog, order_notes};
 use self::clock::Clock;
 use self::order::{TooLate, Window};
+use self::repeat::Repeat;
 use self::rows::{Row, Rows};
 use self::select::{Clip, Clipped};
 use self::survey::Survey;
@@ -107,6 +109,8 @@ pub struct Trace {
     /// No row is left to read: only the window is.
     drained: bool,
     bytes: BytesRead,
+    /// Where the trace is to be read more than once.
+    repeat: Option<Box<Repeat>>,
 }
 
 impl Trace {
@@ -116,7 +120,9 @@ impl Trace {
         keys: &TraceKeys,
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
-        Self::open_input(&mut input, keys, options)
+        let mut trace = Self::open_input(&mut input, keys, options)?;
+        trace.repeat = Repeat::new(input, keys, options)?;
+        Ok(trace)
     }
 
     fn open_input(
@@ -166,6 +172,7 @@ impl Trace {
             folded_elsewhere: 0,
             drained: false,
             bytes: input.bytes_read(),
+            repeat: None,
         })
     }
 
@@ -296,7 +303,7 @@ impl Trace {
             Some(clock) => clock,
             None => self.start_clock(record.time_ns, row.line)?,
         };
-        self.log.last_ns = record.time_ns;
+        self.log.look(record.time_ns);
         self.coarse.look(record.time_ns);
         let arrival_ns = clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL.as_ns());
         let Some(arrival_ns) = arrival_ns else {
@@ -327,7 +334,7 @@ impl Trace {
             clock.arrival_ns(record.time_ns).filter(|&ns| ns <= LAST_ARRIVAL.as_ns())?;
         self.rows.take_record(record.time_ns);
         self.window.pass(record.time_ns);
-        self.log.last_ns = record.time_ns;
+        self.log.look(record.time_ns);
         self.coarse.look(record.time_ns);
         Some(record.arriving(Time::from_ns(arrival_ns)))
     }
@@ -432,7 +439,49 @@ impl Trace {
 }
 
 impl RequestSource for Trace {
+    #[inline]
     fn next_request(&mut self) -> Result<Option<Request>, WorkloadError> {
+        if self.repeat.is_some() { self.next_of_repeated() } else { self.next_of_pass() }
+    }
+
+    fn extent(&self) -> Option<Extent> {
+        let pass = self.bytes.extent();
+        self.repeat.as_ref().map_or(pass, |repeat| pass.map(|pass| repeat.extent(pass)))
+    }
+
+    fn stats(&self) -> SourceStats {
+        let pass = SourceStats {
+            clock_epochs: self.survey.epoch_count(),
+            clipped: self.clip.dropped(),
+            added: self.addresses.added(),
+            folded: self.addresses.moves.folded - self.folded_elsewhere,
+            spread: self.ticks.as_ref().map_or(0, Ticks::spread),
+            ..self.rows.stats()
+        };
+        self.repeat.as_ref().map_or(pass, |repeat| repeat.stats(&pass))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.rows.notes();
+        let epochs = self.survey.epochs.as_ref();
+        notes.extend(order_notes(&self.keys, &self.rows.stats(), epochs));
+        notes.extend(self.ticks.as_ref().and_then(Ticks::note));
+        notes.extend(self.coarse.note());
+        notes.extend(self.clip.note());
+        notes.extend(self.addresses.notes());
+        if let Some(clock) = &self.clock {
+            let others = self.rows.other_events();
+            notes.extend(self.log.notes(clock, &self.keys, self.survey.span_ns, others));
+        }
+        notes.extend(self.repeat.as_ref().map(|repeat| repeat.note()));
+        notes
+    }
+}
+
+impl Trace {
+    /// The next request of one pass over the file.
+    #[inline]
+    fn next_of_pass(&mut self) -> Result<Option<Request>, WorkloadError> {
         if self.quick
             && let Some(request) = self.quick_request()
         {
@@ -447,35 +496,6 @@ impl RequestSource for Trace {
             return self.moved(row);
         }
         self.request(row).map(Some)
-    }
-
-    fn extent(&self) -> Option<Extent> {
-        self.bytes.extent()
-    }
-
-    fn stats(&self) -> SourceStats {
-        SourceStats {
-            clock_epochs: self.survey.epoch_count(),
-            clipped: self.clip.dropped(),
-            added: self.addresses.added(),
-            folded: self.addresses.moves.folded - self.folded_elsewhere,
-            spread: self.ticks.as_ref().map_or(0, Ticks::spread),
-            ..self.rows.stats()
-        }
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let mut notes = self.rows.notes();
-        let epochs = self.survey.epochs.as_ref();
-        notes.extend(order_notes(&self.keys, &self.rows.stats(), epochs));
-        notes.extend(self.ticks.as_ref().and_then(Ticks::note));
-        notes.extend(self.coarse.note());
-        notes.extend(self.clip.note());
-        notes.extend(self.addresses.notes());
-        if let Some(clock) = &self.clock {
-            notes.extend(self.log.notes(clock, &self.keys, self.survey.span_ns));
-        }
-        notes
     }
 }
 

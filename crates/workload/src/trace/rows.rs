@@ -3,7 +3,7 @@
 use super::keys::BadRows;
 use super::select::Filter;
 use super::source::Source;
-use super::{TraceKeys, TraceOptions};
+use super::{Event, TraceKeys, TraceOptions};
 use crate::SourceStats;
 use crate::error::WorkloadError;
 use crate::format::{self, Parsed, Record, RowError};
@@ -56,6 +56,11 @@ impl Rows {
     /// The name of the format.
     pub(super) fn format_name(&self) -> &str {
         self.source.format_name()
+    }
+
+    /// Events whose times could be used in place of the chosen one's.
+    pub(super) fn other_events(&self) -> &[Event] {
+        self.source.other_events()
     }
 
     /// The tick of the clock that the times come from, in nanoseconds; 0 where it is not known.

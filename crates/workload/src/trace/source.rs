@@ -12,7 +12,15 @@ use crate::lines::Lines;
 pub(super) enum Source {
     /// One row a line.
     /// `at_start` until a line has been read.
-    Text { lines: Lines, format: Box<dyn Format>, name: String, tick_ns: u64, at_start: bool },
+    Text {
+        lines: Lines,
+        format: Box<dyn Format>,
+        name: String,
+        /// Events of the format besides the chosen one.
+        others: Vec<Event>,
+        tick_ns: u64,
+        at_start: bool,
+    },
     /// One row a record.
     Binary(Box<Records>),
 }
@@ -53,7 +61,8 @@ impl Source {
         let info = format::resolve(&mut lines, wanted)?;
         let (format, name) = (info.open(&reading)?, info.name().to_owned());
         let tick_ns = info.tick_ns();
-        Ok(Self::Text { format, lines, name, tick_ns, at_start: true })
+        let others = info.events().iter().copied().filter(|event| *event != keys.event).collect();
+        Ok(Self::Text { format, lines, name, others, tick_ns, at_start: true })
     }
 
     /// The name of the format.
@@ -61,6 +70,14 @@ impl Source {
         match self {
             Self::Text { name, .. } => name,
             Self::Binary(_) => binary::INFO.name,
+        }
+    }
+
+    /// Events whose times could be used in place of the chosen one's.
+    pub(super) fn other_events(&self) -> &[Event] {
+        match self {
+            Self::Text { others, .. } => others,
+            Self::Binary(_) => &[],
         }
     }
 

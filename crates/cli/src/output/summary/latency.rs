@@ -2,6 +2,7 @@
 
 use crate::output::table::{percent, render, render_groups, table};
 use crate::output::units::{count, or_dash, per_second, time};
+use comfy_table::Table;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::{LatencyReport, Report};
@@ -10,6 +11,35 @@ use std::collections::BTreeMap;
 /// A time of whole nanoseconds.
 fn whole(ns: Option<u64>) -> String {
     or_dash(ns, |ns| time(ns as f64))
+}
+
+/// What a mark of [`percentile`] says.
+pub(crate) const FEW: &str = "* fewer than 10 requests took longer: run more of them to trust it";
+
+/// Whether fewer than ten of so many latencies lie beyond a percentile in parts of 10,000. It then
+/// moves by a third and more from run to run: the deviation of a count of n rare events is the root
+/// of n. That ten are enough is assumed.
+pub(crate) fn is_of_few(count: f64, share: u64) -> bool {
+    count * ((10_000 - share) as f64) < 10.0 * 10_000.0
+}
+
+/// A percentile in parts of 10,000, marked where it is one of few requests.
+pub(crate) fn percentile(latency: &LatencyReport, share: u64) -> String {
+    let ns = match share {
+        5_000 => latency.p50,
+        9_000 => latency.p90,
+        9_500 => latency.p95,
+        9_900 => latency.p99,
+        9_990 => latency.p999,
+        _ => latency.p9999,
+    };
+    whole(ns) + if is_of_few(latency.count as f64, share) { "*" } else { "" }
+}
+
+/// A table of latencies, with the meaning of its marks where it has some.
+fn with_meaning(table: &Table) -> String {
+    let text = render(table);
+    if text.contains('*') { format!("{text}{FEW}\n") } else { text }
 }
 
 /// The classes of requests that there were; `all` where they were of several.
@@ -27,20 +57,20 @@ fn classes<'a>(
 
 /// A row for each class of requests.
 pub(super) fn of_classes(report: &Report) -> String {
-    let mut table = table(&["latency", "count", "mean", "p50", "p90", "p99", "p99.9", "max"]);
+    let mut table = table(&["latency", "count", "mean", "p50", "p99", "p99.9", "p99.99", "max"]);
     for (name, latency) in classes(&report.latency_ns) {
         table.add_row(vec![
             name.to_string(),
             count(latency.count),
             or_dash(latency.mean, time),
-            whole(latency.p50),
-            whole(latency.p90),
-            whole(latency.p99),
-            whole(latency.p999),
+            percentile(latency, 5_000),
+            percentile(latency, 9_900),
+            percentile(latency, 9_990),
+            percentile(latency, 9_999),
             whole(latency.max),
         ]);
     }
-    render(&table)
+    with_meaning(&table)
 }
 
 /// The measured requests of each stream, a row for each class. How long rate limits held some is
@@ -60,12 +90,12 @@ pub(super) fn of_streams(report: &Report) -> String {
         for (class, latency) in classes(&stream.latency_ns) {
             let mut row = std::mem::replace(&mut of_stream, vec![String::new(); 3]);
             row.extend([class.to_string(), count(latency.count), or_dash(latency.mean, time)]);
-            row.extend([whole(latency.p99), whole(latency.p999)]);
+            row.extend([percentile(latency, 9_900), percentile(latency, 9_990)]);
             row.extend(limited.take());
             table.add_row(row);
         }
     }
-    render(&table)
+    with_meaning(&table)
 }
 
 /// What the requests of each class spent their time on.

@@ -2,7 +2,7 @@
 
 mod energy;
 mod flash;
-mod latency;
+pub(crate) mod latency;
 
 use super::table::{percent, render, table};
 use super::text::{WIDTH, line, wrapped};
