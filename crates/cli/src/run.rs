@@ -22,6 +22,7 @@ use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
@@ -82,6 +83,9 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         timeline.borrow_mut().finish()?;
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
+    if let Some(path) = &args.out {
+        remove_others(path, settings.keys.metrics.power_us > 0, outcome.report.series.is_some())?;
+    }
     folder.into_iter().for_each(Folder::keep);
     if args.json {
         print(&text)?;
@@ -135,6 +139,24 @@ fn in_folder(
     let results = report::run::results(page.object);
     files.push(page.page().write(folder, "run", &results)?);
     Ok(files)
+}
+
+/// Removes what an earlier run has left in the folder and this one does not write.
+fn remove_others(folder: &Path, has_power: bool, has_series: bool) -> Result<()> {
+    let optional = [
+        (has_power, ["power.csv", "power.parquet"]),
+        (has_series, ["series.csv", "series.parquet"]),
+    ];
+    let others = optional.iter().filter(|(written, _)| !written).flat_map(|(_, names)| names);
+    for path in others.map(|name| folder.join(name)) {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("{}", path.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The bins of the time series, where the run has one.

@@ -37,9 +37,18 @@ impl Cells {
         }
     }
 
+    /// A cell of a CSV file. No text of one begins as a formula of a spreadsheet does.
     fn get(&self, row: usize) -> String {
+        let unlike_formula = |text: &String| {
+            let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            if is_formula && text.parse::<f64>().is_err() {
+                format!("'{text}")
+            } else {
+                text.clone()
+            }
+        };
         match self {
-            Self::Text(cells) => cells[row].clone(),
+            Self::Text(cells) => cells[row].as_ref().map(unlike_formula),
             Self::Count(cells) => cells[row].map(|cell| cell.to_string()),
             Self::Number(cells) => cells[row].map(|cell| cell.to_string()),
         }
@@ -87,4 +96,17 @@ pub(crate) fn csv(path: &Path, columns: &[Column]) -> Result<WholeFile> {
             .with_context(say)?;
     }
     writer.into_inner().map_err(csv::IntoInnerError::into_error).with_context(say)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_becomes_a_formula() {
+        let texts = ["=1+1", "@x", "-5", "-x", "plain", ""];
+        let cells = Cells::Text(texts.map(|text| Some(text.to_string())).to_vec());
+        let found: Vec<String> = (0..texts.len()).map(|row| cells.get(row)).collect();
+        assert_eq!(found, ["'=1+1", "'@x", "-5", "'-x", "plain", ""]);
+    }
 }

@@ -27,6 +27,7 @@ pub(crate) use whole_file::WholeFile;
 /// Prints a finished text to standard output, with colour only on a terminal and where `NO_COLOR`
 /// does not forbid it. A reader that has gone away is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
+    let text = &text::harmless(text);
     let mut output = anstream::AutoStream::auto(std::io::stdout().lock());
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     let printed = output
@@ -43,5 +44,5 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Prints a remark that is no result to standard error, if anybody listens.
 pub(crate) fn remark(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", text::harmless(text));
 }

@@ -1,5 +1,8 @@
 //! Lines of prose and figures, of a width that fits any terminal.
 
+use super::style;
+use std::borrow::Cow;
+
 /// Columns of the widest line.
 pub(crate) const WIDTH: usize = 80;
 
@@ -60,6 +63,32 @@ pub(crate) fn hanging(head: &str, text: &str) -> String {
     headed(head, text, &" ".repeat(head.chars().count()))
 }
 
+/// A text in which no name of a file, a stream or a column can move the cursor of a terminal: control
+/// characters are shown as `\u{1b}`, except line ends, tabs, and the colour of marked lines.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_harmful) {
+        let (before, from) = rest.split_at(at);
+        clean += before;
+        let colour = style::COLOURS.iter().find(|colour| from.starts_with(**colour));
+        let taken = if let Some(colour) = colour {
+            clean += colour;
+            colour.len()
+        } else {
+            let harmful = from.chars().next().expect("found");
+            clean.extend(harmful.escape_default());
+            harmful.len_utf8()
+        };
+        rest = &from[taken..];
+    }
+    Cow::Owned(clean + rest)
+}
+
 /// Markdown with the words of its links in their place. A link whose words go over a line stays.
 pub(crate) fn without_links(markdown: &str) -> String {
     let mut text = String::new();
@@ -94,6 +123,15 @@ pub(crate) fn columns(title: &str, rows: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_cannot_move_the_cursor() {
+        let marked = style::marked("a line");
+        assert!(style::COLOURS.iter().all(|colour| marked.contains(colour)));
+        assert_eq!(harmless(&marked), marked);
+        assert_eq!(harmless("a\tb\n"), "a\tb\n");
+        assert_eq!(harmless("x\u{1b}[2Jy\0z\r\u{9b}"), "x\\u{1b}[2Jy\\u{0}z\\r\\u{9b}");
+    }
 
     #[test]
     fn lines_end_between_words() {

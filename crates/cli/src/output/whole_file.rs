@@ -4,12 +4,15 @@
 //! nothing is left of it: not even after a signal that cannot be caught. Where the file system has
 //! no such files, and on other systems, it has a temporary name beside the one that it is to get;
 //! the name is in the list of what [`interrupt`](crate::interrupt) removes.
+//!
+//! A link stays: the file that it leads to is replaced. A file that is replaced keeps its mode. What
+//! is no file, such as `/dev/stdout`, `/dev/fd/3` or a pipe, gets the bytes when they are complete.
 
 use super::unfinished::{self, Listed};
 use crate::error::wrong;
 use anyhow::{Context, Result};
 use std::fs::File;
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -18,13 +21,14 @@ use tempfile::NamedTempFile;
 pub(crate) struct WholeFile {
     writer: BufWriter<Contents>,
     path: PathBuf,
+    /// What the bytes go to in the end, where that gets no file.
+    stream: Option<File>,
 }
 
 /// Where the contents are until they get their name.
 #[derive(Debug)]
 enum Contents {
     /// Under no name.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "Linux alone has them"))]
     Unnamed(File),
     /// Under a temporary name.
     Named(NamedTempFile, Listed),
@@ -56,20 +60,26 @@ impl Seek for Contents {
 }
 
 impl WholeFile {
-    /// Opens a file in the directory of `path`. It will take the place of a file there, and must
-    /// not take that of a device, a pipe or a directory.
+    /// Opens a file in the directory of `path`, or of what a link there leads to. It will take the
+    /// place of a file there. A directory is refused.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        if std::fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        if path.is_dir() {
             return Err(wrong(&format!(
-                "{}: it is there and is no file; name a file to write",
+                "{}: it is a folder; name a file to write",
                 path.display()
             )));
         }
-        let contents = match unnamed_in(folder_of(path)) {
+        if let Some(stream) = stream(path).with_context(|| cannot(path))? {
+            let contents = Contents::Unnamed(tempfile::tempfile().with_context(|| cannot(path))?);
+            let (writer, path) = (BufWriter::new(contents), path.to_path_buf());
+            return Ok(Self { writer, path, stream: Some(stream) });
+        }
+        let path = followed(path);
+        let contents = match unnamed_in(folder_of(&path)) {
             Some(file) => Contents::Unnamed(file),
-            None => named_in(folder_of(path)).with_context(|| cannot(path))?,
+            None => named_in(folder_of(&path)).with_context(|| cannot(&path))?,
         };
-        Ok(Self { writer: BufWriter::new(contents), path: path.to_path_buf() })
+        Ok(Self { writer: BufWriter::new(contents), path, stream: None })
     }
 
     /// Puts other bytes in the place of the first ones.
@@ -83,7 +93,20 @@ impl WholeFile {
     pub(crate) fn finish(self) -> Result<()> {
         let say = || cannot(&self.path);
         let contents = self.writer.into_inner().map_err(std::io::IntoInnerError::into_error);
-        match contents.with_context(say)? {
+        let mut contents = contents.with_context(say)?;
+        if let Some(mut stream) = self.stream {
+            let file = contents.file();
+            file.seek(SeekFrom::Start(0)).with_context(say)?;
+            return match std::io::copy(file, &mut stream) {
+                // A reader that has gone away is no failure.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                copied => copied.map(drop).with_context(say),
+            };
+        }
+        if let Ok(old) = std::fs::metadata(&self.path) {
+            contents.file().set_permissions(old.permissions()).with_context(say)?;
+        }
+        match contents {
             Contents::Unnamed(file) => link(file, &self.path).with_context(say),
             Contents::Named(file, listed) => persist(file, listed, &self.path).with_context(say),
         }
@@ -102,6 +125,45 @@ impl Write for WholeFile {
 
 fn cannot(path: &Path) -> String {
     format!("{}: cannot be written", path.display())
+}
+
+/// What is at `path`, where that is open for writing already or is no file.
+fn stream(path: &Path) -> std::io::Result<Option<File>> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let number = path.strip_prefix("/dev/fd").or_else(|_| path.strip_prefix("/proc/self/fd"));
+        let open = match (path.to_str(), number.ok().and_then(Path::to_str)) {
+            (Some("/dev/stdout"), _) | (_, Some("1")) => {
+                Some(std::io::stdout().as_fd().try_clone_to_owned())
+            }
+            (Some("/dev/stderr"), _) | (_, Some("2")) => {
+                Some(std::io::stderr().as_fd().try_clone_to_owned())
+            }
+            (_, Some(_)) => return File::options().append(true).open(path).map(Some),
+            _ => None,
+        };
+        if let Some(open) = open {
+            return open.map(|open| Some(File::from(open)));
+        }
+    }
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => File::options().write(true).open(path).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Where a link leads, the path itself where it is none.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => break,
+        }
+    }
+    path
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -197,8 +259,11 @@ mod tests {
     fn both(path: &Path) -> Vec<WholeFile> {
         let unnamed = unnamed_in(folder_of(path)).map(Contents::Unnamed);
         let named = named_in(folder_of(path)).unwrap();
-        let whole =
-            |contents| WholeFile { writer: BufWriter::new(contents), path: path.to_path_buf() };
+        let whole = |contents| WholeFile {
+            writer: BufWriter::new(contents),
+            path: path.to_path_buf(),
+            stream: None,
+        };
         unnamed.into_iter().chain([named]).map(whole).collect()
     }
 
@@ -217,6 +282,28 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
         assert_eq!(names(&folder), ["result"]);
+    }
+
+    /// A link leads to the new file, which keeps the mode of the one before.
+    #[cfg(unix)]
+    #[test]
+    fn links_and_modes_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = TempDir::new().unwrap();
+        let [path, link, free] = ["result", "link", "free"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
+        symlink("result", &link).unwrap();
+        symlink("new", &free).unwrap();
+        for link in [&link, &free] {
+            let mut file = WholeFile::create(link).unwrap();
+            file.write_all(b"new").unwrap();
+            file.finish().unwrap();
+            assert!(std::fs::symlink_metadata(link).unwrap().is_symlink());
+            assert_eq!(std::fs::read_to_string(link).unwrap(), "new");
+        }
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(folder.path().join("new").is_file());
     }
 
     #[test]

@@ -1,20 +1,30 @@
-//! The journal of a sweep: a line for each run that is finished, on disk before the next counts.
+//! The journal of a sweep: a line for each run that is finished. It is written at once, so that a
+//! program that is stopped loses nothing, and it is on the disk within the time of [`SYNC`].
 //!
 //! A line names its run by a hash of all that decides its result: settings, workload, seed,
 //! preparation, and the program itself. So a run of an edited sweep is taken over where nothing
 //! changed that it depends on, and only there. A line that was not written to its end is cut off.
+//!
+//! Each line begins with a checksum over the header and itself. A line whose checksum is wrong
+//! counts for nothing, wherever it stands: its run is done again.
 
 use crate::error::wrong;
+use crate::output::{json, remark};
 use crate::points::headline;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a line may not be on the disk yet: syncing each would take longer than short runs do.
+const SYNC: Duration = Duration::from_millis(200);
 
 /// Raised when a line changes its meaning.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first line.
 #[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -78,12 +88,39 @@ impl Line {
     }
 }
 
+/// Letters of the checksum of a line, and the space behind it.
+const CHECKSUM: usize = 16;
+
+/// A line with its checksum: the first 64 bits of SHA-256 over the header and the line.
+fn checked(header: &str, line: &str) -> String {
+    let hash = Sha256::new().chain_update(header).chain_update(line).finalize();
+    format!("{} {line}\n", &json::hex(&hash)[..CHECKSUM])
+}
+
+/// What the checksum of a whole line is right for.
+fn verified<'a>(header: &str, line: &'a [u8]) -> Option<&'a str> {
+    let line = std::str::from_utf8(line).ok()?;
+    let text = line.get(CHECKSUM + 1..)?.strip_suffix('\n')?;
+    (checked(header, text) == line).then_some(text)
+}
+
 /// The runs that are finished, and the file to which further ones are added.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
     file: Option<File>,
+    /// The first line, without its end.
+    header: String,
+    /// When it was last brought to the disk.
+    synced: Option<Instant>,
     found: BTreeMap<String, Found>,
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // What cannot be brought to the disk now is done again.
+        let _ = self.file.as_ref().map(File::sync_data);
+    }
 }
 
 impl Journal {
@@ -99,14 +136,19 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(say)?;
-        let (found, whole) = read(path, &bytes)?;
+        let Contents { found, whole, damaged } = read(path, &bytes)?;
+        if let Some(what) = damaged {
+            remark(&what);
+        }
         if whole < bytes.len() {
             file.set_len(whole as u64).with_context(say)?;
         }
         file.seek(SeekFrom::End(0)).with_context(say)?;
-        let mut journal = Self { path: path.to_path_buf(), file: Some(file), found };
+        let header = serde_json::to_string(&Header::new())?;
+        let mut journal =
+            Self { path: path.to_path_buf(), file: Some(file), header, synced: None, found };
         if whole == 0 {
-            journal.write(&serde_json::to_string(&Header::new())?)?;
+            journal.write("")?;
         }
         Ok(journal)
     }
@@ -117,8 +159,12 @@ impl Journal {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             bytes => bytes.with_context(|| format!("{}", path.display()))?,
         };
-        let (found, _) = read(path, &bytes)?;
-        Ok(Self { path: path.to_path_buf(), file: None, found })
+        let Contents { found, damaged, .. } = read(path, &bytes)?;
+        if let Some(what) = damaged {
+            remark(&what);
+        }
+        let header = serde_json::to_string(&Header::new())?;
+        Ok(Self { path: path.to_path_buf(), file: None, header, synced: None, found })
     }
 
     /// What a run found, if it is finished.
@@ -131,7 +177,7 @@ impl Journal {
         self.found.is_empty()
     }
 
-    /// Adds a run; it is on disk when this returns.
+    /// Adds a run.
     pub(crate) fn add(&mut self, run: &str, found: Found) -> Result<()> {
         let line = serde_json::to_string(&Line::new(run, &found))?;
         self.write(&line)?;
@@ -139,42 +185,67 @@ impl Journal {
         Ok(())
     }
 
+    /// Adds a line, or the header in place of an empty one.
     fn write(&mut self, line: &str) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let written = file.write_all(format!("{line}\n").as_bytes());
-        let written = written.and_then(|()| file.sync_data());
+        let line = match line {
+            "" => format!("{}\n", self.header),
+            line => checked(&self.header, line),
+        };
+        let mut written = file.write_all(line.as_bytes());
+        if self.synced.is_none_or(|synced| synced.elapsed() > SYNC) {
+            written = written.and_then(|()| file.sync_data());
+            self.synced = Some(Instant::now());
+        }
         written.with_context(|| format!("{}: the journal cannot be written", self.path.display()))
     }
 }
 
-/// The runs in the bytes of a journal, and how many of the bytes are whole lines.
-fn read(path: &Path, bytes: &[u8]) -> Result<(BTreeMap<String, Found>, usize)> {
-    let mut found = BTreeMap::new();
+/// What the bytes of a journal say.
+struct Contents {
+    found: BTreeMap<String, Found>,
+    /// How many of the bytes are whole lines, right or damaged.
+    whole: usize,
+    /// Which lines are damaged, as a remark.
+    damaged: Option<String>,
+}
+
+fn read(path: &Path, bytes: &[u8]) -> Result<Contents> {
+    let header = serde_json::to_string(&Header::new())?;
+    let first = format!("{header}\n");
+    // Stopped while the first line was written.
+    if first.as_bytes().starts_with(bytes) && bytes.len() < first.len() {
+        return Ok(Contents { found: BTreeMap::new(), whole: 0, damaged: None });
+    }
+    let (mut found, mut damaged) = (BTreeMap::new(), Vec::new());
     let mut whole = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let is_first = whole == 0;
+    let mut is_ours = false;
+    for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
+        let is_first = number == 1 && line == first.as_bytes();
+        let read = || serde_json::from_str::<Line>(verified(&header, line)?).ok()?.found();
         if is_first {
-            let expected = serde_json::to_string(&Header::new())? + "\n";
-            if line != expected.as_bytes() {
-                // Stopped while its first line was written.
-                if expected.as_bytes().starts_with(line) {
-                    return Ok((found, 0));
-                }
-                return Err(wrong(&format!(
-                    "{}: it is no journal of this version of flashyard; remove it, or name another \
-                     --out",
-                    path.display()
-                )));
-            }
-        } else {
-            let parsed = line.last().filter(|last| **last == b'\n');
-            let parsed = parsed.and_then(|_| serde_json::from_slice::<Line>(line).ok());
-            let Some((run, one)) = parsed.and_then(Line::found) else { break };
+            is_ours = true;
+        } else if let Some((run, one)) = read() {
+            is_ours = true;
             found.insert(run, one);
+        } else if line.ends_with(b"\n") {
+            damaged.push(number.to_string());
+        } else {
+            break;
         }
         whole += line.len();
     }
-    Ok((found, whole))
+    if !is_ours {
+        return Err(wrong(&format!(
+            "{}: it is no journal of this version of flashyard; remove it, or name another --out",
+            path.display()
+        )));
+    }
+    let damaged = (!damaged.is_empty()).then(|| {
+        let lines = damaged.join(", ");
+        format!("{}: damaged in line {lines}; runs of such lines are done again", path.display())
+    });
+    Ok(Contents { found, whole, damaged })
 }
 
 #[cfg(test)]
@@ -213,6 +284,37 @@ mod tests {
             }
             drop(journal);
             assert!(std::fs::read(&path).unwrap() == all, "{length}");
+        }
+    }
+
+    /// Any byte of a journal may be another one: what is found is what was written, or is not found
+    /// and done again. Lines behind a damaged one count.
+    #[test]
+    fn a_damaged_line_costs_its_own_run_alone() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("j");
+        let runs = ["a", "b", "c"];
+        let mut journal = Journal::open(&path).unwrap();
+        for run in runs {
+            journal.add(run, found(2.5)).unwrap();
+        }
+        drop(journal);
+        let all = std::fs::read(&path).unwrap();
+        for at in 0..all.len() {
+            for other in [all[at] ^ 1, b'0', b' ', b'\n'] {
+                if other == all[at] {
+                    continue;
+                }
+                let mut bytes = all.clone();
+                bytes[at] = other;
+                let Contents { found: read, damaged, .. } = read(&path, &bytes).unwrap();
+                assert!(read.values().all(|one| *one == found(2.5)), "{at} {other}");
+                // A line end that is another byte joins two lines.
+                let lost = if at + 1 < all.len() && all[at] == b'\n' { 2 } else { 1 };
+                assert!(read.len() >= runs.len() - lost, "{at} {other}");
+                let is_cut = at + 1 == all.len();
+                assert!(is_cut || damaged.is_some(), "{at} {other}");
+            }
         }
     }
 

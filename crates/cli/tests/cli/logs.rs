@@ -432,4 +432,10 @@ fn the_time_series_is_that_of_the_summary() {
     // Without bins there is no series, and no file.
     let none = folder.run(&[&work[..], &["--out", "without"]].concat()).json();
     assert!(none["series"].is_null() && !folder.path("without/series.csv").exists());
+    // Nor over the results of a run that had one.
+    folder.run(&[&work[..], &["--out", "results"]].concat()).json();
+    assert!(folder.path("results/summary.json").exists());
+    for name in ["series.csv", "series.parquet"] {
+        assert!(!folder.path(&format!("results/{name}")).exists(), "{name}");
+    }
 }

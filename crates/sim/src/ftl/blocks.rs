@@ -54,6 +54,11 @@ pub struct Frontiers {
 }
 
 impl Frontiers {
+    /// The frontier of the host data of a stream of requests.
+    pub const fn of_stream(self, stream: u16) -> u8 {
+        (stream % self.streams as u16).to_le_bytes()[0]
+    }
+
     /// How many open blocks a plane may have.
     pub const fn count(self) -> u32 {
         let maps = if self.maps { 1 + self.copied_maps as u32 } else { 0 };

@@ -489,3 +489,16 @@ fn sampling_keeps_the_share_of_hits() {
     let hits = reuse.lru[3].hit_percent.unwrap() * of_all;
     assert!((hits - 25.0).abs() < 4.0 * 25.0 / 64.0, "{hits} %");
 }
+
+/// A request of 4,096 times as many pages as may be remembered takes no more room than others.
+#[test]
+fn a_huge_request_is_sampled_before_it_is_counted() {
+    let mut pages = Pages::new(1_024);
+    let access = Access { since_ns: 0, request: 0, is_write: true };
+    assert!(pages.access(0, (1 << 22) - 1, access));
+    let reuse = pages.reuse();
+    assert_eq!((reuse.page_accesses, reuse.cold_percent), (1 << 22, Some(100.0)));
+    let level = (100.0 / reuse.sampled_percent).log2();
+    // 2^22 pages >> 16 are 64, a sixteenth of the limit.
+    assert!((level - 16.0).abs() < 1e-9, "{level}");
+}

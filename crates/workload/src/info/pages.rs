@@ -9,7 +9,8 @@
 //! All is exact up to [`PAGE_LIMIT`] pages. Beyond, pages are sampled by a hash of their number
 //! (Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015):
 //! each time the limit is reached, half of the pages are forgotten, and from then on distances and
-//! accesses of the others count twice as much.
+//! accesses of the others count twice as much. A request of more than a sixteenth of the limit has the
+//! same effect before it is counted.
 
 use serde::Serialize;
 
@@ -22,6 +23,10 @@ use crate::random::mixed;
 /// Pages that are remembered: 64 GiB of addresses, in about 1 GiB of memory. Assumed: sampling is
 /// accurate to a percent with a thousandth of that (figure 6 of the source above).
 pub const PAGE_LIMIT: usize = 1 << 24;
+
+/// A request may take this part of [`PAGE_LIMIT`] pages, 4 GiB of addresses. Of the pages of one
+/// that is larger, and of all others from then on, so many fewer are looked at. Assumed.
+const REQUEST_SHARE: usize = 16;
 
 /// Sizes of the caches whose hits are counted, in MiB.
 pub const CACHES_MIB: [u32; 6] = [1, 4, 16, 64, 256, 1024];
@@ -159,6 +164,10 @@ impl Pages {
             window.advance(access.since_ns);
         }
         self.accesses += last - first + 1;
+        // A request alone does not take the memory of all pages.
+        while (last - first) >> self.level > (self.limit / REQUEST_SHARE) as u64 {
+            self.thin();
+        }
         for number in first..=last {
             if self.is_sampled(number) {
                 self.access_page(number, access);
