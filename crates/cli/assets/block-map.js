@@ -75,6 +75,7 @@
     needed: () => "a program needs a free block",
     pace: () => "the spare space is below its target",
     idle: () => "the device has been idle",
+    upkeep: () => "upkeep between phases asks for it",
     wear: () => "wear is to be levelled",
   };
   const merges = (reason) => ["switch merge", "partial merge", "full merge", "log block without a valid page"]

@@ -185,6 +185,7 @@ const fn trigger(trigger: Trigger) -> &'static str {
         Trigger::Pace => "pace",
         Trigger::Idle => "idle",
         Trigger::Wear => "wear",
+        Trigger::Upkeep => "upkeep",
     }
 }
 
@@ -270,7 +271,7 @@ impl Observer for MapObserver {
         let cause = match event.cause {
             OwnCause::Job => map.jobs[event.plane.index()],
             OwnCause::Merge => map.merges[event.plane.index()],
-            OwnCause::Map | OwnCause::Flush { .. } => NONE,
+            OwnCause::Map | OwnCause::Flush(_) => NONE,
         };
         let place = event.set as usize;
         let length = map.causes.len().max(place + 1);

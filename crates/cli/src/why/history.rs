@@ -3,8 +3,8 @@
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{
-    ChannelTransfer, CommandDone, Doing, JobBegan, MergeBegan, OperationBegan, OwnCause, OwnWork,
-    Piece, Suspension,
+    ChannelTransfer, CommandDone, Doing, FlushTrigger, JobBegan, MergeBegan, OperationBegan,
+    OwnCause, OwnWork, Piece, Suspension,
 };
 
 /// Why a command is there.
@@ -18,8 +18,8 @@ pub(super) enum Cause {
     Map,
     /// Of merges.
     Merge(MergeBegan),
-    /// It flushes a unit of the write buffer, because a request asked for that or not.
-    Flush(bool),
+    /// It flushes a unit of the write buffer.
+    Flush(FlushTrigger),
     /// Nobody has told.
     Unknown,
 }
@@ -174,7 +174,7 @@ impl History {
                 self.merges.get(plane).copied().flatten().map_or(Cause::Unknown, Cause::Merge)
             }
             OwnCause::Map => Cause::Map,
-            OwnCause::Flush { asked } => Cause::Flush(asked),
+            OwnCause::Flush(trigger) => Cause::Flush(trigger),
         };
         self.slot(work.set).cause = cause;
     }

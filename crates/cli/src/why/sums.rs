@@ -6,7 +6,7 @@ use super::history::Cause;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::observe::Trigger;
+use flashyard_sim::observe::{FlushTrigger, Trigger};
 use std::collections::BTreeMap;
 
 /// Why commands are there, without what tells one from the next.
@@ -22,8 +22,8 @@ pub(super) enum Reason {
     Map,
     /// Merges: switch, partial, full, of log blocks without a valid page.
     Merge([bool; 4]),
-    /// A flush, which a request asked for or not.
-    Flush(bool),
+    /// A flush, and what started it.
+    Flush(FlushTrigger),
     /// Not known.
     Unknown,
 }
@@ -37,7 +37,7 @@ impl Reason {
             Cause::Job(job) => Self::Job(job.trigger),
             Cause::Map => Self::Map,
             Cause::Merge(merge) => Self::Merge(merge.kinds.map(|count| count > 0)),
-            Cause::Flush(asked) => Self::Flush(asked),
+            Cause::Flush(trigger) => Self::Flush(trigger),
             Cause::Unknown => Self::Unknown,
         }
     }

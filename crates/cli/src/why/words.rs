@@ -5,9 +5,9 @@ use super::history::{Cause, Operation};
 use super::sums::{By, Key, Reason};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
-use flashyard_sim::config::{Eviction, Settings};
+use flashyard_sim::config::Settings;
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::Trigger;
+use flashyard_sim::observe::{FlushTrigger, Trigger};
 
 /// The words for one device.
 pub(super) struct Words<'a>(pub(super) &'a Settings);
@@ -106,9 +106,12 @@ impl Words<'_> {
                 let start = match job.trigger {
                     Trigger::FewBlocks => format!("free blocks fell to {}", job.free_blocks),
                     Trigger::Needed => format!("a write needed one of {} blocks", job.free_blocks),
-                    Trigger::Pace => format!("paced, {} blocks free", job.free_blocks),
+                    Trigger::Pace => {
+                        format!("paced collection: {} free blocks left", job.free_blocks)
+                    }
                     Trigger::Idle => "no request was outstanding".to_string(),
                     Trigger::Wear => "levels wear".to_string(),
+                    Trigger::Upkeep => "upkeep".to_string(),
                 };
                 format!("(victim {} of plane {}, {start})", job.victim % blocks, job.plane.get())
             }
@@ -137,21 +140,33 @@ impl Words<'_> {
             Reason::Job(Trigger::Needed) => {
                 format!(", which began when a write found only {} blocks free", gc.reserve_blocks)
             }
-            Reason::Job(Trigger::Pace) => ", paced by the writes that take space".to_string(),
+            Reason::Job(Trigger::Pace) => {
+                let block = f64::from(self.0.geometry.units_per_block());
+                let spare = self.0.spare_target() as f64 / block;
+                format!(", which is paced to keep {spare} blocks of a plane spare")
+            }
             Reason::Job(Trigger::Idle) => ", which began while the device was idle".to_string(),
             Reason::Job(Trigger::Wear) => ", which level wear".to_string(),
+            Reason::Job(Trigger::Upkeep) => ", which upkeep asked for".to_string(),
             Reason::Map => ", whose entries garbage collection has moved".to_string(),
             Reason::Merge(kinds) => format!(" ({})", merges(kinds)),
-            Reason::Flush(true) => ", which a request asked for".to_string(),
-            Reason::Flush(false) => match self.0.keys.buffer.eviction {
-                Eviction::Watermark => {
-                    let high = self.0.keys.buffer.high_percent / 10_000;
-                    format!(", which begin at {high} % dirty lines")
-                }
-                Eviction::Full => ", which make room in the full buffer".to_string(),
-                Eviction::Ahead => ", which make room for queued writes".to_string(),
-                Eviction::AtOnce => ", which follow each write".to_string(),
-            },
+            Reason::Flush(trigger) => {
+                let why = match trigger {
+                    FlushTrigger::Asked => "which a request asked for",
+                    FlushTrigger::Beside => "which share a program with a write",
+                    FlushTrigger::Watermark => {
+                        let high = self.0.keys.buffer.high_percent / 10_000;
+                        return format!(", which begin at {high} % dirty lines");
+                    }
+                    FlushTrigger::Awaited => "which make room in the full buffer",
+                    FlushTrigger::Coming => "which make room for queued writes",
+                    FlushTrigger::Written => "which follow each write",
+                    FlushTrigger::Idle => "which began while the device was idle",
+                    FlushTrigger::Policy => "which the host policy asked for",
+                    FlushTrigger::Displaced => "which make room for what reads leave",
+                };
+                format!(", {why}")
+            }
             Reason::Same | Reason::Other => match (op, purpose) {
                 (_, Purpose::MapFetch) => " (misses of the map cache)".to_string(),
                 (_, Purpose::MapWriteback) => " (dirty victims of map misses)".to_string(),

@@ -240,12 +240,15 @@ pub enum Trigger {
     FewBlocks,
     /// A program needed a free block and only the reserve was left.
     Needed,
-    /// The spare space of a plane whose collection is paced was below its target.
+    /// The spare space of a plane whose collection is paced was below its target
+    /// ([`Settings::spare_target`](crate::config::Settings::spare_target)).
     Pace,
     /// No request had been outstanding for long enough.
     Idle,
     /// A block is erased less often than the others.
     Wear,
+    /// Upkeep between phases asked for it.
+    Upkeep,
 }
 
 /// A job of garbage collection begins.
@@ -290,11 +293,38 @@ pub enum OwnCause {
     Map,
     /// The merges that were planned last for its plane.
     Merge,
-    /// A unit of the write buffer is flushed: because a request asked for it, or not.
-    Flush {
-        /// Whether a request asked for it.
-        asked: bool,
-    },
+    /// A unit of the write buffer is flushed.
+    Flush(FlushTrigger),
+}
+
+/// Why a unit of the write buffer is flushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlushTrigger {
+    /// A request asked for all that is dirty.
+    Asked,
+    /// It shares the program of a write that is answered when that is over.
+    Beside,
+    /// So many lines are dirty: `buffer.high_percent`.
+    Watermark,
+    /// Writes wait for more lines than flushes free.
+    Awaited,
+    /// Queued writes will need more lines than are free.
+    Coming,
+    /// It has just been written.
+    Written,
+    /// No request had been outstanding for long enough.
+    Idle,
+    /// The host policy says so.
+    Policy,
+    /// A unit that a read leaves takes its line.
+    Displaced,
+}
+
+impl FlushTrigger {
+    /// Whether a request asked for it.
+    pub const fn is_asked(self) -> bool {
+        matches!(self, Self::Asked | Self::Beside)
+    }
 }
 
 /// The device makes a set for work of its own.

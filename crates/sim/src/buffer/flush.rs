@@ -5,6 +5,7 @@ use super::rules::BufferView;
 use super::{Buffer, Direction};
 use crate::config::Eviction;
 use crate::handle::LineId;
+use crate::observe::FlushTrigger;
 use crate::sets::Sets;
 use flashyard_core::units::{Lpn, Span, Time};
 
@@ -63,19 +64,22 @@ impl Buffer {
         self.by_pages && self.waiting.is_empty()
     }
 
-    /// Whether a dirty unit shall be flushed now: the buffer is idle, or its rule says so, which
-    /// may look at the units that writes in the host queue are going to put.
+    /// Why a dirty unit shall be flushed now, if it shall: the rule of the buffer says so, which may
+    /// look at the units that writes in the host queue are going to put, or the device is `idle`.
     pub(crate) fn wants_flush(
         &mut self,
         idle: bool,
         coming: &mut dyn Iterator<Item = Lpn>,
-    ) -> bool {
+    ) -> Option<FlushTrigger> {
         if self.lines.dirty() == 0 {
             self.rule.set_draining(false);
-            return false;
+            return None;
         }
         let waiting = u32::try_from(self.waiting.len()).expect("handles have 32 bits");
-        self.rule.wants(&mut BufferView { lines: &self.lines, waiting, coming }) || idle
+        if self.rule.wants(&mut BufferView { lines: &self.lines, waiting, coming }) {
+            return Some(self.rule.trigger());
+        }
+        idle.then_some(FlushTrigger::Idle)
     }
 
     /// How many requests of the host queue a rule may look at.

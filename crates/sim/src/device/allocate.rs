@@ -10,6 +10,7 @@ use crate::buffer::ports::Direction;
 use crate::config::PartialWrite;
 use crate::handle::SetId;
 use crate::host::Timer;
+use crate::observe::FlushTrigger;
 use flashyard_core::units::Lpn;
 
 impl Device {
@@ -79,7 +80,7 @@ impl Device {
         let buffer = self.write_buffer();
         let victim = buffer.victim(&self.sets, self.now)?;
         let unit = buffer.lines()[victim].lpn;
-        (buffer.may_flush() && self.flush_line(victim)).then_some(unit)
+        (buffer.may_flush() && self.flush_line(victim, FlushTrigger::Displaced)).then_some(unit)
     }
 
     /// The contents of a unit are no longer what a read has found.

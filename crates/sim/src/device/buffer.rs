@@ -12,7 +12,7 @@ use crate::buffer::{Buffer, Found, Line, Put, is_unput, latest_unput};
 use crate::config::{Acknowledge, PartialWrite};
 use crate::handle::{LineId, RequestId, SetId};
 use crate::host::Timer;
-use crate::observe::BufferAccess;
+use crate::observe::{BufferAccess, FlushTrigger};
 use crate::sets::{Mode, Set, Stage};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::{Flags, RequestOp};
@@ -256,7 +256,7 @@ impl Device {
             return self.plan_change(set, pages, 0);
         }
         let (_, plane) = *self.sets.commands(set).last().expect("a write has a program");
-        self.flush_lines(None, group, Some((set, plane)), true);
+        self.flush_lines(None, group, Some((set, plane)), FlushTrigger::Beside);
     }
 
     /// The lines that a unit is programmed with: of its plane and frontier.

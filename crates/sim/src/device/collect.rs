@@ -9,6 +9,7 @@ use crate::ftl::{BegunJob, Collecting, Job, JobStep};
 use crate::handle::{RequestId, SetId};
 use crate::host::Timer;
 use crate::metrics::counters::Phase;
+use crate::observe::Trigger;
 use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::policy::Happened;
@@ -29,20 +30,24 @@ impl Device {
 
     fn collect_as(&mut self, plane: PlaneId, charge: Option<RequestId>, collecting: Collecting) {
         match collecting {
-            Collecting::Start => self.start_job(plane, charge),
+            Collecting::Start(trigger) => self.start_job(plane, charge, trigger),
             Collecting::GoOn => self.copy_more(plane),
             Collecting::Nothing => {}
         }
     }
 
     /// Starts a job on a plane without one, where a block gains.
-    pub(super) fn start_job(&mut self, plane: PlaneId, charge: Option<RequestId>) {
-        let Some(BegunJob { job, valid, searches }) = self.ftl.begin_job(plane, charge) else {
-            return;
-        };
+    pub(super) fn start_job(
+        &mut self,
+        plane: PlaneId,
+        charge: Option<RequestId>,
+        trigger: Trigger,
+    ) {
+        let Some(begun) = self.ftl.begin_job(plane, charge, trigger) else { return };
+        let BegunJob { job, valid, searches, .. } = begun;
         self.account.gc_started(valid, searches, job.levels);
         if self.account.is_followed() {
-            self.tell_job(plane, &job, valid);
+            self.tell_job(plane, &begun);
         }
         let eraser = (!self.ftl.is_paced()).then(|| self.new_eraser(plane, &job));
         if let Some(eraser) = eraser {
@@ -121,7 +126,7 @@ impl Device {
             return false;
         }
         if !self.ftl.is_busy(plane) {
-            self.start_job(plane, None);
+            self.start_job(plane, None, Trigger::Idle);
         }
         let works = self.ftl.is_busy(plane);
         if works {

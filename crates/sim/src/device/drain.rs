@@ -4,6 +4,7 @@ use super::Device;
 use crate::buffer::Quiet;
 use crate::handle::LineId;
 use crate::host::Timer;
+use crate::observe::FlushTrigger;
 use flashyard_core::units::{Lpn, Time};
 
 impl Device {
@@ -17,7 +18,10 @@ impl Device {
         }
         let idle = buffer.flushes_itself() && self.is_quiet();
         let mut any = false;
-        while self.wants_flush(idle) && self.write_buffer().may_flush() && self.drain_group() {
+        while let Some(trigger) = self.wants_flush(idle)
+            && self.write_buffer().may_flush()
+            && self.drain_group(trigger)
+        {
             any = true;
         }
         self.plan_flushes();
@@ -26,12 +30,12 @@ impl Device {
 
     /// Begins to flush a program unit of the group whose turn it is. Where nothing of that is fit
     /// and a host policy flushes, the other ready ones are tried. Returns whether a flush began.
-    fn drain_group(&mut self) -> bool {
+    fn drain_group(&mut self, trigger: FlushTrigger) -> bool {
         let buffer = self.write_buffer_mut();
         let Some(first) = buffer.ready_group() else {
             // No program would be full, but a write waits.
             let group = buffer.awaited_group();
-            return group.is_some_and(|group| self.flush_lines(None, group, None, false).any);
+            return group.is_some_and(|group| self.flush_lines(None, group, None, trigger).any);
         };
         let mut group = first;
         loop {
@@ -39,7 +43,7 @@ impl Device {
             if buffer.keeps_turn(group, &self.sets) {
                 return false;
             }
-            let outcome = self.flush_lines(None, group, None, false);
+            let outcome = self.flush_lines(None, group, None, trigger);
             if outcome.any || outcome.stalled {
                 return outcome.any;
             }
@@ -50,8 +54,8 @@ impl Device {
         }
     }
 
-    /// Whether a dirty unit shall be flushed now.
-    fn wants_flush(&mut self, idle: bool) -> bool {
+    /// Why a dirty unit shall be flushed now, if it shall.
+    fn wants_flush(&mut self, idle: bool) -> Option<FlushTrigger> {
         let buffer = self.buffer.as_mut().expect("there is a buffer");
         buffer.wants_flush(idle, &mut self.host.coming_writes(buffer.look_ahead()))
     }
@@ -73,22 +77,22 @@ impl Device {
     /// A unit has been put: it is flushed where that is the rule.
     pub(super) fn flush_at_once(&mut self, lpn: Lpn) {
         if let Some(line) = self.write_buffer().flush_at_once(lpn) {
-            self.flush_line(line);
+            self.flush_line(line, FlushTrigger::Written);
         }
     }
 
     /// Begins to flush a dirty line, with others of its group as far as its program unit has room.
     /// Returns whether its own flush began.
-    pub(super) fn flush_line(&mut self, line: LineId) -> bool {
+    pub(super) fn flush_line(&mut self, line: LineId, trigger: FlushTrigger) -> bool {
         let group = self.line(line).group();
-        let began = self.flush_lines(Some(line), group, None, false).head;
+        let began = self.flush_lines(Some(line), group, None, trigger).head;
         self.plan_flushes();
         began
     }
 
     /// The same for a host policy, as far as program units may be under way.
     pub(super) fn flush_for_policy(&mut self, line: LineId) -> bool {
-        self.write_buffer().may_flush() && self.flush_line(line)
+        self.write_buffer().may_flush() && self.flush_line(line, FlushTrigger::Policy)
     }
 
     /// The first dirty line of a group from `line` on that may be flushed without being asked for.

@@ -10,6 +10,7 @@ use super::translate::Plan;
 use crate::buffer::FlushOutcome;
 use crate::config::PartialWrite;
 use crate::handle::{LineId, SetId};
+use crate::observe::FlushTrigger;
 use crate::sets::{Mode, Set, Stage, Wait};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::PlaneId;
@@ -20,7 +21,7 @@ impl Device {
         while let Some(buffer) = &mut self.buffer
             && let Some(group) = buffer.oldest_group()
         {
-            if !self.flush_lines(None, group, None, true).any {
+            if !self.flush_lines(None, group, None, FlushTrigger::Asked).any {
                 return false;
             }
         }
@@ -37,15 +38,16 @@ impl Device {
 
     /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
     /// before all others; or behind the write `first` and on its plane. Those whose map entries
-    /// cannot be had now stay dirty; if no request has `asked` for it, those that are not fit too.
+    /// cannot be had now stay dirty; if no request has asked for it, those that are not fit too.
     /// Where a translation layer plans, [`Self::plan_flushes`] must follow.
     pub(super) fn flush_lines(
         &mut self,
         head: Option<LineId>,
         group: u32,
         first: Option<(SetId, PlaneId)>,
-        asked: bool,
+        trigger: FlushTrigger,
     ) -> FlushOutcome {
+        let asked = trigger.is_asked();
         let mut together = std::mem::take(&mut self.work.together);
         let mut plane = first.map(|(_, plane)| plane);
         together.extend(first.map(|(set, _)| set));
@@ -77,7 +79,7 @@ impl Device {
         for &set in &together {
             self.sets[set].asked = asked;
             if self.account.is_followed() {
-                self.tell_own_work(set);
+                self.tell_flush(set, trigger);
             }
         }
         self.start_together(&together);

@@ -2,13 +2,12 @@
 //! and why the device does work of its own.
 
 use super::Device;
-use crate::config::GcStart;
 use crate::flash::Transfer;
-use crate::ftl::Job;
+use crate::ftl::BegunJob;
 use crate::handle::{RequestId, SetId};
 use crate::observe::{
-    ChannelTransfer, Doing, FreeBlocks, JobBegan, MergeBegan, OperationBegan, OwnCause, OwnWork,
-    Piece, SetOver, Trigger,
+    ChannelTransfer, Doing, FlushTrigger, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
+    OwnCause, OwnWork, Piece, SetOver,
 };
 use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
@@ -137,28 +136,15 @@ impl Device {
 
     /// A job of garbage collection begins.
     #[cold]
-    pub(super) fn tell_job(&mut self, plane: PlaneId, job: &Job, valid: u32) {
-        let gc = &self.settings.keys.gc;
-        let free_blocks = self.ftl.free_blocks(plane);
-        let trigger = if job.levels {
-            Trigger::Wear
-        } else if gc.start == GcStart::Needed {
-            Trigger::Needed
-        } else if self.ftl.is_paced() {
-            if job.charge.is_some() { Trigger::Pace } else { Trigger::Idle }
-        } else if free_blocks <= gc.soft_free_blocks {
-            Trigger::FewBlocks
-        } else {
-            Trigger::Idle
-        };
+    pub(super) fn tell_job(&mut self, plane: PlaneId, begun: &BegunJob) {
         let event = JobBegan {
             at: self.now,
             plane,
-            victim: job.victim.get(),
-            valid,
-            free_blocks,
-            trigger,
-            request: self.order_of(job.charge),
+            victim: begun.job.victim.get(),
+            valid: begun.valid,
+            free_blocks: self.ftl.free_blocks(plane),
+            trigger: begun.trigger,
+            request: self.order_of(begun.job.charge),
         };
         self.account.tell_job(&event);
     }
@@ -184,22 +170,27 @@ impl Device {
     pub(super) fn tell_own_work(&mut self, set: SetId) {
         let state = &self.sets[set];
         let (plane, stage) = (self.sets.plane(set), self.sets.stage(set));
-        let cause = if state.buffered.is_some() {
-            if state.request.is_some() {
-                return;
+        let cause = match stage {
+            Stage::CopyRead | Stage::CopyProgram | Stage::Erase => OwnCause::Job,
+            Stage::EvictRead | Stage::Writeback | Stage::RewriteRead | Stage::RewriteProgram => {
+                OwnCause::Map
             }
-            OwnCause::Flush { asked: state.asked }
-        } else {
-            match stage {
-                Stage::CopyRead | Stage::CopyProgram | Stage::Erase => OwnCause::Job,
-                Stage::EvictRead
-                | Stage::Writeback
-                | Stage::RewriteRead
-                | Stage::RewriteProgram => OwnCause::Map,
-                _ if self.ftl.is_planned() => OwnCause::Merge,
-                _ => OwnCause::Job,
-            }
+            _ if self.ftl.is_planned() => OwnCause::Merge,
+            _ => OwnCause::Job,
         };
+        let request = self.order_of(state.charge);
+        let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
+        self.account.tell_own_work(&event);
+    }
+
+    /// A set of a flush has been made; a write whose own program carries it is not one.
+    #[cold]
+    pub(super) fn tell_flush(&mut self, set: SetId, trigger: FlushTrigger) {
+        let state = &self.sets[set];
+        if state.request.is_some() {
+            return;
+        }
+        let (plane, cause) = (self.sets.plane(set), OwnCause::Flush(trigger));
         let request = self.order_of(state.charge);
         let event = OwnWork { at: self.now, set: set.get(), plane, cause, request };
         self.account.tell_own_work(&event);

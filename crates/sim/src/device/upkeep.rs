@@ -2,6 +2,7 @@
 
 use super::{Device, SimError};
 use crate::ftl::Ftl;
+use crate::observe::Trigger;
 use flashyard_core::units::{PlaneId, Time};
 
 /// Work that nobody has asked for yet.
@@ -55,7 +56,7 @@ impl Device {
         let jobs = self.account.gc_jobs();
         for plane in self.ftl.planes() {
             if wanted(&self.ftl, plane) {
-                self.start_job(plane, None);
+                self.start_job(plane, None, Trigger::Upkeep);
                 if self.ftl.is_busy(plane) {
                     self.press_job(plane);
                 }

@@ -58,4 +58,5 @@ mod streams;
 mod study_demand;
 mod study_page;
 mod superblocks;
+mod triggers;
 mod wear;

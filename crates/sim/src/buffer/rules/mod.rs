@@ -7,6 +7,7 @@ mod watermark;
 
 use super::Lines;
 use crate::config::{BufferKeys, Eviction};
+use crate::observe::FlushTrigger;
 use ahead::Ahead;
 use at_once::AtOnce;
 use flashyard_core::units::Lpn;
@@ -57,6 +58,16 @@ impl AnyRule {
             Self::Full(rule) => rule.wants(view),
             Self::Ahead(rule) => rule.wants(view),
             Self::AtOnce(rule) => rule.wants(view),
+        }
+    }
+
+    /// Why what the rule wants is flushed.
+    pub(super) const fn trigger(&self) -> FlushTrigger {
+        match self {
+            Self::Watermark(_) => FlushTrigger::Watermark,
+            Self::Full(_) => FlushTrigger::Awaited,
+            Self::Ahead(_) => FlushTrigger::Coming,
+            Self::AtOnce(_) => FlushTrigger::Written,
         }
     }
 

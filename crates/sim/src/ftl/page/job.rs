@@ -2,6 +2,7 @@
 
 use crate::ftl::page_map::Owner;
 use crate::handle::{RequestId, SetId};
+use crate::observe::Trigger;
 use flashyard_core::units::{BlockId, Ppn};
 
 /// The work on one victim.
@@ -45,8 +46,8 @@ impl Job {
 /// What a plane that was asked to collect garbage does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Collecting {
-    /// It starts a job, if a block gains.
-    Start,
+    /// It starts a job for this reason, if a block gains.
+    Start(Trigger),
     /// Its job, which has nothing under way, goes on with copies.
     GoOn,
     /// Nothing.
@@ -58,6 +59,8 @@ pub(crate) enum Collecting {
 pub(crate) struct BegunJob {
     /// The job; with pacing its eraser is made later.
     pub(crate) job: Job,
+    /// Why it began.
+    pub(crate) trigger: Trigger,
     /// Valid units of its victim.
     pub(crate) valid: u32,
     /// At how many blocks the rule looked.

@@ -14,6 +14,7 @@ use crate::ftl::blocks::Freed;
 use crate::ftl::page_map::Owner;
 use crate::ftl::{Copied, Erased, Ftl, Scheme};
 use crate::handle::{RequestId, SetId};
+use crate::observe::Trigger;
 use crate::sets::Sets;
 use flashyard_core::units::{BlockId, PlaneId, Time};
 
@@ -33,7 +34,7 @@ impl Ftl {
         self.idle.note(plane);
         let Scheme::Page(page) = &self.scheme else { return Collecting::Nothing };
         match page.planes[plane.index()].job {
-            None if self.is_short(plane, now, ended) => Collecting::Start,
+            None => self.trigger(plane, now, ended).map_or(Collecting::Nothing, Collecting::Start),
             Some(job) if job.rests() && self.is_paced() => Collecting::GoOn,
             _ => Collecting::Nothing,
         }
@@ -50,27 +51,32 @@ impl Ftl {
         if early || self.page().planes[plane.index()].job.is_some() {
             self.collecting(plane, now, ended)
         } else {
-            Collecting::Start
+            Collecting::Start(Trigger::Needed)
         }
     }
 
-    /// Whether a plane collects garbage without being asked to.
-    fn is_short(&self, plane: PlaneId, now: Time, ended: bool) -> bool {
+    /// Why a plane collects garbage without being asked to, if it does.
+    fn trigger(&self, plane: PlaneId, now: Time, ended: bool) -> Option<Trigger> {
         let free = self.free_blocks(plane);
-        let short = match self.is_behind(plane) {
+        let (short, trigger) = match self.is_behind(plane) {
             // Behind the last request a job starts only where a program needs its room.
-            Some(behind) => behind && !ended,
-            None => self.gc.start == GcStart::Early && free <= self.gc.soft_free_blocks,
+            Some(behind) => (behind && !ended, Trigger::Pace),
+            None => {
+                let few = free <= self.gc.soft_free_blocks;
+                (self.gc.start == GcStart::Early && few, Trigger::FewBlocks)
+            }
         };
-        short || self.is_idle_short(free, now)
+        let idle = || self.is_idle_short(free, now).then_some(Trigger::Idle);
+        if short { Some(trigger) } else { idle() }
     }
 
-    /// Starts a job on a plane without one; none where no block gains, or where so many blocks are
-    /// worn out that copies would find no room.
+    /// Starts a job on a plane without one, for the reason `trigger` unless it levels wear; none
+    /// where no block gains, or where so many blocks are worn out that copies would find no room.
     pub(crate) fn begin_job(
         &mut self,
         plane: PlaneId,
         charge: Option<RequestId>,
+        trigger: Trigger,
     ) -> Option<BegunJob> {
         let (victim, levels, searches) = self.next_victim(plane)?;
         let valid = self.map.blocks.valid_units(victim);
@@ -95,7 +101,8 @@ impl Ftl {
         let state = self.page_mut().plane_mut(plane);
         state.last_levelled = levels;
         state.job = Some(job);
-        Some(BegunJob { job, valid, searches })
+        let trigger = if levels { Trigger::Wear } else { trigger };
+        Some(BegunJob { job, trigger, valid, searches })
     }
 
     /// Takes the next victim of a plane out of its full blocks: the one that an earlier job has
