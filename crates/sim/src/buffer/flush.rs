@@ -64,8 +64,9 @@ impl Buffer {
         self.by_pages && self.waiting.is_empty()
     }
 
-    /// Why a dirty unit shall be flushed now, if it shall: the rule of the buffer says so, which may
-    /// look at the units that writes in the host queue are going to put, or the device is `idle`.
+    /// Why a dirty unit shall be flushed now, if it shall: the rule of the buffer says so, which
+    /// may look at the units that writes in the host queue are going to put, or the device is
+    /// `idle`.
     pub(crate) fn wants_flush(
         &mut self,
         idle: bool,

@@ -77,9 +77,9 @@ fn listen(settings: &Settings, requests: &[Request]) -> Told {
     if over { told } else { Told::default() }
 }
 
-/// Random devices that work in idle times, with pauses in their loads: none of their work is said to
-/// have begun while they were idle unless no request was outstanding, and a trigger is told only
-/// where the device has it.
+/// Random devices that work in idle times, with pauses in their loads: none of their work is said
+/// to have begun while they were idle unless no request was outstanding, and a trigger is told
+/// only where the device has it.
 #[test]
 fn work_that_began_in_an_idle_time_began_while_no_request_was_outstanding() {
     let mut seen = BTreeMap::new();

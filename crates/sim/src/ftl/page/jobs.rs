@@ -58,16 +58,17 @@ impl Ftl {
     /// Why a plane collects garbage without being asked to, if it does.
     fn trigger(&self, plane: PlaneId, now: Time, ended: bool) -> Option<Trigger> {
         let free = self.free_blocks(plane);
-        let (short, trigger) = match self.is_behind(plane) {
+        let (short, trigger) = if let Some(behind) = self.is_behind(plane) {
             // Behind the last request a job starts only where a program needs its room.
-            Some(behind) => (behind && !ended, Trigger::Pace),
-            None => {
-                let few = free <= self.gc.soft_free_blocks;
-                (self.gc.start == GcStart::Early && few, Trigger::FewBlocks)
-            }
+            (behind && !ended, Trigger::Pace)
+        } else {
+            let few = free <= self.gc.soft_free_blocks;
+            (self.gc.start == GcStart::Early && few, Trigger::FewBlocks)
         };
-        let idle = || self.is_idle_short(free, now).then_some(Trigger::Idle);
-        if short { Some(trigger) } else { idle() }
+        if short {
+            return Some(trigger);
+        }
+        self.is_idle_short(free, now).then_some(Trigger::Idle)
     }
 
     /// Starts a job on a plane without one, for the reason `trigger` unless it levels wear; none
