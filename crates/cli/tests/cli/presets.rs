@@ -90,3 +90,129 @@ fn presets_have_the_size_of_their_name() {
         assert!((0.99..1.01).contains(&share), "{device}: {share} of {gigabytes} GB");
     }
 }
+
+/// A load, and what it must deliver: requests a second, or 10^6 bytes a second.
+enum Load {
+    /// Random reads of 4 KiB, so many outstanding.
+    Reads(u32),
+    /// Sequential reads of 128 KiB.
+    SequentialReads,
+    /// Sequential writes of 128 KiB.
+    SequentialWrites,
+    /// Random writes of 4 KiB, one outstanding, on a new device.
+    Writes,
+}
+
+impl Load {
+    fn delivered(&self, folder: &Folder, device: &str) -> f64 {
+        let (workload, requests, depth) = match self {
+            Self::Reads(1) => ("random-read", 1_000, 1),
+            Self::Reads(depth) => ("random-read", 20_000, *depth),
+            Self::SequentialReads => ("sequential-read", 3_000, 32),
+            Self::SequentialWrites => ("sequential-write", 8_000, 32),
+            Self::Writes => ("random-write", 1_000, 1),
+        };
+        let keys = [format!("pattern.requests={requests}"), format!("stream.depth={depth}")];
+        let mut args = vec!["run", device, workload, "--json"];
+        args.extend(keys.iter().flat_map(|key| ["--set", key]));
+        if matches!(self, Self::Reads(_) | Self::SequentialReads) {
+            args.extend(["--set", "state.initial=full", "--set", "state.fill_percent=5"]);
+            args.extend(["--set", "pattern.range_percent=5"]);
+        }
+        let run = folder.run(&args).json();
+        let of = |figure: &str| run["throughput"][figure].as_f64().expect("a rate");
+        match self {
+            Self::Reads(_) | Self::Writes => of("iops"),
+            Self::SequentialReads | Self::SequentialWrites => of("bytes_per_s") / 1e6,
+        }
+    }
+}
+
+/// Loads with the least and the most that they may deliver.
+type Bands = [(Load, f64, f64); 5];
+
+/// Each preset of a product under five loads, within what products of its class state or were
+/// measured to do. docs/DEVICES.md, "Beside products", has the sources of the bands.
+#[test]
+fn presets_do_what_products_of_their_class_do() {
+    use Load::{Reads, SequentialReads, SequentialWrites, Writes};
+    let folder = Folder::new();
+    let rows: [(&str, Bands); 7] = [
+        (
+            "emmc-5.1",
+            [
+                (Reads(1), 4_000.0, 11_000.0),
+                (Reads(32), 9_900.0, 12_100.0),
+                (SequentialReads, 225.0, 275.0),
+                (SequentialWrites, 112.0, 138.0),
+                (Writes, 9_000.0, 14_300.0),
+            ],
+        ),
+        (
+            "ufs-3.1",
+            [
+                (Reads(1), 8_000.0, 16_000.0),
+                (Reads(32), 60_000.0, 110_000.0),
+                (SequentialReads, 1_890.0, 2_310.0),
+                (SequentialWrites, 370.0, 1_320.0),
+                (Writes, 20_000.0, 40_000.0),
+            ],
+        ),
+        (
+            "sata-mlc",
+            [
+                (Reads(1), 9_000.0, 13_000.0),
+                (Reads(32), 85_000.0, 104_000.0),
+                (SequentialReads, 504.0, 565.0),
+                (SequentialWrites, 477.0, 565.0),
+                (Writes, 25_000.0, 40_000.0),
+            ],
+        ),
+        (
+            "nvme-tlc",
+            [
+                (Reads(1), 12_600.0, 20_900.0),
+                (Reads(256), 304_000.0, 660_000.0),
+                (SequentialReads, 2_880.0, 3_600.0),
+                (SequentialWrites, 1_080.0, 1_870.0),
+                (Writes, 45_000.0, 66_000.0),
+            ],
+        ),
+        (
+            "nvme-qlc",
+            [
+                (Reads(1), 6_000.0, 13_000.0),
+                (Reads(256), 144_000.0, 310_000.0),
+                (SequentialReads, 1_620.0, 2_200.0),
+                (SequentialWrites, 100.0, 530.0),
+                (Writes, 40_000.0, 66_000.0),
+            ],
+        ),
+        (
+            "nvme-enterprise",
+            [
+                (Reads(1), 8_000.0, 13_000.0),
+                (Reads(256), 450_000.0, 1_100_000.0),
+                (SequentialReads, 5_580.0, 7_150.0),
+                (SequentialWrites, 3_600.0, 5_600.0),
+                (Writes, 45_000.0, 100_000.0),
+            ],
+        ),
+        (
+            "micron-7450-pro",
+            [
+                (Reads(1), 11_000.0, 18_000.0),
+                (Reads(256), 477_000.0, 583_000.0),
+                (SequentialReads, 6_120.0, 7_150.0),
+                (SequentialWrites, 1_260.0, 2_100.0),
+                (Writes, 50_000.0, 125_000.0),
+            ],
+        ),
+    ];
+    for (device, loads) in rows {
+        for (load, least, most) in loads {
+            let found = load.delivered(&folder, device);
+            assert!((least..=most).contains(&found), "{device}: {found}, not {least} to {most}");
+        }
+    }
+}

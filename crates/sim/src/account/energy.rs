@@ -345,10 +345,6 @@ impl Account {
         let array = |op: Op| -> u128 {
             Purpose::ALL.iter().map(|purpose| all.array_pj(keys, op, *purpose)).sum()
         };
-        let purpose = |purpose: Purpose| {
-            let arrays: u128 = Op::ALL.iter().map(|op| all.array_pj(keys, *op, purpose)).sum();
-            arrays + all.transfer_pj(keys, purpose)
-        };
         let transfers = Purpose::ALL.iter().map(|purpose| all.transfer_pj(keys, *purpose)).sum();
         let resources = [
             ("array_read", array(Op::Read)),
@@ -356,7 +352,7 @@ impl Account {
             ("array_erase", array(Op::Erase)),
             ("channel", transfers),
         ];
-        let purposes = Purpose::ALL.iter().map(|p| (p.name(), purpose(*p)));
+        let purposes = Purpose::ALL.iter().map(|p| (p.name(), all.purpose_pj(keys, *p)));
         let phases = Phase::ALL.iter().zip(&background).map(|(phase, others)| {
             let work = self.totals.work[*phase as usize].energy_pj(keys);
             // Data crosses the link while its request is outstanding.
@@ -365,8 +361,10 @@ impl Account {
         });
         let attributed = self.totals.attributed.energy_pj(keys) + link[0].1;
         let rest = others.iter().map(|(_, pj)| pj).sum::<u128>();
-        let unattributed = self.totals.unattributed.energy_pj(keys) + rest;
-        let total = attributed + unattributed;
+        // Host data that no request waits for: that of writes which were answered before.
+        let flushed = self.totals.unattributed.purpose_pj(keys, Purpose::Host);
+        let unattributed = self.totals.unattributed.energy_pj(keys) - flushed + rest;
+        let total = attributed + flushed + unattributed;
         let narrow = |pj: u128| u64::try_from(pj).ok();
         let axis = |parts: &mut dyn Iterator<Item = (&'static str, u128)>| -> Option<Counts> {
             let parts: BTreeMap<_, u128> = parts.collect();
@@ -376,6 +374,7 @@ impl Account {
         Some(EnergyReport {
             total: narrow(total)?,
             attributed: narrow(attributed)?,
+            flushed: narrow(flushed)?,
             unattributed: narrow(unattributed)?,
             by_resource: axis(&mut resources.into_iter().chain(link).chain(others))?,
             by_purpose: axis(&mut purposes.chain(link).chain(others))?,
@@ -436,13 +435,15 @@ impl Tally {
         u128::from(self.of_purpose(purpose).transfer_ns) * u128::from(energy.transfer_mw)
     }
 
+    /// Energy of one purpose, in picojoules.
+    pub fn purpose_pj(&self, energy: &EnergyKeys, purpose: Purpose) -> u128 {
+        let arrays: u128 = Op::ALL.iter().map(|op| self.array_pj(energy, *op, purpose)).sum();
+        arrays + self.transfer_pj(energy, purpose)
+    }
+
     /// All energy, in picojoules.
     pub fn energy_pj(&self, energy: &EnergyKeys) -> u128 {
-        let array =
-            |op| Purpose::ALL.iter().map(move |purpose| self.array_pj(energy, op, *purpose));
-        let arrays: u128 = Op::ALL.into_iter().flat_map(array).sum();
-        let transfers: u128 = Purpose::ALL.iter().map(|p| self.transfer_pj(energy, *p)).sum();
-        arrays + transfers
+        Purpose::ALL.iter().map(|purpose| self.purpose_pj(energy, *purpose)).sum()
     }
 }
 

@@ -321,13 +321,15 @@ pub struct MergeReport {
     pub dead: u64,
 }
 
-/// Energy in picojoules; attributed + unattributed = total = the sum over each axis.
+/// Energy in picojoules; attributed + flushed + unattributed = total = the sum over each axis.
 #[derive(Clone, Debug, Serialize)]
 pub struct EnergyReport {
     /// All of it.
     pub total: u64,
     /// Of requests: their own commands and the garbage collection that they triggered.
     pub attributed: u64,
+    /// Of writes that were answered before: their flushes from the write buffer.
+    pub flushed: u64,
     /// Background work, standby, controller and memory.
     pub unattributed: u64,
     /// By what took it.

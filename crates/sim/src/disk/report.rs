@@ -52,11 +52,12 @@ fn energy_report(mut energy: Energy, sleep_pj: [u128; 3]) -> Option<EnergyReport
         assert_eq!(total, parts.values().sum::<u128>(), "energy adds up over {parts:?}");
         parts.iter().map(|(name, pj)| Some((*name, narrow(*pj)?))).collect()
     };
-    let attributed = energy.causes["host"];
+    let (attributed, flushed) = (energy.causes["host"], energy.causes["write_back"]);
     Some(EnergyReport {
         total: narrow(total)?,
         attributed: narrow(attributed)?,
-        unattributed: narrow(total - attributed)?,
+        flushed: narrow(flushed)?,
+        unattributed: narrow(total - attributed - flushed)?,
         by_resource: axis(&energy.states)?,
         by_purpose: axis(&energy.causes)?,
         by_phase: axis(&energy.phases)?,

@@ -422,5 +422,5 @@ fn energy_is_counts_times_time_times_power() {
         assert_eq!(energy.by_resource[resource], pj, "{resource}");
     }
     assert_eq!(energy.total, expected.iter().map(|(_, pj)| pj).sum::<u64>());
-    assert_eq!(energy.attributed + energy.unattributed, energy.total);
+    assert_eq!(energy.attributed + energy.flushed + energy.unattributed, energy.total);
 }

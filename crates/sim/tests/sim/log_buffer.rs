@@ -107,6 +107,7 @@ fn merges_are_charged_as_the_flush_is() {
         let charged: u64 = run.requests.iter().map(|done| done.energy_pj).sum();
         assert_eq!(charged, energy.attributed);
         assert_eq!(energy.attributed > 0, attributed, "{acknowledge}");
-        assert_eq!(energy.unattributed > 0, !attributed, "{acknowledge}");
+        assert_eq!(energy.unattributed > 0, !attributed, "{acknowledge}: merges");
+        assert_eq!(energy.flushed > 0, !attributed, "{acknowledge}: programs of the write");
     }
 }

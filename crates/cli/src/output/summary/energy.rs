@@ -1,7 +1,8 @@
 //! Energy and power.
 
+use crate::output::style;
 use crate::output::table::percent;
-use crate::output::text::line;
+use crate::output::text::{line, marked_line};
 use crate::output::units::{efficiency, energy, or_dash, power, time};
 use flashyard_sim::report::Report;
 
@@ -32,8 +33,17 @@ fn spent(report: &Report) -> String {
     if !shares.is_empty() {
         said += &format!(": {}", shares.join(", "));
     }
+    if all.flushed > 0 {
+        said += &format!("; {} of it of flushed writes", percent(all.flushed as f64, total));
+    }
     said += &format!("; {} of it of no request", percent(all.unattributed as f64, total));
-    line("energy", &said)
+    // A disk has none of these.
+    let idle = ["controller", "dram", "standby", "sleep"].map(|name| all.by_resource.get(name));
+    if idle.iter().any(|pj| pj.is_none_or(|pj| *pj > 0)) {
+        return line("energy", &said);
+    }
+    said += "; the power of controller, memory and idle times is 0 in this device";
+    style::marked(&marked_line("energy", "! ", &said))
 }
 
 /// Mean and highest power, where energy goes by phase, and waits for power.
