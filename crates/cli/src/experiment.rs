@@ -28,6 +28,13 @@ use std::sync::Arc;
 /// The pattern that `[pattern]` starts from where it names none.
 const DEFAULT_PATTERN: &str = "random-read";
 
+/// Requests and passes over a trace that a phase which ends by itself does not come to.
+const MANY: u64 = 1_000_000_000_000;
+const PASSES: u64 = 1_000;
+
+/// What write amplification may differ by where it has settled, in parts of a million. Assumed.
+const SETTLED: u64 = 20_000;
+
 /// The name of a stream that is alone.
 const ONLY_STREAM: &str = "host";
 
@@ -168,6 +175,32 @@ impl StreamPlan {
     pub(crate) fn is_endless(&self) -> bool {
         let PatternKeys { requests, total_mib, .. } = self.pattern;
         self.origin == Origin::Pattern && requests == 0 && total_mib == 0
+    }
+
+    /// The same without an end, for a phase that ends by itself.
+    fn endless(&self) -> Result<Self, String> {
+        let mut plan = self.clone();
+        match &self.origin {
+            Origin::Files | Origin::Raw(_) => {
+                return Err(format!(
+                    "[{}] cannot be repeated; leave it out",
+                    self.origin.section()
+                ));
+            }
+            _ if self.is_standard_input() => {
+                return Err("standard input can be read only once; save it to a file".to_string());
+            }
+            Origin::Pattern if self.pattern.read_percent == 1_000_000 => {
+                return Err("the workload writes nothing, and has nothing to settle".to_string());
+            }
+            _ => {}
+        }
+        (plan.pattern.requests, plan.pattern.total_mib) = (0, 0);
+        plan.generator.requests = MANY;
+        plan.mix.requests = MANY;
+        plan.profile.requests = MANY;
+        plan.trace.repeat = PASSES;
+        Ok(plan)
     }
 
     /// Whether it reads standard input.
@@ -373,6 +406,19 @@ impl Experiment {
     pub(crate) fn main_stream(&self) -> Option<&StreamPlan> {
         let last = self.phases.last().filter(|_| self.shares_files());
         self.only_stream().or_else(|| last.and_then(|phase| phase.streams.first()))
+    }
+
+    /// Puts a phase in front that runs the same streams without measuring until write amplification
+    /// has settled.
+    pub(crate) fn settle(&mut self) -> Result<(), String> {
+        let [phase] = &self.phases[..] else {
+            let what = "the workload has phases of its own; set stable_percent in one of them";
+            return Err(what.to_string());
+        };
+        let streams = phase.streams.iter().map(StreamPlan::endless).collect::<Result<_, _>>()?;
+        let keys = PhaseKeys { measure: false, stable_percent: SETTLED, ..PhaseKeys::default() };
+        self.phases.insert(0, PhasePlan { name: "settle".to_string(), keys, streams });
+        Ok(())
     }
 
     /// The only stream, where there is just one.

@@ -109,6 +109,13 @@ impl Inputs {
         if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
         }
+        if args.settle {
+            inputs
+                .sections
+                .workload
+                .settle()
+                .map_err(|what| wrong(&format!("--settle: {what}")))?;
+        }
         inputs.memory_mib = args.memory;
         inputs.restore.clone_from(&args.restore);
         if args.restore.is_some() {

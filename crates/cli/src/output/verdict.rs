@@ -4,7 +4,7 @@
 use super::style;
 use super::table::{percent, render, table};
 use super::text::{line, marked_line};
-use super::units::count;
+use super::units::{count, time};
 use crate::device::capacity::dies;
 use crate::inputs::Inputs;
 use flashyard_sim::report::Report;
@@ -289,7 +289,8 @@ fn initial_state(report: &Report) -> (String, String) {
         None => "by formula".to_string(),
     };
     let of = "of whole mapping units";
-    let sentence = format!("{name} (write amplification {factor:.2} {of} {how})");
+    let sentence =
+        format!("{name} for uniform random writes (write amplification {factor:.2} {of} {how})");
     (sentence, format!("{name}, WA {factor:.2}"))
 }
 
@@ -363,6 +364,39 @@ fn few_victims(inputs: &Inputs, report: &Report) -> Option<Warning> {
     })
 }
 
+/// Thirds of a run that differ by more are told of: of write amplification, and of latencies of
+/// closed loops. Assumed: more than the noise of thirds with hundreds of victims.
+const DRIFT: [f64; 2] = [0.1, 0.25];
+
+/// Requests of a third below which latencies are noise. Assumed.
+const OF_A_THIRD: u64 = 1_000;
+
+/// Whether the run went from one state to another.
+fn drift(inputs: &Inputs, report: &Report) -> Option<Warning> {
+    let [first, last] = report.verdict.thirds.as_ref()?;
+    let of = [
+        (first.write_amplification.zip(last.write_amplification))
+            .filter(|_| report.gc.jobs >= FEW_VICTIMS || inputs.sections.device.plans()),
+        (first.latency_mean_ns.zip(last.latency_mean_ns))
+            .filter(|_| is_closed(inputs) && report.latency_ns["all"].count >= 3 * OF_A_THIRD),
+    ];
+    let differs = |((from, to), limit): ((f64, f64), f64)| (to - from).abs() > limit * from.min(to);
+    let said = of.into_iter().zip(DRIFT).zip(["write amplification", "mean latency"]);
+    let said = said.filter_map(|((pair, limit), name)| {
+        let (from, to) = pair.filter(|pair| differs((*pair, limit)))?;
+        let show = |value| if name == "mean latency" { time(value) } else { format!("{value:.2}") };
+        Some(format!("{name} {} and {}", show(from), show(to)))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| Warning {
+        headings: &[],
+        what: "the first and the last third of the run differ: its figures mix two states; \
+               measure more, or --settle first"
+            .to_string(),
+        how_much: said.join(", "),
+    })
+}
+
 /// Why figures of writes are not those of a drive in use, if they are not.
 fn unsteady(inputs: &Inputs, report: &Report) -> Option<Warning> {
     let (verdict, keys) = (&report.verdict, &inputs.sections.device);
@@ -416,6 +450,7 @@ fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
     found.extend(other_dies(inputs));
     found.extend(unsteady(inputs, report));
     found.extend(few_victims(inputs, report));
+    found.extend(drift(inputs, report));
     found.extend(eaten(report));
     let mut warn = |headings: &'static [&'static str], what: &str, how_much: String| {
         found.push(Warning { headings, what: what.to_string(), how_much });

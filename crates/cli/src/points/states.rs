@@ -112,6 +112,7 @@ mod tests {
             seed: None,
             restore: None,
             memory: None,
+            settle: false,
             check: false,
             microcode: None,
         };

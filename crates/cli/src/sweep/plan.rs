@@ -71,6 +71,7 @@ impl<'a> Planner<'a> {
             seed: None,
             restore: None,
             memory: args.memory,
+            settle: false,
             check: args.check,
             microcode: args.microcode.clone(),
             capacity: None,

@@ -137,3 +137,33 @@ fn an_overloaded_device_has_no_queue_that_did_not_grow() {
     let verdict = said(&text, "verdict");
     assert!(verdict.contains("! overloaded:") && !verdict.contains("did not grow"), "{verdict}");
 }
+
+/// Steady is the state of uniform random writes: with skew the run goes to another one, and says
+/// so. A run that settles first has thirds alike.
+#[test]
+fn a_run_that_goes_to_another_state_is_marked_until_it_settles_first() {
+    let folder = Folder::new();
+    let set = [
+        "pattern.access=hot_cold",
+        "pattern.hot_units_percent=10",
+        "pattern.hot_accesses_percent=90",
+        "pattern.requests=60000",
+        "gc.policy=cost_benefit",
+        "state.initial=steady",
+    ];
+    let set: Vec<&str> = set.iter().flat_map(|key| ["--set", *key]).collect();
+    let load = [&["run", "small-full", "random-write"][..], &set].concat();
+    let skewed = said(&folder.run(&load).text(), "verdict");
+    assert!(skewed.contains("! the first and the last third of the run differ:"), "{skewed}");
+    assert!(skewed.contains("the device starts steady for uniform random writes"), "{skewed}");
+    let settled = folder.run(&[&load[..], &["--settle", "--json"]].concat()).json();
+    let [first, last] = [0, 1].map(|third| {
+        settled["verdict"]["thirds"][third]["write_amplification"].as_f64().expect("writes")
+    });
+    assert!((first / last - 1.0).abs() < 0.05, "{first} and {last}");
+    let phases = settled["phases"].as_array().expect("a list");
+    assert_eq!((phases.len(), &phases[0]["ended_by"]), (2, &"stable".into()));
+    let refused = folder.run(&["run", "small-full", "random-read", "--settle"]);
+    let said = "--settle: the workload writes nothing";
+    assert!(refused.status == Some(2) && refused.stderr.contains(said), "{refused:?}");
+}

@@ -2,6 +2,7 @@
 
 pub use super::streams::StreamReport;
 use super::{PhaseReport, Utilisation};
+use crate::metrics::drift::Third;
 use crate::metrics::histogram::Histogram;
 use crate::metrics::meter::MeterReport;
 use crate::metrics::parts::Parts;
@@ -440,6 +441,8 @@ pub struct Verdict {
     /// Time that dies were taken before the last answer / (dies x time of arrivals); above 1 the
     /// device cannot keep up.
     pub offered_load: Option<f64>,
+    /// The first and the last third of the measured requests; none where there are fewer than three.
+    pub thirds: Option<[Third; 2]>,
     /// Whether later arrivals found far more requests than earlier ones.
     pub queue_grew: bool,
     /// The most requests that an arrival found.

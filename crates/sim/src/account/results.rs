@@ -316,6 +316,7 @@ impl Account {
             effective_over_provisioning: end.effective_over_provisioning,
             gc_ran: if self.config.merges { end.ftl.merges.any() } else { self.totals.gc_jobs > 0 },
             offered_load: (capacity > 0).then(|| busy as f64 / capacity as f64),
+            thirds: self.totals.drift.thirds(self.sums()),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),
             unmapped_reads: self.totals.unmapped_reads,

@@ -6,6 +6,7 @@ use super::streams::{StreamList, StreamTotals};
 use super::tables::TableTotals;
 use crate::metrics::backlog::Backlog;
 use crate::metrics::counters::{Padding, Tally};
+use crate::metrics::drift::{Drift, Sums};
 use crate::metrics::histogram::Histogram;
 use crate::metrics::parts::Parts;
 use crate::saved::saved;
@@ -100,6 +101,7 @@ pub(super) struct Totals {
     pub(super) data_hazards_ignored: u64,
     pub(super) hazard_picks: u64,
     pub(super) backlog: Backlog,
+    pub(super) drift: Drift,
     pub(super) requests: u64,
     pub(super) first_arrival: Option<Time>,
     pub(super) last_arrival: Time,
@@ -158,7 +160,7 @@ saved!(Totals {
     gc_searches,
     wear_jobs, gc_valid,
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
-    hazard_picks, backlog, requests, first_arrival, last_arrival, last_completion, spans,
+    hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, energy, suspensions, bit_errors, padded, partial_writes_read,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
@@ -295,6 +297,10 @@ impl Account {
     #[inline]
     pub(crate) fn answered(&mut self, answer: &Answer<'_>, now: Time) {
         self.totals.answered(answer, now);
+        if self.totals.drift.answered() {
+            let sums = self.sums();
+            self.totals.drift.mark(sums);
+        }
         if self.watch.is_some() {
             let place = self.totals.stream_places.get(answer.stream).copied();
             if let Some(checker) = self.checker() {
@@ -307,6 +313,17 @@ impl Account {
                     series.stream_answered(place, op, sectors);
                 }
             }
+        }
+    }
+
+    /// What the thirds of a run are told by.
+    pub(super) fn sums(&self) -> Sums {
+        let waits = &self.totals.waits;
+        Sums {
+            programmed: self.programmed_bytes(),
+            written: self.totals.written_bytes(),
+            latency_ns: waits.iter().map(|of| of.latency_ns).sum(),
+            answered: waits.iter().map(|of| of.count).sum(),
         }
     }
 

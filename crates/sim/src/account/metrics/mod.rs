@@ -2,6 +2,7 @@
 
 pub mod backlog;
 pub mod counters;
+pub mod drift;
 pub mod histogram;
 pub mod meter;
 pub mod parts;
