@@ -270,7 +270,7 @@ impl Observer for MapObserver {
         let mut map = self.0.borrow_mut();
         let cause = match event.cause {
             OwnCause::Job => map.jobs[event.plane.index()],
-            OwnCause::Merge => map.merges[event.plane.index()],
+            OwnCause::Merge(plane) => map.merges[plane.index()],
             OwnCause::Map | OwnCause::Flush(_) => NONE,
         };
         let place = event.set as usize;

@@ -1,12 +1,16 @@
 //! What each instant of a request's latency went to, and who is to blame.
 
-use super::history::{Cause, Did, Held, History, Operation};
+use super::history::{Did, Freed, Held, History, Operation};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{DieId, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::metrics::parts::{Part, Parts};
-use flashyard_sim::observe::{Doing, Piece};
+use flashyard_sim::observe::Doing;
+use std::cmp::Ordering;
+
+/// Dies that are followed behind one another where each has waited for the power of the next.
+const POWER_DEPTH: u32 = 8;
 
 /// Why an operation did not make way for a read that waited behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +40,61 @@ pub(super) enum Who {
     Channel(Purpose, bool),
 }
 
+/// What a request waits for that is in turn kept waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Via {
+    /// Another set.
+    Set(EdgeKind),
+    /// The flush that makes room in the write buffer.
+    Line,
+    /// The command that gives back a slot of the queue.
+    Slot,
+    /// The request whose end lets this one start.
+    Start,
+    /// The die that gives power back.
+    Power,
+}
+
+impl Via {
+    /// Whether it is something that others have, not another set.
+    pub(super) const fn is_shared(self) -> bool {
+        !matches!(self, Self::Set(_))
+    }
+
+    const fn is_power(self) -> bool {
+        matches!(self, Self::Power)
+    }
+
+    /// Its place in an order.
+    const fn place(self) -> u8 {
+        match self {
+            Self::Set(EdgeKind::MapFetch) => 0,
+            Self::Set(EdgeKind::MapWriteback) => 1,
+            Self::Set(EdgeKind::Room) => 2,
+            Self::Set(EdgeKind::Merge) => 3,
+            Self::Set(EdgeKind::Gc) => 4,
+            Self::Set(EdgeKind::Flush) => 5,
+            Self::Set(EdgeKind::Order) => 6,
+            Self::Line => 7,
+            Self::Slot => 8,
+            Self::Start => 9,
+            Self::Power => 10,
+        }
+    }
+}
+
+impl PartialOrd for Via {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Via {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
 /// A part of a latency.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
@@ -44,24 +103,27 @@ pub(super) struct Step {
     /// How much of that: less than all of it where the account of a run knows no better.
     pub(super) ns: u64,
     pub(super) part: Part,
-    /// What the request waited for that was in turn kept waiting, if it waited for another one.
-    pub(super) edge: Option<EdgeKind>,
+    /// What the request waited for that was in turn kept waiting.
+    pub(super) via: Option<Via>,
     pub(super) who: Who,
 }
 
 /// How the time of a set is looked at: as a request's own, or from one that waits for it.
 #[derive(Clone, Copy)]
 struct View {
-    edge: Option<EdgeKind>,
+    via: Option<Via>,
     /// Whether some set on the way there belongs to another request, or to none.
     others: bool,
+    /// The part that all of its time is charged to, behind a wait for what others have.
+    charged: Option<Part>,
 }
 
 impl View {
     /// The part that stands for work of the set itself.
     const fn own(self) -> Part {
-        match self.edge {
-            Some(EdgeKind::Flush) => Part::Flush,
+        match (self.charged, self.via) {
+            (Some(part), _) => part,
+            (_, Some(Via::Set(EdgeKind::Flush))) => Part::Flush,
             _ if self.others => Part::Delaying,
             _ => Part::OwnMap,
         }
@@ -69,11 +131,25 @@ impl View {
 
     /// The part that another one becomes.
     const fn part(self, part: Part) -> Part {
-        match self.edge {
-            Some(EdgeKind::Flush) => Part::Flush,
+        match (self.charged, self.via) {
+            (Some(part), _) => part,
+            (_, Some(Via::Set(EdgeKind::Flush))) => Part::Flush,
             _ => part,
         }
     }
+
+    /// The same behind a wait for what others have, which is charged to this part.
+    fn behind(self, via: Via, part: Part) -> Self {
+        Self { via: self.via.or(Some(via)), charged: Some(part), ..self }
+    }
+}
+
+/// What is looked at next.
+enum Next {
+    /// What a set did.
+    Did(Did),
+    /// A wait for what others have, which ended when one of them gave it back.
+    Freed(Freed, (Time, Time)),
 }
 
 /// Finds who is to blame.
@@ -87,34 +163,40 @@ impl Blamer<'_> {
     /// time is charged otherwise by the account of the run are corrected.
     pub(super) fn steps(&self, set: u32) -> Vec<Step> {
         let mut steps = Vec::new();
-        for did in self.history.current(set) {
+        for (did, parts) in self.history.current(set) {
             let first = steps.len();
-            self.piece(did, &mut steps);
+            self.piece(did, parts, &mut steps);
             steps[first..].sort_by_key(|step: &Step| (step.from, step.until));
-            reconcile(&did.piece.parts, (did.piece.from, did.piece.until), &mut steps, first);
+            reconcile(parts, (did.from, did.until), &mut steps, first);
         }
         steps
     }
 
     /// What a piece of the request's own set went to.
-    fn piece(&self, did: &Did, steps: &mut Vec<Step>) {
-        let Piece { from, until, doing, parts, die, .. } = did.piece;
-        let edge = match doing {
-            Doing::Waits(_, edge) => Some(edge),
+    fn piece(&self, did: &Did, parts: &Parts, steps: &mut Vec<Step>) {
+        let Did { from, until, doing, die, .. } = *did;
+        let via = match doing {
+            Doing::Waits(_, edge) => Some(Via::Set(edge)),
             _ => None,
         };
-        let view = View { edge, others: false };
+        let view = View { via, others: false, charged: None };
         match doing {
-            Doing::Waits(..) | Doing::Die => self.look(*did, view, steps),
+            Doing::Waits(..) | Doing::Die | Doing::Slot(_) => {
+                self.look(Next::Did(*did), view, steps);
+            }
+            Doing::Line => {
+                let view = view.behind(Via::Line, Part::Flush);
+                self.look(Next::Freed(Freed::Line, (from, until)), view, steps);
+            }
             Doing::Runs(waits) => {
-                let own = Who::Own(own_operation(did));
+                let own = Who::Own(self.own_operation(did));
                 for wait in waits {
                     self.channel(die, wait, view, steps);
                 }
                 for part in Part::ALL.into_iter().filter(|part| *part != Part::Bus) {
                     let ns = parts.get(part);
                     if ns > 0 {
-                        steps.push(Step { from, until, ns, part, edge: None, who: own });
+                        steps.push(Step { from, until, ns, part, via: None, who: own });
                     }
                 }
             }
@@ -123,48 +205,94 @@ impl Blamer<'_> {
     }
 
     /// What a piece went to, seen from a request; waits are followed to those that are waited for.
-    fn look(&self, did: Did, view: View, steps: &mut Vec<Step>) {
-        let mut left = vec![(did, view)];
-        while let Some((did, view)) = left.pop() {
-            let Piece { from, until, doing, die, command, .. } = did.piece;
-            let mut plain = |part| {
-                let (ns, who) = (until.since(from).as_ns(), Who::Nobody);
-                steps.push(Step { from, until, ns, part, edge: view.edge, who });
+    fn look(&self, next: Next, view: View, steps: &mut Vec<Step>) {
+        let mut left = vec![(next, view)];
+        while let Some((next, view)) = left.pop() {
+            let did = match next {
+                Next::Did(did) => did,
+                Next::Freed(what, span) => {
+                    self.freed(what, span, view, &mut left, steps);
+                    continue;
+                }
             };
+            let Did { from, until, doing, die, command, .. } = did;
+            let mut plain = |part| plain((from, until), part, view, steps);
             match doing {
-                Doing::Slot => plain(view.part(Part::Slot)),
+                Doing::Slot(die) => {
+                    let view = view.behind(Via::Slot, view.part(Part::Slot));
+                    left.push((Next::Freed(Freed::Slot(die), (from, until)), view));
+                }
+                Doing::Line => {
+                    let view = view.behind(Via::Line, view.own());
+                    left.push((Next::Freed(Freed::Line, (from, until)), view));
+                }
                 Doing::Firmware => plain(view.part(Part::Firmware)),
                 Doing::Collecting => {
-                    let who = Who::Operation(own_operation(&did), None);
+                    // Of reads and programs; the programs take most of it.
+                    let (op, purpose, stage) = (Op::Program, Purpose::Gc, "GP");
+                    let copies = Operation { op, purpose, stage, ..self.own_operation(&did) };
+                    let who = Who::Operation(copies, None);
                     let (ns, part) = (until.since(from).as_ns(), view.part(Part::DieGc));
-                    steps.push(Step { from, until, ns, part, edge: view.edge, who });
+                    steps.push(Step { from, until, ns, part, via: view.via, who });
                 }
-                Doing::Line | Doing::Buffer | Doing::Link => plain(view.own()),
+                Doing::Buffer | Doing::Link => plain(view.own()),
                 Doing::Die => {
                     let reads = command.request.is_some() && is_read(command.stage);
                     self.die(die, (from, until), reads, view, steps);
                 }
                 Doing::Runs(waits) => self.runs(&did, &waits, view, steps),
                 Doing::Waits(set, edge) => {
-                    let view = View { edge: view.edge.or(Some(edge)), ..view };
+                    let view = View { via: view.via.or(Some(Via::Set(edge))), ..view };
                     for source in self.history.of_set(set, (from, until)) {
-                        let theirs = source.piece.command.request;
+                        let theirs = source.command.request;
                         let same = theirs.is_some() && theirs == command.request;
-                        left.push((source, View { others: view.others || !same, ..view }));
+                        let view = View { others: view.others || !same, ..view };
+                        left.push((Next::Did(source), view));
                     }
                 }
             }
         }
     }
 
+    /// The time before a request was started, in the host queue.
+    pub(super) fn before_start(&self, span: (Time, Time)) -> Vec<Step> {
+        let view = View { via: Some(Via::Start), others: true, charged: Some(Part::HostQueue) };
+        let mut steps = Vec::new();
+        self.look(Next::Freed(Freed::Start, span), view, &mut steps);
+        steps
+    }
+
+    /// A wait for what others have: the one that gave it back at the end had it for a while, and
+    /// before that waited for it as well.
+    fn freed(
+        &self,
+        what: Freed,
+        (from, until): (Time, Time),
+        view: View,
+        left: &mut Vec<(Next, View)>,
+        steps: &mut Vec<Step>,
+    ) {
+        let pieces = self.history.of_freer(what, (from, until)).unwrap_or_default();
+        let Some(first) = pieces.last() else {
+            let via = view.via.filter(|via| *via != Via::Start);
+            return plain((from, until), view.own(), View { via, ..view }, steps);
+        };
+        let began = first.from;
+        if from < began {
+            left.push((Next::Freed(what, (from, began)), view));
+        }
+        let others = View { others: true, ..view };
+        left.extend(pieces.into_iter().map(|did| (Next::Did(did), others)));
+    }
+
     /// Another set's command was on its die.
     fn runs(&self, did: &Did, waits: &[(Time, Time); 2], view: View, steps: &mut Vec<Step>) {
-        let Piece { from, until, die, .. } = did.piece;
-        let operation = own_operation(did);
+        let Did { from, until, die, .. } = *did;
+        let operation = self.own_operation(did);
         if operation.purpose.is_gc() {
             let (ns, part) = (until.since(from).as_ns(), view.part(Part::DieGc));
             let who = Who::Operation(operation, None);
-            return steps.push(Step { from, until, ns, part, edge: view.edge, who });
+            return steps.push(Step { from, until, ns, part, via: view.via, who });
         }
         let mut bus = 0;
         for &wait in waits {
@@ -174,7 +302,7 @@ impl Blamer<'_> {
         let ns = until.since(from).as_ns() - bus;
         if ns > 0 {
             let who = Who::Operation(operation, None);
-            steps.push(Step { from, until, ns, part: view.own(), edge: view.edge, who });
+            steps.push(Step { from, until, ns, part: view.own(), via: view.via, who });
         }
     }
 
@@ -183,7 +311,11 @@ impl Blamer<'_> {
         for ((from, until), held) in self.history.of_die(die, span) {
             let ns = until.since(from).as_ns();
             let (part, who) = match held {
-                None => (Part::Bus, Who::Nobody),
+                None => {
+                    let view = view.behind(Via::Power, view.part(Part::Bus));
+                    self.power(die, (from, until), 0, view, steps);
+                    continue;
+                }
                 Some(held) => {
                     let operation = held.operation;
                     let part = match operation.op {
@@ -196,7 +328,31 @@ impl Blamer<'_> {
                     (part, Who::Operation(operation, limit))
                 }
             };
-            steps.push(Step { from, until, ns, part: view.part(part), edge: view.edge, who });
+            steps.push(Step { from, until, ns, part: view.part(part), via: view.via, who });
+        }
+    }
+
+    /// A command waited for a die that did nothing: for power, which the die that gave it back had,
+    /// and before that may have waited for as well; or for its turn on the channel.
+    fn power(&self, die: DieId, span: (Time, Time), depth: u32, view: View, steps: &mut Vec<Step>) {
+        let wait = self.history.power_wait(die, span).filter(|_| depth < POWER_DEPTH);
+        let Some((wait, giver)) = wait.and_then(|wait| Some((wait, wait.giver?))) else {
+            let via = if depth > 0 { view.via } else { view.via.filter(|via| !via.is_power()) };
+            return plain(span, view.own(), View { via, ..view }, steps);
+        };
+        let from = span.0.max(wait.from);
+        if span.0 < from {
+            self.power(die, (span.0, from), depth, view, steps);
+        }
+        for ((from, until), held) in self.history.of_die(giver, (from, span.1)) {
+            match held {
+                None => self.power(giver, (from, until), depth + 1, view, steps),
+                Some(held) => {
+                    let (ns, part) = (until.since(from).as_ns(), view.own());
+                    let who = Who::Operation(held.operation, None);
+                    steps.push(Step { from, until, ns, part, via: view.via, who });
+                }
+            }
         }
     }
 
@@ -209,8 +365,15 @@ impl Blamer<'_> {
         for ((from, until), carried) in self.history.of_channel(channel, span) {
             let who = carried.map_or(Who::Nobody, |one| Who::Channel(one.purpose, one.out));
             let (ns, part) = (until.since(from).as_ns(), view.part(Part::Bus));
-            steps.push(Step { from, until, ns, part, edge: view.edge, who });
+            steps.push(Step { from, until, ns, part, via: view.via, who });
         }
+    }
+
+    /// The operation of a set's own command.
+    fn own_operation(&self, did: &Did) -> Operation {
+        let (stage, cause) = (did.command.stage, self.history.cause_of(did));
+        let (op, purpose) = meaning(stage);
+        Operation { die: did.die.get(), op, purpose, stage, cause, ppn: None }
     }
 
     /// Why an operation did not make way for a read from an instant on.
@@ -235,17 +398,15 @@ impl Blamer<'_> {
     }
 }
 
+/// Time that nobody in particular took.
+fn plain((from, until): (Time, Time), part: Part, view: View, steps: &mut Vec<Step>) {
+    let ns = until.since(from).as_ns();
+    steps.push(Step { from, until, ns, part, via: view.via, who: Who::Nobody });
+}
+
 /// Whether a command reads for a request.
 fn is_read(stage: &str) -> bool {
     matches!(stage, "DR" | "DRo" | "MRe" | "MRf")
-}
-
-/// The operation of a set's own command.
-fn own_operation(did: &Did) -> Operation {
-    let Piece { command, die, .. } = did.piece;
-    let (op, purpose) = meaning(command.stage);
-    let cause = command.request.map_or(did.cause, Cause::Request);
-    Operation { die: die.get(), op, purpose, stage: command.stage, cause, ppn: None }
 }
 
 /// What a command does, and what for, by its short name.
@@ -282,7 +443,7 @@ pub(super) fn reconcile(
             left -= step.ns;
         }
         if left > 0 {
-            steps.push(Step { from, until, ns: left, part, edge: None, who: Who::Nobody });
+            steps.push(Step { from, until, ns: left, part, via: None, who: Who::Nobody });
         }
     }
     let mut at = 0;

@@ -1,6 +1,6 @@
 //! The explanation as JSON (docs/WHY.md).
 
-use super::blame::{Limit, Step, Who};
+use super::blame::{Limit, Step, Via, Who};
 use super::follow::{Choice, Explained};
 use super::history::Cause;
 use super::sums::By;
@@ -10,9 +10,6 @@ use crate::output::json::SCHEMA_VERSION;
 use anyhow::{Context, Result};
 use flashyard_core::graph::EdgeKind;
 use serde_json::{Value, json};
-
-/// Requests whose steps are in the JSON.
-const CHAINS: usize = 100;
 
 /// One run.
 pub(super) fn one(found: &Found, side: &Side) -> Result<String> {
@@ -47,7 +44,7 @@ fn object(found: &Found, side: &Side) -> Value {
         let mut row = json!({
             "part": key.part().name(),
             "ns": ns,
-            "waits_for": key.edge().map(edge),
+            "waits_for": key.via.map(via),
             "words": words.row(&key),
         });
         match key.by {
@@ -82,7 +79,7 @@ fn object(found: &Found, side: &Side) -> Value {
         "parts_ns": sums.parts,
         "rows": rows.collect::<Vec<_>>(),
         "dies": dies.collect::<Vec<_>>(),
-        "slowest": side.slowest().take(CHAINS).map(|one| request(one, &words)).collect::<Vec<_>>(),
+        "slowest": side.slowest.iter().map(|one| request(one, &words)).collect::<Vec<_>>(),
     })
 }
 
@@ -106,7 +103,7 @@ fn step(step: &Step, waiter: u64, words: &Words<'_>) -> Value {
         "until_ns": step.until.as_ns(),
         "ns": step.ns,
         "part": step.part.name(),
-        "waits_for": step.edge.map(edge),
+        "waits_for": step.via.map(via),
         "words": words.step(step, waiter),
     });
     let (Who::Operation(operation, _) | Who::Own(operation)) = step.who else { return object };
@@ -127,15 +124,19 @@ fn step(step: &Step, waiter: u64, words: &Words<'_>) -> Value {
     object
 }
 
-const fn edge(edge: EdgeKind) -> &'static str {
-    match edge {
-        EdgeKind::MapFetch => "map_fetch",
-        EdgeKind::MapWriteback => "map_writeback",
-        EdgeKind::Room => "room",
-        EdgeKind::Merge => "merge",
-        EdgeKind::Gc => "gc",
-        EdgeKind::Flush => "flush",
-        EdgeKind::Order => "order",
+const fn via(via: Via) -> &'static str {
+    match via {
+        Via::Set(EdgeKind::MapFetch) => "map_fetch",
+        Via::Set(EdgeKind::MapWriteback) => "map_writeback",
+        Via::Set(EdgeKind::Room) => "room",
+        Via::Set(EdgeKind::Merge) => "merge",
+        Via::Set(EdgeKind::Gc) => "gc",
+        Via::Set(EdgeKind::Flush) => "flush",
+        Via::Set(EdgeKind::Order) => "order",
+        Via::Line => "line",
+        Via::Slot => "slot",
+        Via::Start => "start",
+        Via::Power => "power",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::blame::{Blamer, Step, reconcile};
 use super::history::History;
+use super::sums::Sums;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
@@ -9,10 +10,10 @@ use flashyard_sim::metrics::histogram::Histogram;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
     ChannelTransfer, CommandDone, JobBegan, MergeBegan, Observer, OperationBegan, OwnWork, Piece,
-    RequestDone, SetOver, Suspension,
+    PowerWaited, RequestDone, SetOver, Suspension,
 };
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// An answered request, as far as the choice needs it.
@@ -21,7 +22,11 @@ pub(super) struct Answered {
     pub(super) order: u64,
     pub(super) op: RequestOp,
     pub(super) arrival: Time,
+    /// Before its translation began.
+    pub(super) started: Time,
     pub(super) completion: Time,
+    /// Command sets that served it.
+    pub(super) sets: u32,
 }
 
 impl Answered {
@@ -35,9 +40,11 @@ pub(super) struct Clock(pub(super) Rc<RefCell<Vec<Answered>>>);
 
 impl Observer for Clock {
     fn request_done(&mut self, event: &RequestDone) {
-        let RequestDone { order, request, completion, .. } = *event;
+        let RequestDone { order, request, completion, pages, parts, .. } = *event;
         let Request { op, arrival, .. } = request;
-        self.0.borrow_mut().push(Answered { order, op, arrival, completion });
+        let started = Time::from_ns(arrival.as_ns() + parts.get(Part::HostQueue));
+        let sets = pages.max(1);
+        self.0.borrow_mut().push(Answered { order, op, arrival, started, completion, sets });
     }
 }
 
@@ -55,13 +62,14 @@ pub(super) enum Choice {
 /// The chosen requests.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
-    /// By order of arrival.
-    pub(super) orders: BTreeSet<u64>,
+    /// By order of arrival, with how many command sets serve them.
+    pub(super) orders: BTreeMap<u64, u32>,
     /// How many requests there were to choose from.
     pub(super) of: u64,
     /// The percentile that was chosen by, or p99.
     pub(super) percentile: Option<u64>,
-    /// Spans in which any of them was under way, one after the other.
+    /// Spans from the start of what was under way when any of them was started until its end, one
+    /// after the other.
     spans: Vec<(Time, Time)>,
 }
 
@@ -75,6 +83,7 @@ impl Chosen {
         skip: u64,
     ) -> Self {
         answered.sort_unstable_by_key(|request| request.order);
+        let backs = Backs::new(&answered);
         if !matches!(choice, Choice::Request(_)) {
             leave_out(&mut answered, phases, skip);
         }
@@ -101,15 +110,43 @@ impl Chosen {
             }
             Choice::Request(order) => of.retain(|request| request.order == order),
         }
-        let mut spans: Vec<_> = of.iter().map(|one| (one.arrival, one.completion)).collect();
+        let span = |one: &Answered| (backs.from(one.started), one.completion);
+        let mut spans: Vec<_> = of.iter().map(span).collect();
         spans.sort_unstable();
         spans.dedup_by(|next, last| {
             let joins = next.0 <= last.1;
             last.1 = if joins { last.1.max(next.1) } else { last.1 };
             joins
         });
-        let orders = of.iter().map(|request| request.order).collect();
+        let orders = of.iter().map(|request| (request.order, request.sets)).collect();
         Self { orders, of: count, percentile, spans }
+    }
+}
+
+/// For each instant the start of the earliest request that was under way.
+struct Backs(Vec<(Time, Time)>);
+
+impl Backs {
+    /// Of these requests, at each of their starts.
+    fn new(answered: &[Answered]) -> Self {
+        let mut starts: Vec<_> = answered.iter().map(|one| (one.started, one.completion)).collect();
+        starts.sort_unstable();
+        let mut first = 0;
+        let mut backs = Vec::with_capacity(starts.len());
+        for &(started, _) in &starts {
+            // Those that were over before are over at every later start.
+            while starts[first].0 < started && starts[first].1 < started {
+                first += 1;
+            }
+            backs.push((started, starts[first].0));
+        }
+        Self(backs)
+    }
+
+    /// At the start of a request.
+    fn from(&self, started: Time) -> Time {
+        let place = self.0.partition_point(|back| back.0 < started);
+        self.0.get(place).map_or(started, |back| back.1)
     }
 }
 
@@ -151,23 +188,23 @@ impl Explained {
 /// Follows the sets of a run, and explains the chosen requests.
 pub(super) struct Follower {
     settings: Settings,
-    chosen: Rc<Chosen>,
+    chosen: Chosen,
     history: History,
     /// The first span that is not over.
     span: usize,
-    /// Of chosen requests that are not over: the steps of the set that was over last.
-    steps: BTreeMap<u64, Vec<Step>>,
-    found: Rc<RefCell<Vec<Explained>>>,
+    /// Of each chosen request, how many of its sets are not over.
+    left: BTreeMap<u64, u32>,
+    /// Of chosen requests that are not over: when the set that was over last began, its steps and
+    /// those before its start.
+    steps: BTreeMap<u64, (Time, Vec<Step>)>,
+    found: Rc<RefCell<Sums>>,
 }
 
 impl Follower {
-    pub(super) fn new(
-        settings: &Settings,
-        chosen: Rc<Chosen>,
-        found: Rc<RefCell<Vec<Explained>>>,
-    ) -> Self {
+    pub(super) fn new(settings: &Settings, chosen: Chosen, found: Rc<RefCell<Sums>>) -> Self {
         let (history, steps) = (History::default(), BTreeMap::new());
-        Self { settings: *settings, chosen, history, span: 0, steps, found }
+        let left = chosen.orders.clone();
+        Self { settings: *settings, chosen, history, span: 0, left, steps, found }
     }
 
     /// Something happens: what no chosen request can have waited for is forgotten.
@@ -201,16 +238,38 @@ impl Observer for Follower {
 
     fn set_over(&mut self, event: &SetOver) {
         self.pass(event.at);
-        if let Some(order) = event.request.filter(|order| self.chosen.orders.contains(order)) {
+        let order = event.request.filter(|order| {
+            self.left.get_mut(order).is_some_and(|left| {
+                *left = left.saturating_sub(1);
+                *left == 0
+            })
+        });
+        // The latency of a request has the parts of its last set.
+        if let Some(order) = order {
             let blamer = Blamer { settings: &self.settings, history: &self.history };
-            self.steps.insert(order, blamer.steps(event.set));
+            let mut steps = blamer.steps(event.set);
+            // What came before it is known from its account: the end of that, in the host queue.
+            let first =
+                self.history.current(event.set).next().map_or(event.at, |(did, _)| did.from);
+            let queued = event.parts.get(Part::HostQueue);
+            if queued > 0 {
+                let from = Time::from_ns(first.as_ns().saturating_sub(queued));
+                steps.extend(blamer.before_start((from, first)));
+            }
+            self.steps.insert(order, (first, steps));
         }
-        self.history.set_over(event.set);
+        self.history.set_over(event, self.is_in_span(event.at));
     }
 
     fn operation_began(&mut self, event: &OperationBegan) {
         self.pass(event.at);
         self.history.operation(event, self.is_in_span(event.at));
+    }
+
+    fn power_waited(&mut self, event: &PowerWaited) {
+        if self.is_in_span(event.until) {
+            self.history.powered(event);
+        }
     }
 
     fn command_done(&mut self, event: &CommandDone) {
@@ -240,13 +299,13 @@ impl Observer for Follower {
     }
 
     fn request_done(&mut self, event: &RequestDone) {
-        if !self.chosen.orders.contains(&event.order) {
+        if !self.chosen.orders.contains_key(&event.order) {
             return;
         }
-        let mut steps = self.steps.remove(&event.order).unwrap_or_default();
         let (arrival, completion) = (event.request.arrival, event.completion);
         // What came before the set, and the answer on the link behind it.
-        let first = steps.first().map_or(completion, |step| step.from);
+        let (first, mut steps) =
+            self.steps.remove(&event.order).unwrap_or((completion, Vec::new()));
         let last = steps.iter().map(|step| step.until).max().unwrap_or(arrival);
         let behind = completion.since(last).as_ns();
         let known: u64 = steps.iter().map(|step| step.ns).sum();
@@ -261,7 +320,7 @@ impl Observer for Follower {
             }
         }
         steps.sort_by_key(|step| (step.from, step.until));
-        self.found.borrow_mut().push(Explained {
+        self.found.borrow_mut().add(Explained {
             order: event.order,
             request: event.request,
             completion,

@@ -1,10 +1,11 @@
 //! What sets, dies and channels did while chosen requests were under way, as a run tells it.
 
 use flashyard_core::command::{Op, Purpose};
-use flashyard_core::units::{DieId, Time};
+use flashyard_core::units::{DieId, PlaneId, Time};
+use flashyard_sim::metrics::parts::Parts;
 use flashyard_sim::observe::{
-    ChannelTransfer, CommandDone, Doing, FlushTrigger, JobBegan, MergeBegan, OperationBegan,
-    OwnCause, OwnWork, Piece, Suspension,
+    ChannelTransfer, CommandDone, CommandName, Doing, FlushTrigger, JobBegan, MergeBegan,
+    OperationBegan, OwnCause, OwnWork, Piece, PowerWaited, SetOver, Suspension,
 };
 
 /// Why a command is there.
@@ -59,9 +60,23 @@ pub(super) struct Carried {
 /// What a set did for a while.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Did {
-    pub(super) piece: Piece,
+    pub(super) command: CommandName,
+    pub(super) die: DieId,
+    pub(super) from: Time,
+    pub(super) until: Time,
+    pub(super) doing: Doing,
     /// Why the set is there, where it is the device's own work.
-    pub(super) cause: Cause,
+    why: Why,
+}
+
+/// A [`Cause`] of own work, as it is kept: jobs and merges by their places in lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    Unknown,
+    Map,
+    Flush(FlushTrigger),
+    Job(u32),
+    Merge(u32),
 }
 
 /// A set: its pieces, and from which on they are of the set that has the number now.
@@ -69,7 +84,43 @@ pub(super) struct Did {
 struct Slot {
     pieces: Vec<Did>,
     first: usize,
-    cause: Cause,
+    /// What the pieces of the one that has it now were charged as.
+    parts: Vec<Parts>,
+    why: Why,
+}
+
+/// What the end of a set lets others have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freed {
+    /// Room in the write buffer.
+    Line,
+    /// A slot of the queue, of this die if dies have their own.
+    Slot(Option<DieId>),
+    /// The place of a request that was started.
+    Start,
+}
+
+/// A set that is over.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: Time,
+    /// Its number, and which pieces of that number are its own.
+    set: u32,
+    pieces: (usize, usize),
+    slot: Option<DieId>,
+    frees_line: bool,
+    of_request: bool,
+}
+
+impl Ended {
+    fn has_freed(&self, what: Freed) -> bool {
+        match what {
+            Freed::Line => self.frees_line,
+            Freed::Slot(Some(die)) => self.slot == Some(die),
+            Freed::Slot(None) => self.slot.is_some(),
+            Freed::Start => self.of_request,
+        }
+    }
 }
 
 /// Everything that was told since it was last cleared, and what had not ended then.
@@ -80,9 +131,14 @@ pub(super) struct History {
     /// The suspended operation of each die.
     asleep: Vec<Option<Held>>,
     channels: Vec<Vec<Carried>>,
+    /// Sets that are over, and dies that have stood in line for power, in the order of time.
+    ended: Vec<Ended>,
+    powered: Vec<PowerWaited>,
     /// Of each plane the job that began last, and the merges that were planned last.
-    jobs: Vec<Option<JobBegan>>,
-    merges: Vec<Option<MergeBegan>>,
+    jobs: Vec<Option<u32>>,
+    merges: Vec<Option<u32>>,
+    all_jobs: Vec<JobBegan>,
+    all_merges: Vec<MergeBegan>,
 }
 
 /// The entry of a list that grows as needed.
@@ -91,6 +147,11 @@ fn grown<T>(list: &mut Vec<T>, index: usize, new: impl FnMut() -> T) -> &mut T {
         list.resize_with(index + 1, new);
     }
     &mut list[index]
+}
+
+/// The entry of a plane.
+fn last(of: &[Option<u32>], plane: PlaneId) -> Option<u32> {
+    of.get(plane.index()).copied().flatten()
 }
 
 /// The entries that overlap a span, the latest first; entries begin one after the other.
@@ -115,87 +176,124 @@ impl History {
     pub(super) fn clear(&mut self, now: Time) {
         for slot in &mut self.slots {
             slot.pieces.clear();
+            slot.parts.clear();
             slot.first = 0;
         }
+        self.ended.clear();
+        self.powered.clear();
         self.dies.iter_mut().for_each(|held| held.retain(|held| held.until > now));
         self.channels.iter_mut().for_each(|carried| carried.retain(|one| one.until > now));
     }
 
     fn slot(&mut self, set: u32) -> &mut Slot {
-        let new = || Slot { pieces: Vec::new(), first: 0, cause: Cause::Unknown };
+        let new = || Slot { pieces: Vec::new(), first: 0, parts: Vec::new(), why: Why::Unknown };
         grown(&mut self.slots, set as usize, new)
     }
 
     /// A piece of a set's life is over.
     pub(super) fn piece(&mut self, piece: &Piece) {
         let slot = self.slot(piece.set);
-        slot.pieces.push(Did { piece: *piece, cause: slot.cause });
+        let Piece { command, die, from, until, doing, parts, .. } = *piece;
+        slot.pieces.push(Did { command, die, from, until, doing, why: slot.why });
+        slot.parts.push(parts);
     }
 
-    /// A set is over; the next one with its number is another one.
-    pub(super) fn set_over(&mut self, set: u32) {
-        let slot = self.slot(set);
+    /// A set is over; the next one with its number is another one. It is remembered if a chosen
+    /// request is under way.
+    pub(super) fn set_over(&mut self, over: &SetOver, keeps: bool) {
+        let slot = self.slot(over.set);
+        let pieces = (slot.first, slot.pieces.len());
         slot.first = slot.pieces.len();
-        slot.cause = Cause::Unknown;
+        slot.parts.clear();
+        slot.why = Why::Unknown;
+        if keeps {
+            let SetOver { set, at, slot, frees_line, request, .. } = *over;
+            let of_request = request.is_some();
+            self.ended.push(Ended { at, set, pieces, slot, frees_line, of_request });
+        }
+    }
+
+    /// What the set that was over last at the end of a span did in it, cut to the span, if its end
+    /// has freed this; the latest piece first.
+    pub(super) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
+        let end = self.ended.partition_point(|ended| ended.at <= span.1);
+        let at_once = self.ended[..end].iter().rev().take_while(|ended| ended.at == span.1);
+        let ended = at_once.into_iter().find(|ended| ended.has_freed(what))?;
+        let pieces = &self.slots[ended.set as usize].pieces[ended.pieces.0..ended.pieces.1];
+        Some(within(pieces, span).collect())
+    }
+
+    /// A die has the power that it stood in line for.
+    pub(super) fn powered(&mut self, waited: &PowerWaited) {
+        self.powered.push(*waited);
+    }
+
+    /// The wait of a die for power that covers the end of a span.
+    pub(super) fn power_wait(&self, die: DieId, span: (Time, Time)) -> Option<&PowerWaited> {
+        let from = self.powered.partition_point(|waited| waited.until < span.1);
+        self.powered[from..].iter().find(|waited| waited.die == die && waited.from < span.1)
     }
 
     /// The pieces of the set that has a number now.
-    pub(super) fn current(&self, set: u32) -> &[Did] {
-        self.slots.get(set as usize).map_or(&[], |slot| &slot.pieces[slot.first..])
+    pub(super) fn current(&self, set: u32) -> impl Iterator<Item = (&Did, &Parts)> {
+        let slot = self.slots.get(set as usize);
+        slot.into_iter().flat_map(|slot| slot.pieces[slot.first..].iter().zip(&slot.parts))
     }
 
     /// What sets of a number did in a span, the latest first, cut to the span.
     pub(super) fn of_set(&self, set: u32, span: (Time, Time)) -> impl Iterator<Item = Did> {
         let pieces = self.slots.get(set as usize).map_or(&[][..], |slot| &slot.pieces);
-        let end = pieces.partition_point(|did| did.piece.from < span.1);
-        let within = pieces[..end].iter().rev().take_while(move |did| did.piece.until > span.0);
-        within.map(move |did| {
-            let mut cut = *did;
-            cut.piece.from = cut.piece.from.max(span.0);
-            cut.piece.until = cut.piece.until.min(span.1);
-            if let Doing::Runs(waits) = &mut cut.piece.doing {
-                for wait in waits {
-                    let (from, until) = (cut.piece.from, cut.piece.until);
-                    *wait = (wait.0.clamp(from, until), wait.1.clamp(from, until));
-                }
-            }
-            cut
-        })
+        within(pieces, span)
+    }
+
+    /// Why what a set did was there.
+    pub(super) fn cause_of(&self, did: &Did) -> Cause {
+        did.command.request.map_or_else(|| self.cause(did.why), Cause::Request)
+    }
+
+    fn cause(&self, why: Why) -> Cause {
+        match why {
+            Why::Unknown => Cause::Unknown,
+            Why::Map => Cause::Map,
+            Why::Flush(trigger) => Cause::Flush(trigger),
+            Why::Job(place) => Cause::Job(self.all_jobs[place as usize]),
+            Why::Merge(place) => Cause::Merge(self.all_merges[place as usize]),
+        }
     }
 
     /// The device makes a set for work of its own.
     pub(super) fn own_work(&mut self, work: &OwnWork) {
-        let plane = work.plane.index();
-        let cause = match work.cause {
-            OwnCause::Job => {
-                self.jobs.get(plane).copied().flatten().map_or(Cause::Unknown, Cause::Job)
-            }
-            OwnCause::Merge => {
-                self.merges.get(plane).copied().flatten().map_or(Cause::Unknown, Cause::Merge)
-            }
-            OwnCause::Map => Cause::Map,
-            OwnCause::Flush(trigger) => Cause::Flush(trigger),
+        let why = match work.cause {
+            OwnCause::Job => last(&self.jobs, work.plane).map_or(Why::Unknown, Why::Job),
+            OwnCause::Merge(plane) => last(&self.merges, plane).map_or(Why::Unknown, Why::Merge),
+            OwnCause::Map => Why::Map,
+            OwnCause::Flush(trigger) => Why::Flush(trigger),
         };
-        self.slot(work.set).cause = cause;
+        self.slot(work.set).why = why;
     }
 
     /// A job begins.
     pub(super) fn job(&mut self, job: &JobBegan) {
-        *grown(&mut self.jobs, job.plane.index(), || None) = Some(*job);
+        let place = u32::try_from(self.all_jobs.len()).ok();
+        self.all_jobs.push(*job);
+        *grown(&mut self.jobs, job.plane.index(), || None) = place;
     }
 
-    /// Merges have been planned. Steps that need no merge change nothing.
+    /// Merges have been planned.
     pub(super) fn merge(&mut self, merge: &MergeBegan) {
-        *grown(&mut self.merges, merge.plane.index(), || None) = Some(*merge);
+        let place = u32::try_from(self.all_merges.len()).ok();
+        self.all_merges.push(*merge);
+        *grown(&mut self.merges, merge.plane.index(), || None) = place;
     }
 
     /// A die takes an operation. What it did before is of no use unless a chosen request is under
     /// way.
     pub(super) fn operation(&mut self, began: &OperationBegan, keeps: bool) {
-        let cause = match began.command.request {
-            Some(order) => Cause::Request(order),
-            None => self.slots.get(began.set as usize).map_or(Cause::Unknown, |slot| slot.cause),
+        let own = || {
+            let slot = self.slots.get(began.set as usize);
+            slot.map_or(Cause::Unknown, |slot| self.cause(slot.why))
         };
+        let cause = began.command.request.map_or_else(own, Cause::Request);
         let operation = Operation {
             die: began.die.get(),
             op: began.op,
@@ -282,6 +380,24 @@ impl History {
             (one.from, one.until)
         })
     }
+}
+
+/// The pieces that overlap a span, the latest first, cut to it; they follow one another.
+fn within(pieces: &[Did], span: (Time, Time)) -> impl Iterator<Item = Did> {
+    let end = pieces.partition_point(|did| did.from < span.1);
+    let within = pieces[..end].iter().rev().take_while(move |did| did.until > span.0);
+    within.map(move |did| {
+        let mut cut = *did;
+        cut.from = cut.from.max(span.0);
+        cut.until = cut.until.min(span.1);
+        if let Doing::Runs(waits) = &mut cut.doing {
+            for wait in waits {
+                let (from, until) = (cut.from, cut.until);
+                *wait = (wait.0.clamp(from, until), wait.1.clamp(from, until));
+            }
+        }
+        cut
+    })
 }
 
 /// Covers a span with entries, the latest first; of two at a time the one that began later counts.

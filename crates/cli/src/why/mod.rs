@@ -42,20 +42,11 @@ struct Side {
     inputs: Inputs,
     settings: Settings,
     sums: Sums,
-    /// The chosen requests in the order of arrival.
-    explained: Vec<Explained>,
+    /// The slowest of them, the slowest first.
+    slowest: Vec<Explained>,
     /// How many requests there were to choose from, and their percentile.
     of: u64,
     percentile: Option<u64>,
-}
-
-impl Side {
-    /// The explained requests, the slowest first.
-    fn slowest(&self) -> impl Iterator<Item = &Explained> {
-        let mut all: Vec<&Explained> = self.explained.iter().collect();
-        all.sort_by_key(|request| (std::cmp::Reverse(request.latency()), request.order));
-        all.into_iter()
-    }
 }
 
 impl Found {
@@ -182,13 +173,12 @@ fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) ->
         )));
     }
     let (of, percentile) = (chosen.of, chosen.percentile);
-    let list = Rc::new(RefCell::new(Vec::new()));
-    let follower = Follower::new(settings, Rc::new(chosen), Rc::clone(&list));
+    let sums = Rc::new(RefCell::new(Sums::default()));
+    let follower = Follower::new(settings, chosen, Rc::clone(&sums));
     let follower = Box::new(follower);
     simulate(&inputs, settings, false, vec![follower], progress.part(1.0), None)?;
     drop(progress);
-    let mut explained: Vec<Explained> = list.take();
-    explained.sort_by_key(|request| request.order);
-    let sums = Sums::of(&explained);
-    Ok(Side { inputs, settings: *settings, sums, explained, of, percentile })
+    let mut sums = sums.take();
+    let slowest = sums.take_slowest();
+    Ok(Side { inputs, settings: *settings, sums, slowest, of, percentile })
 }

@@ -51,7 +51,7 @@ pub(super) fn one(found: &Found, side: &Side) -> String {
         };
         text += &headed("dies in the way: ", &format!("{}{more}", shares.join(", ")), "  ");
     }
-    for (number, request) in side.slowest().take(CHAINS).enumerate() {
+    for (number, request) in side.slowest.iter().take(CHAINS).enumerate() {
         let more = chain(request, &words);
         if number > 0 && text.lines().count() + 1 + more.lines().count() > SCREEN {
             break;

@@ -1,12 +1,12 @@
 //! The time of the chosen requests, summed by what it went to.
 
-use super::blame::{Limit, Step, Who};
+use super::blame::{Limit, Step, Via, Who};
 use super::follow::Explained;
 use super::history::Cause;
 use flashyard_core::command::{Op, Purpose};
-use flashyard_core::graph::EdgeKind;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{FlushTrigger, Trigger};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Why commands are there, without what tells one from the next.
@@ -14,8 +14,10 @@ use std::collections::BTreeMap;
 pub(super) enum Reason {
     /// The request that waits itself: another page of it.
     Same,
-    /// Another request of the host.
+    /// Another request of the host that came earlier.
     Other,
+    /// One that came later, and went first.
+    Later,
     /// Garbage collection, and what started it.
     Job(Trigger),
     /// Map pages with entries of moved data.
@@ -33,6 +35,7 @@ impl Reason {
     pub(super) fn of(cause: Cause, waiter: u64) -> Self {
         match cause {
             Cause::Request(order) if order == waiter => Self::Same,
+            Cause::Request(order) if order > waiter => Self::Later,
             Cause::Request(_) => Self::Other,
             Cause::Job(job) => Self::Job(job.trigger),
             Cause::Map => Self::Map,
@@ -56,20 +59,9 @@ pub(super) enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) part: u8,
-    pub(super) edge: Option<u8>,
+    pub(super) via: Option<Via>,
     pub(super) by: By,
 }
-
-/// The kinds of waits of sets for one another, in the order of their numbers here.
-const EDGES: [EdgeKind; 7] = [
-    EdgeKind::MapFetch,
-    EdgeKind::MapWriteback,
-    EdgeKind::Room,
-    EdgeKind::Merge,
-    EdgeKind::Gc,
-    EdgeKind::Flush,
-    EdgeKind::Order,
-];
 
 impl Key {
     /// What a step of a request goes to.
@@ -83,9 +75,7 @@ impl Key {
             Who::Own(operation) => By::Own(operation.op, operation.purpose),
             Who::Channel(purpose, out) => By::Channel(purpose, out),
         };
-        let edge = step.edge.and_then(|edge| EDGES.iter().position(|one| *one == edge));
-        let edge = edge.map(|place| place.to_le_bytes()[0]);
-        Self { part: (step.part as usize).to_le_bytes()[0], edge, by }
+        Self { part: (step.part as usize).to_le_bytes()[0], via: step.via, by }
     }
 
     /// The same for all operations of a kind, whatever their arrays do.
@@ -101,10 +91,6 @@ impl Key {
     pub(super) fn part(&self) -> Part {
         Part::ALL[usize::from(self.part)]
     }
-
-    pub(super) fn edge(&self) -> Option<EdgeKind> {
-        self.edge.map(|place| EDGES[usize::from(place)])
-    }
 }
 
 /// Sums over the chosen requests.
@@ -116,36 +102,53 @@ pub(super) struct Sums {
     pub(super) by_key: BTreeMap<Key, u64>,
     /// Time in which an operation of a die was in the way.
     pub(super) by_die: BTreeMap<u32, u64>,
+    /// The slowest of them, and some more.
+    slow: Vec<Explained>,
 }
 
+/// Requests that are shown one by one, at most.
+pub(super) const CHAINS: usize = 100;
+
 impl Sums {
-    pub(super) fn of(explained: &[Explained]) -> Self {
-        let mut sums = Self::default();
-        for request in explained {
-            sums.requests += 1;
-            sums.latency_ns += request.latency();
-            sums.parts.merge(&request.parts);
-            for step in &request.steps {
-                *sums.by_key.entry(Key::of(step, request.order)).or_default() += step.ns;
-                if let Who::Operation(operation, _) = step.who {
-                    *sums.by_die.entry(operation.die).or_default() += step.ns;
-                }
+    /// Adds a request.
+    pub(super) fn add(&mut self, request: Explained) {
+        self.requests += 1;
+        self.latency_ns += request.latency();
+        self.parts.merge(&request.parts);
+        for step in &request.steps {
+            *self.by_key.entry(Key::of(step, request.order)).or_default() += step.ns;
+            if let Who::Operation(operation, _) = step.who {
+                *self.by_die.entry(operation.die).or_default() += step.ns;
             }
         }
-        sums
+        self.slow.push(request);
+        if self.slow.len() == 2 * CHAINS {
+            self.keep_slowest();
+        }
+    }
+
+    fn keep_slowest(&mut self) {
+        self.slow.sort_by_key(|request| (Reverse(request.latency()), request.order));
+        self.slow.truncate(CHAINS);
+    }
+
+    /// Takes the slowest requests, the slowest first.
+    pub(super) fn take_slowest(&mut self) -> Vec<Explained> {
+        self.keep_slowest();
+        std::mem::take(&mut self.slow)
     }
 
     /// What most time went to, first.
     pub(super) fn rows(&self) -> Vec<(Key, u64)> {
         let mut rows: Vec<_> = self.by_key.iter().map(|(key, ns)| (*key, *ns)).collect();
-        rows.sort_by_key(|(key, ns)| (std::cmp::Reverse(*ns), *key));
+        rows.sort_by_key(|(key, ns)| (Reverse(*ns), *key));
         rows
     }
 
     /// Dies in whose queues most time was spent, first.
     pub(super) fn dies(&self) -> Vec<(u32, u64)> {
         let mut dies: Vec<_> = self.by_die.iter().map(|(die, ns)| (*die, *ns)).collect();
-        dies.sort_by_key(|(die, ns)| (std::cmp::Reverse(*ns), *die));
+        dies.sort_by_key(|(die, ns)| (Reverse(*ns), *die));
         dies
     }
 

@@ -1,6 +1,6 @@
 //! What time went to, in words.
 
-use super::blame::{Limit, Step, Who};
+use super::blame::{Limit, Step, Via, Who};
 use super::history::{Cause, Operation};
 use super::sums::{By, Key, Reason};
 use flashyard_core::command::{Op, Purpose};
@@ -29,10 +29,16 @@ impl Words<'_> {
                 let way = if out { "out of" } else { "and commands to" };
                 format!("for the channel, behind data {way} dies {}", of(purpose))
             }
+            By::Nobody if key.via.is_some_and(Via::is_shared) => "for other reasons".to_string(),
             By::Nobody => self.plain(key.part()),
         };
-        match key.edge() {
-            Some(edge) => format!("{}, {what}", waits_for(edge)),
+        self.through(key.via, what)
+    }
+
+    /// What time went to, behind what the request waited for that was kept waiting by it.
+    fn through(&self, via: Option<Via>, what: String) -> String {
+        match via {
+            Some(via) => format!("{}, {what}", self.waits_for(via)),
             None => what,
         }
     }
@@ -81,10 +87,7 @@ impl Words<'_> {
             }
             Who::Channel(..) | Who::Nobody => return self.row(&Key::of(step, waiter)),
         };
-        match step.edge {
-            Some(edge) => format!("{}, {what}", waits_for(edge)),
-            None => what,
-        }
+        self.through(step.via, what)
     }
 
     /// A request behind an operation.
@@ -107,7 +110,8 @@ impl Words<'_> {
                     Trigger::FewBlocks => format!("free blocks fell to {}", job.free_blocks),
                     Trigger::Needed => format!("a write needed one of {} blocks", job.free_blocks),
                     Trigger::Pace => {
-                        format!("paced collection: {} free blocks left", job.free_blocks)
+                        let plural = if job.free_blocks == 1 { "" } else { "s" };
+                        format!("paced collection: {} free block{plural} left", job.free_blocks)
                     }
                     Trigger::Idle => "no request was outstanding".to_string(),
                     Trigger::Wear => "levels wear".to_string(),
@@ -120,6 +124,9 @@ impl Words<'_> {
                     .request
                     .map_or_else(String::new, |order| format!(" for the write of request {order}"));
                 format!("({}{write})", merges(merge.kinds.map(|count| count > 0)))
+            }
+            Cause::Flush(trigger) => {
+                format!("of buffer flushes{}", self.why(op, purpose, Reason::Flush(trigger)))
             }
             other => self
                 .why(op, purpose, Reason::of(other, waiter))
@@ -167,13 +174,36 @@ impl Words<'_> {
                 };
                 format!(", {why}")
             }
-            Reason::Same | Reason::Other => match (op, purpose) {
+            Reason::Same | Reason::Other | Reason::Later => match (op, purpose) {
                 (_, Purpose::MapFetch) => " (misses of the map cache)".to_string(),
                 (_, Purpose::MapWriteback) => " (dirty victims of map misses)".to_string(),
                 _ => String::new(),
             },
             Reason::Unknown => String::new(),
         }
+    }
+
+    /// What a request waited for, that was in turn kept waiting.
+    fn waits_for(&self, via: Via) -> String {
+        let text = match via {
+            Via::Set(EdgeKind::MapFetch) => "for a map page that is fetched",
+            Via::Set(EdgeKind::MapWriteback) => "for a map page that is written back",
+            Via::Set(EdgeKind::Room) => "for a free block",
+            Via::Set(EdgeKind::Merge) => "for a merge before it",
+            Via::Set(EdgeKind::Gc) => "for garbage collection",
+            Via::Set(EdgeKind::Flush) => "for earlier writes",
+            Via::Set(EdgeKind::Order) => "for an earlier access of the page",
+            Via::Line => "for room in the write buffer",
+            Via::Slot => {
+                return format!("for one of the {} slots of the queue", self.0.keys.queue.depth);
+            }
+            Via::Start => match self.0.keys.host.dispatch_width {
+                0 => "in the host queue",
+                most => return format!("in the host queue, {most} requests are started at most"),
+            },
+            Via::Power => "for power",
+        };
+        text.to_string()
     }
 
     /// Time of the request's own work.
@@ -219,19 +249,6 @@ impl Words<'_> {
     }
 }
 
-/// What a request waited for, that was in turn kept waiting.
-const fn waits_for(edge: EdgeKind) -> &'static str {
-    match edge {
-        EdgeKind::MapFetch => "for a map page that is fetched",
-        EdgeKind::MapWriteback => "for a map page that is written back",
-        EdgeKind::Room => "for a free block",
-        EdgeKind::Merge => "for a merge before it",
-        EdgeKind::Gc => "for garbage collection",
-        EdgeKind::Flush => "for earlier writes",
-        EdgeKind::Order => "for an earlier access of the page",
-    }
-}
-
 const fn miss(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::MapWriteback => "a dirty victim of its miss",
@@ -246,6 +263,9 @@ fn commands(op: Op, purpose: Purpose, reason: Reason) -> String {
         Purpose::Host if flushes => format!("{}s of buffer flushes", op.name()),
         Purpose::Host if reason == Reason::Same => {
             format!("{}s of its own other pages", op.name())
+        }
+        Purpose::Host if reason == Reason::Later => {
+            format!("{}s of later requests, which went first", op.name())
         }
         Purpose::Host => format!("{}s of other requests", op.name()),
         _ => format!("{}s {}", op.name(), of(purpose)),

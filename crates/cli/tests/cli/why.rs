@@ -258,6 +258,115 @@ fn what_cannot_be_explained_is_refused() {
     assert!(ran.stderr.contains("why reads the workload once a run"), "{ran:?}");
 }
 
+/// The rows of a run as part, what was waited for, operation, purpose and microseconds.
+fn ways(run: &Value) -> Vec<(String, String, String, String, u64)> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_string();
+    let row = |row: &Value| {
+        let [part, via, op, purpose] =
+            ["part", "waits_for", "op", "purpose"].map(|name| text(&row[name]));
+        (part, via, op, purpose, int(row, "ns") / 1_000)
+    };
+    run["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+/// A buffer of one unit. The write at 100 wants its line, which the flush of the first write has
+/// from 100 to 1100; the one at 200 wants it next, and gets it when the flush of the second one is
+/// over at 2100. The read at 300 waits for the third write.
+#[test]
+fn a_wait_for_a_line_of_the_buffer_goes_on_with_the_flushes() {
+    let times = ["buffer.access_ns=0", "buffer.ps_per_byte=0"];
+    let keys = [&["buffer.bytes=4096", "buffer.eviction=full"], &times[..]].concat();
+    let requests = [(0, 0, false), (100, 1, false), (200, 2, false), (300, 2, true)];
+    let behind = |part, via, us| row(part, via, "program", "host", us);
+    let run = why(&requests, 1, &keys);
+    assert_eq!(ways(&run), [behind("flush", "line", 1_000)]);
+    let run = why(&requests, 2, &keys);
+    assert_eq!(ways(&run), [behind("flush", "line", 1_900)]);
+    let steps = run["slowest"][0]["steps"].as_array().unwrap();
+    let spans: Vec<_> = steps.iter().map(|step| int(step, "ns") / 1_000).collect();
+    assert_eq!(spans, [900, 1_000]);
+    let said = "for room in the write buffer, behind programs of buffer flushes, which make room";
+    assert!(run["finding"].as_str().unwrap().contains(said), "{}", run["finding"]);
+    let run = why(&requests, 3, &keys);
+    assert_eq!(ways(&run), [behind("delaying", "order", 1_800)]);
+}
+
+/// Three dies, one of which may work at a time, each for 1000 us: the third has its power when the
+/// first and then the second are done.
+#[test]
+fn a_wait_for_power_goes_on_with_the_dies_that_have_it() {
+    let keys = ["geometry.channels=4", "energy.max_active_dies=1"];
+    let requests = [(0, 0, false), (100, 1, false), (200, 2, false)];
+    let run = why(&requests, 2, &keys);
+    let own = row("array", "-", "program", "host", 1_000);
+    assert_eq!(ways(&run), [row("bus", "power", "program", "host", 1_800), own]);
+    let steps = run["slowest"][0]["steps"].as_array().unwrap();
+    let dies: Vec<_> = steps.iter().map(|step| (int(step, "die"), int(step, "ns"))).collect();
+    assert_eq!(dies, [(0, 800_000), (1, 1_000_000), (2, 1_000_000)]);
+}
+
+/// One slot, or one request that is started at a time: the third write starts at 2000 when the
+/// second is over, which had started when the first was. Of a request of two pages, the second page
+/// waits for the slot of the first.
+#[test]
+fn a_full_queue_is_told_by_the_commands_that_fill_it() {
+    let requests = [(0, 0, false), (100, 1, false), (200, 2, false)];
+    let own = row("array", "-", "program", "host", 1_000);
+    for key in ["queue.depth=1", "host.dispatch_width=1"] {
+        let run = why(&requests, 2, &[key]);
+        let behind = row("host_queue", "start", "program", "host", 1_800);
+        assert_eq!(ways(&run), [behind, own.clone()], "{key}");
+    }
+    let folder = Folder::with("t.txt", "0 0 0 16 0\n");
+    let args = ["why", "drs", "t.txt", "--json", "--request", "0", "--set", "queue.depth=1"];
+    let run = folder.run(&[&args[..], DEVICE].concat()).json();
+    adds_up(&run);
+    let words = run["rows"][0]["words"].as_str().unwrap();
+    assert!(ways(&run).contains(&row("slot", "slot", "program", "host", 1_000)), "{run}");
+    assert!(words.contains("of its own other pages") || words.contains("its own"), "{words}");
+}
+
+/// Reads go first without a limit: the write of 100 lets the read of 200 pass when the die is free.
+#[test]
+fn being_overtaken_is_told() {
+    let requests = [(0, 0, false), (100, 1, false), (200, 2, true)];
+    let run = why(&requests, 1, &["policy.command=rcf"]);
+    let rows = run["rows"].as_array().unwrap();
+    let read = rows.iter().find(|row| row["op"] == "read").unwrap();
+    assert_eq!((int(read, "ns"), &read["part"]), (100_000, &"die_read".into()));
+    assert_eq!(read["words"], "behind reads of later requests, which went first");
+}
+
+/// A layer over all planes merges on all of them for a write of one: each command of a merge has
+/// its merge, and with that the request whose write needed it.
+#[test]
+fn merges_on_other_planes_have_their_cause() {
+    let folder = Folder::new();
+    let keys = [
+        "ftl.log_span=superblock",
+        "geometry.channels=2",
+        "state.initial=full",
+        "pattern.requests=150",
+    ];
+    let mut args = vec!["why", "small-full", "random-write", "--json", "--slowest", "10"];
+    args.extend(["--ftl", "bast"]);
+    for key in keys {
+        args.extend(["--set", key]);
+    }
+    let run = folder.run(&args).json();
+    adds_up(&run);
+    let slowest = run["slowest"].as_array().unwrap();
+    let steps = slowest.iter().flat_map(|one| one["steps"].as_array().unwrap());
+    let is_merge =
+        |step: &&Value| step["command"].as_str().is_some_and(|name| name.starts_with('L'));
+    let merges: Vec<_> = steps.filter(is_merge).collect();
+    let dies: std::collections::BTreeSet<_> = merges.iter().map(|step| int(step, "die")).collect();
+    assert!(dies.len() > 1, "{dies:?}");
+    for step in merges {
+        assert!(step["request"].is_u64(), "{step}");
+    }
+}
+
 /// Polls are rows of the command log: as many as the report counts.
 #[test]
 fn polls_are_in_the_command_log() {

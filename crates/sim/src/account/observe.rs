@@ -124,8 +124,8 @@ pub struct BufferAccess {
 /// What a command set does for a while, as its latency account sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It waits for a slot of the command queue.
-    Slot,
+    /// It waits for a slot of the command queue: of this die, where `queue.slots_scope` is `die`.
+    Slot(Option<DieId>),
     /// It waits for the set of this number.
     Waits(u32, EdgeKind),
     /// A victim is being searched for.
@@ -179,6 +179,23 @@ pub struct SetOver {
     pub page: u32,
     /// What its time was charged as, and before it was made that of its request.
     pub parts: Parts,
+    /// The die whose slot it gives back, if it has had one.
+    pub slot: Option<DieId>,
+    /// Whether its line of the write buffer can take another unit from now on.
+    pub frees_line: bool,
+}
+
+/// A die has the power for its next command, for which it stood in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerWaited {
+    /// The die.
+    pub die: DieId,
+    /// Since when it stood in line.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+    /// The die that has given power back last.
+    pub giver: Option<DieId>,
 }
 
 /// A die takes an operation.
@@ -270,8 +287,8 @@ pub struct JobBegan {
     pub request: Option<u64>,
 }
 
-/// A translation layer has planned merges: sets of merges of this plane that are made from now on
-/// belong to them.
+/// A translation layer has planned merges: sets of merges of this plane's layer that are made from
+/// now on belong to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergeBegan {
     /// When.
@@ -291,8 +308,8 @@ pub enum OwnCause {
     Job,
     /// Map pages with entries of data that a job has moved, or that are written back at the end.
     Map,
-    /// The merges that were planned last for its plane.
-    Merge,
+    /// The merges that were planned last for the layer of this plane.
+    Merge(PlaneId),
     /// A unit of the write buffer is flushed.
     Flush(FlushTrigger),
 }
@@ -478,6 +495,8 @@ pub trait Observer {
     fn piece(&mut self, _event: &Piece) {}
     /// A set is over.
     fn set_over(&mut self, _event: &SetOver) {}
+    /// A die has the power that it stood in line for.
+    fn power_waited(&mut self, _event: &PowerWaited) {}
     /// A die takes an operation.
     fn operation_began(&mut self, _event: &OperationBegan) {}
     /// A channel is reserved.

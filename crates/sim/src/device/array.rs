@@ -18,7 +18,7 @@ impl Device {
         self.flash.take(die, set, op, stage.purpose(false, false).is_gc(), self.now);
         if self.flash.limits_power() {
             let waited = self.flash.take_power(die, op, self.now);
-            self.account.power_granted(waited);
+            self.power_granted(die, waited);
         }
         self.board(set, ppn, true);
         self.account.started(self.now, die, op);
@@ -282,6 +282,14 @@ impl Device {
         }
     }
 
+    /// A die has left the line for power, if it stood there for some time.
+    fn power_granted(&mut self, die: DieId, waited: Span) {
+        self.account.power_granted(waited);
+        if waited > Span::ZERO && self.account.is_followed() {
+            self.tell_power(die, waited);
+        }
+    }
+
     /// The dies in line for power take commands as far as it reaches. Returns whether any has left
     /// the line.
     pub(super) fn serve_line(&mut self) -> bool {
@@ -293,7 +301,7 @@ impl Device {
             }
             // The die has begun an operation, or has none to begin now.
             let waited = self.flash.leave_line(die, self.now);
-            self.account.power_granted(waited);
+            self.power_granted(die, waited);
             left = true;
         }
         left

@@ -273,7 +273,8 @@ impl Device {
     /// Every command of a set is over.
     pub(super) fn complete_set(&mut self, set: SetId) {
         let Set { request: handle, charge, trims, changes, .. } = self.sets[set];
-        if let Some(line) = self.sets[set].buffered.take() {
+        let line = self.sets[set].buffered.take();
+        if let Some(line) = line {
             self.flush_over(set, line);
         }
         let Some(handle) = handle else {
@@ -281,14 +282,14 @@ impl Device {
                 self.account.own_work_over();
             }
             if self.account.is_followed() {
-                self.tell_set_over(set);
+                self.tell_set_over(set, line);
             }
             self.sets.remove(set);
             return self.release_charge(charge);
         };
         self.close_segment(set);
         if self.account.is_followed() {
-            self.tell_set_over(set);
+            self.tell_set_over(set, line);
         }
         if self.host[handle].pages > 0 {
             if trims && !self.ftl.is_raw() {

@@ -4,10 +4,10 @@
 use super::Device;
 use crate::flash::Transfer;
 use crate::ftl::BegunJob;
-use crate::handle::{RequestId, SetId};
+use crate::handle::{LineId, RequestId, SetId};
 use crate::observe::{
     ChannelTransfer, Doing, FlushTrigger, FreeBlocks, JobBegan, MergeBegan, OperationBegan,
-    OwnCause, OwnWork, Piece, SetOver,
+    OwnCause, OwnWork, Piece, PowerWaited, SetOver,
 };
 use crate::sets::{Mode, Operation, Place, Stage};
 use flashyard_core::units::{DieId, PlaneId, Ppn, Span, Time};
@@ -25,7 +25,7 @@ impl Device {
         let track = self.sets.track(set);
         let (from, reason, mut parts) = (track.since, track.reason, track.parts);
         let doing = match self.sets[set].mode {
-            Mode::Slotless => Doing::Slot,
+            Mode::Slotless => Doing::Slot(self.sets.slot_limit(set)),
             Mode::Waiting => Doing::Waits(self.awaited(set).get(), reason),
             Mode::Firmware => Doing::Firmware,
             Mode::Collecting => Doing::Collecting,
@@ -73,18 +73,32 @@ impl Device {
         [before, behind]
     }
 
-    /// A set is over.
+    /// A set is over, which has flushed a line of the write buffer or none.
     #[cold]
-    pub(super) fn tell_set_over(&mut self, set: SetId) {
+    pub(super) fn tell_set_over(&mut self, set: SetId, line: Option<LineId>) {
         let state = &self.sets[set];
+        let frees_line = line.is_some_and(|line| {
+            let line = self.line(line);
+            !line.is_dirty() && !line.is_flushing()
+        });
         let event = SetOver {
             set: set.get(),
             at: self.now,
             request: state.request.map(|request| self.host[request].order),
             page: state.page,
             parts: self.sets.track(set).parts,
+            slot: state.slotted.then_some(state.slot_die),
+            frees_line,
         };
         self.account.tell_set_over(&event);
+    }
+
+    /// A die has the power that it stood in line for.
+    #[cold]
+    pub(super) fn tell_power(&mut self, die: DieId, waited: Span) {
+        let (until, giver) = (self.now, self.flash.power_giver());
+        let from = Time::from_ns(until.as_ns() - waited.as_ns());
+        self.account.tell_power(&PowerWaited { die, from, until, giver });
     }
 
     /// A die takes the operation of a set.
@@ -156,6 +170,7 @@ impl Device {
         let before = std::mem::replace(&mut self.work.told_merges, now);
         let kinds = std::array::from_fn(|kind| now[kind] - before[kind]);
         let request = self.order_of(charge);
+        let plane = self.ftl.working_plane(plane);
         self.account.tell_merge(&MergeBegan { at: self.now, plane, kinds, request });
     }
 
@@ -175,7 +190,7 @@ impl Device {
             Stage::EvictRead | Stage::Writeback | Stage::RewriteRead | Stage::RewriteProgram => {
                 OwnCause::Map
             }
-            _ if self.ftl.is_planned() => OwnCause::Merge,
+            _ if self.ftl.is_planned() => OwnCause::Merge(self.ftl.working_plane(plane)),
             _ => OwnCause::Job,
         };
         let request = self.order_of(state.charge);

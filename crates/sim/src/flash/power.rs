@@ -30,6 +30,8 @@ pub(super) struct PowerBudget {
     served: Option<DieId>,
     /// Whether the one that is served still found too little.
     refused: bool,
+    /// The die that has given power back last.
+    giver: Option<DieId>,
 }
 
 /// Whether a die may begin an operation.
@@ -74,6 +76,7 @@ impl PowerBudget {
             line: VecDeque::with_capacity(all),
             served: None,
             refused: false,
+            giver: None,
         }))
     }
 
@@ -157,6 +160,7 @@ impl Flash {
             budget.dies += 1;
             budget.mw += std::mem::take(&mut share.mw);
             share.taken = false;
+            budget.giver = Some(die);
         }
     }
 
@@ -173,6 +177,11 @@ impl Flash {
         let Some(budget) = &mut self.budget else { return false };
         budget.served = None;
         !std::mem::take(&mut budget.refused)
+    }
+
+    /// The die that has given power back last.
+    pub(crate) fn power_giver(&self) -> Option<DieId> {
+        self.budget.as_ref().and_then(|budget| budget.giver)
     }
 
     /// Whether a die stands in line.

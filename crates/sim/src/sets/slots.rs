@@ -93,6 +93,11 @@ impl Sets {
         Some((set, needs_slot))
     }
 
+    /// The die whose slots limit a set; none where those of the device do.
+    pub(crate) fn slot_limit(&self, set: SetId) -> Option<DieId> {
+        (self.slots.keys.slots_scope == SlotsScope::Die).then(|| self.slot_die(set))
+    }
+
     /// The die that a set's slot counts for: that of its last command, its data.
     #[inline]
     fn slot_die(&self, set: SetId) -> DieId {
