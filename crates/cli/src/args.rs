@@ -274,6 +274,13 @@ pub(crate) enum WhyClass {
     All,
 }
 
+/// What requests are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WhyBy {
+    /// The streams of the workload.
+    Stream,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
@@ -291,6 +298,10 @@ pub(crate) struct WhyArgs {
     /// Chooses among requests of this kind.
     #[arg(long, value_enum, default_value_t = WhyClass::All)]
     pub(crate) class: WhyClass,
+    /// Explains the requests of each stream by themselves: those at the percentile of their stream
+    /// and above, or its slowest ones.
+    #[arg(long, value_enum, conflicts_with = "request")]
+    pub(crate) by: Option<WhyBy>,
     /// Explains the difference that the second value of a key makes.
     #[arg(long, value_name = "KEY=A,B")]
     pub(crate) vary: Option<String>,

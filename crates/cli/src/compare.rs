@@ -7,7 +7,7 @@ use crate::output::verdict::{self, OfSeveral};
 use crate::output::{json, print, remark};
 use crate::points::axis::{self, Axis};
 use crate::points::columns::{self, Figures};
-use crate::points::headline;
+use crate::points::headline::{self, Headline};
 use crate::points::runs::{self, Run};
 use crate::points::{self, refuse_standard_input};
 use crate::progress::Progress;
@@ -17,8 +17,14 @@ use crate::simulate::Outcome;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::report::LatencyReport;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::Path;
+
+/// Latencies by class.
+type Latencies = BTreeMap<&'static str, LatencyReport>;
 
 /// The figures of the table, as far as the runs have them.
 const SHOWN: [&str; 28] = [
@@ -70,8 +76,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
             runs.push(Run { point: point.clone(), inputs, settings, prepare: None });
         }
     }
-    let changes: std::collections::BTreeSet<&String> =
-        runs.iter().flat_map(|run| run.inputs.changes()).collect();
+    let changes: BTreeSet<&String> = runs.iter().flat_map(|run| run.inputs.changes()).collect();
     for change in changes {
         remark(&format!("note: {change}"));
     }
@@ -157,17 +162,29 @@ fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
         (key.clone(), points.iter().map(value).collect())
     };
     let keys: Vec<(String, Vec<String>)> = names.iter().map(values).collect();
-    let figures: Vec<Figures> = outcomes.chunks(replicas).map(figures).collect();
-    // Where there is one class, all is that class.
-    let classes = |run: &Outcome| {
-        let latency = |op: &RequestOp| run.report.latency_ns[op.name()].count > 0;
-        RequestOp::ALL.iter().filter(|op| latency(op)).count()
-    };
-    let several = outcomes.iter().any(|run| classes(run) > 1);
-    let shown = SHOWN.into_iter().filter(|name| several || !name.starts_with("all."));
-    let figures = columns::table(&keys, &shown.collect::<Vec<_>>(), &figures);
+    let by_point: Vec<&[Outcome]> = outcomes.chunks(replicas).collect();
+    let figures: Vec<Figures> =
+        by_point.iter().map(|runs| figures(runs, |one, run| one.value(&run.report))).collect();
+    let mut figures =
+        columns::table(&keys, &shown(outcomes.iter().map(|run| &run.report.latency_ns)), &figures);
+    for stream in streams(outcomes) {
+        let of = |one: &Headline, run: &Outcome| one.of_stream(run.report.streams.get(stream)?);
+        let all: Vec<Figures> = by_point.iter().map(|runs| self::figures(runs, of)).collect();
+        let reports = outcomes.iter().filter_map(|run| run.report.streams.get(stream));
+        let names = shown(reports.map(|report| &report.latency_ns));
+        let _ = write!(figures, "\nstream {stream}\n{}", columns::table(&keys, &names, &all));
+    }
     let verdicts = verdicts(runs, outcomes, replicas).text();
     format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
+}
+
+/// The figures to show of runs with these latencies by class: where there is one class, all is that.
+fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
+    let classes = |latency: &Latencies| {
+        RequestOp::ALL.iter().filter(|op| latency[op.name()].count > 0).count()
+    };
+    let several = runs.map(classes).any(|classes| classes > 1);
+    SHOWN.into_iter().filter(|name| several || !name.starts_with("all.")).collect()
 }
 
 /// The device and the workload, all of them where they are varied; what the figures are of several
@@ -194,11 +211,14 @@ fn heading(runs: &[Run], replicas: usize) -> String {
 }
 
 /// By headline, the figures of the runs of a point.
-fn figures(outcomes: &[Outcome]) -> Figures {
-    let of = |headline: &headline::Headline| {
-        outcomes.iter().map(|outcome| headline.value(&outcome.report)).collect()
-    };
-    headline::ALL.iter().map(of).collect()
+fn figures(outcomes: &[Outcome], of: impl Fn(&Headline, &Outcome) -> Option<f64>) -> Figures {
+    let of_all = |headline| outcomes.iter().map(|outcome| of(headline, outcome)).collect();
+    headline::ALL.iter().map(of_all).collect()
+}
+
+/// The streams of the runs, where a run has several.
+fn streams(outcomes: &[Outcome]) -> BTreeSet<&String> {
+    outcomes.iter().flat_map(|outcome| outcome.report.streams.keys()).collect()
 }
 
 /// What each run is called: its settings, and its seed where there are several.

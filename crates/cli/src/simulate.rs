@@ -29,6 +29,8 @@ use std::rc::Rc;
 pub(crate) struct Outcome {
     pub(crate) report: Report,
     pub(crate) provenance: Provenance,
+    /// The names of the streams of each phase.
+    pub(crate) streams: Vec<Vec<String>>,
     /// The saved device, a file that has yet to get its name.
     pub(crate) saved: Option<WholeFile>,
 }
@@ -85,7 +87,7 @@ pub(crate) fn simulate(
         changes: streams.changes,
         state_sha256,
     };
-    Ok(Outcome { report, provenance, saved })
+    Ok(Outcome { report, provenance, streams: streams.names, saved })
 }
 
 /// The device in its initial state, or after the workload of `prepare`, of which nothing is
@@ -167,13 +169,15 @@ struct Streams<'a> {
     hashes: Vec<Sha256>,
     /// What was left out of or changed in their requests, a sentence each.
     changes: Vec<String>,
+    /// The names of the streams of each phase.
+    names: Vec<Vec<String>>,
 }
 
 impl<'a> Streams<'a> {
     fn new(inputs: &'a Inputs, settings: &'a Settings, part: Part) -> Self {
-        let (hashes, changes) = (Vec::new(), Vec::new());
+        let (hashes, changes, names) = (Vec::new(), Vec::new(), Vec::new());
         let meter = RunMeter::shared(part, inputs.experiment());
-        Self { inputs, settings, meter, opened: 0, folded: 0, spread: 0, hashes, changes }
+        Self { inputs, settings, meter, opened: 0, folded: 0, spread: 0, hashes, changes, names }
     }
 
     fn run(
@@ -193,6 +197,7 @@ impl<'a> Streams<'a> {
 
     fn phase(&mut self, device: &mut Drive, phase: &PhasePlan) -> Result<()> {
         let mut lanes = self.open(phase)?;
+        self.names.push(lanes.iter().map(|lane| lane.name.clone()).collect());
         let streams = lanes.iter_mut().map(|lane| Stream {
             name: lane.name.clone(),
             keys: lane.keys,

@@ -2,7 +2,7 @@
 
 use crate::output::units;
 use flashyard_core::request::RequestOp;
-use flashyard_sim::report::{LatencyReport, Report};
+use flashyard_sim::report::{LatencyReport, Report, StreamReport};
 use std::sync::LazyLock;
 
 /// Which of two values is the better one.
@@ -39,6 +39,15 @@ impl Headline {
         match self.of {
             Of::Latency(class, of) => of(&report.latency_ns[class]),
             Of::Report(of) => of(report),
+        }
+        .filter(|value| value.is_finite())
+    }
+
+    /// The same of a stream: latencies, and requests a second.
+    pub(crate) fn of_stream(&self, report: &StreamReport) -> Option<f64> {
+        match self.of {
+            Of::Latency(class, of) => of(&report.latency_ns[class]),
+            Of::Report(_) => report.iops.filter(|_| self.name == "iops"),
         }
         .filter(|value| value.is_finite())
     }

@@ -32,9 +32,11 @@ pub(crate) struct SlowReads {
 
 /// Explains the reads at a percentile, in parts of 10,000, and above.
 pub(crate) fn slow_reads(inputs: &Inputs, above: u64) -> Result<SlowReads> {
-    let found = Found { choice: Choice::Above(above), class: Some(RequestOp::Read) };
+    let found =
+        Found { choice: Choice::Above(above), class: Some(RequestOp::Read), by_stream: false };
     let settings = inputs.settings()?;
-    let side = explained(inputs.clone(), &settings, &found, true)?;
+    let sides = explained(inputs.clone(), &settings, &found, true)?;
+    let side = sides.first().expect("streams are not told apart");
     let mut behind: BTreeMap<_, Behind> = BTreeMap::new();
     for (key, ns) in side.sums.rows() {
         let By::Operation(op, purpose, _, limit) = key.by else { continue };

@@ -11,19 +11,22 @@ use anyhow::{Context, Result};
 use flashyard_core::graph::EdgeKind;
 use serde_json::{Value, json};
 
-/// One run.
-pub(super) fn one(found: &Found, side: &Side) -> Result<String> {
-    text(&object(found, side))
+/// One run: an object, or a list with one for each stream.
+pub(super) fn one(found: &Found, sides: &[Side]) -> Result<String> {
+    match sides {
+        [side] if side.stream.is_none() => text(&object(found, side)),
+        _ => text(&sides.iter().map(|side| object(found, side)).collect()),
+    }
 }
 
-/// The two runs of a comparison.
-pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> Result<String> {
-    let runs = sides.iter().zip(names).map(|(side, name)| {
+/// The two runs of a comparison, for each stream where these are told apart.
+pub(super) fn two(found: &Found, sides: &[[Side; 2]], names: &[String; 2]) -> Result<String> {
+    let runs = sides.iter().flat_map(|two| two.iter().zip(names)).map(|(side, name)| {
         let mut run = object(found, side);
         run["setting"] = name.as_str().into();
         run
     });
-    text(&json!(runs.collect::<Vec<_>>()))
+    text(&runs.collect())
 }
 
 fn text(value: &Value) -> Result<String> {
@@ -64,7 +67,7 @@ fn object(found: &Found, side: &Side) -> Value {
         row
     });
     let dies = sums.dies().into_iter().map(|(die, ns)| json!({ "die": die, "ns": ns }));
-    json!({
+    let mut object = json!({
         "schema_version": SCHEMA_VERSION,
         "flashyard": env!("CARGO_PKG_VERSION"),
         "device": side.inputs.device_name,
@@ -80,7 +83,11 @@ fn object(found: &Found, side: &Side) -> Value {
         "rows": rows.collect::<Vec<_>>(),
         "dies": dies.collect::<Vec<_>>(),
         "slowest": side.slowest.iter().map(|one| request(one, &words)).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(stream) = &side.stream {
+        object["stream"] = stream.as_str().into();
+    }
+    object
 }
 
 fn request(request: &Explained, words: &Words<'_>) -> Value {

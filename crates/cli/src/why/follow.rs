@@ -21,6 +21,7 @@ use std::rc::Rc;
 pub(super) struct Answered {
     pub(super) order: u64,
     pub(super) op: RequestOp,
+    pub(super) stream: u16,
     pub(super) arrival: Time,
     /// Before its translation began.
     pub(super) started: Time,
@@ -41,10 +42,18 @@ pub(super) struct Clock(pub(super) Rc<RefCell<Vec<Answered>>>);
 impl Observer for Clock {
     fn request_done(&mut self, event: &RequestDone) {
         let RequestDone { order, request, completion, pages, parts, .. } = *event;
-        let Request { op, arrival, .. } = request;
+        let Request { op, arrival, stream, .. } = request;
         let started = Time::from_ns(arrival.as_ns() + parts.get(Part::HostQueue));
         let sets = pages.max(1);
-        self.0.borrow_mut().push(Answered { order, op, arrival, started, completion, sets });
+        self.0.borrow_mut().push(Answered {
+            order,
+            op,
+            stream,
+            arrival,
+            started,
+            completion,
+            sets,
+        });
     }
 }
 
@@ -78,20 +87,12 @@ impl Chosen {
     pub(super) fn new(
         choice: Choice,
         class: Option<RequestOp>,
-        mut answered: Vec<Answered>,
-        phases: &[(u64, bool)],
-        skip: u64,
+        answered: &[Answered],
+        backs: &Backs,
     ) -> Self {
-        answered.sort_unstable_by_key(|request| request.order);
-        let backs = Backs::new(&answered);
-        if !matches!(choice, Choice::Request(_)) {
-            leave_out(&mut answered, phases, skip);
-        }
+        let class = class.filter(|_| !matches!(choice, Choice::Request(_)));
         let is_of = |request: &&Answered| class.is_none_or(|op| op == request.op);
-        let mut of: Vec<Answered> = match choice {
-            Choice::Request(_) => answered,
-            _ => answered.iter().filter(is_of).copied().collect(),
-        };
+        let mut of: Vec<Answered> = answered.iter().filter(is_of).copied().collect();
         let mut histogram = Histogram::new(false);
         for request in &of {
             histogram.record(request.latency(), &Parts::default());
@@ -124,11 +125,11 @@ impl Chosen {
 }
 
 /// For each instant the start of the earliest request that was under way.
-struct Backs(Vec<(Time, Time)>);
+pub(super) struct Backs(Vec<(Time, Time)>);
 
 impl Backs {
     /// Of these requests, at each of their starts.
-    fn new(answered: &[Answered]) -> Self {
+    pub(super) fn new(answered: &[Answered]) -> Self {
         let mut starts: Vec<_> = answered.iter().map(|one| (one.started, one.completion)).collect();
         starts.sort_unstable();
         let mut first = 0;
@@ -153,7 +154,7 @@ impl Backs {
 /// Leaves out the requests that do not count in the report: those of phases that are not measured,
 /// and the first ones of the others. A phase is its number of requests and whether it is measured;
 /// `answered` is in the order of arrival.
-fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], skip: u64) {
+pub(super) fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], skip: u64) {
     let total: u64 = phases.iter().map(|phase| phase.0).sum();
     if total != answered.len() as u64 {
         return;

@@ -25,9 +25,11 @@ use crate::simulate::simulate;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
+use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
-use follow::{Choice, Chosen, Clock, Explained, Follower};
+use follow::{Answered, Backs, Choice, Chosen, Clock, Explained, Follower, leave_out};
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use sums::Sums;
 
@@ -35,6 +37,8 @@ use sums::Sums;
 struct Found {
     choice: Choice,
     class: Option<RequestOp>,
+    /// Whether streams are told apart.
+    by_stream: bool,
 }
 
 /// A run that has been explained.
@@ -47,6 +51,8 @@ struct Side {
     /// How many requests there were to choose from, and their percentile.
     of: u64,
     percentile: Option<u64>,
+    /// The stream of these requests, where streams are told apart.
+    stream: Option<String>,
 }
 
 impl Found {
@@ -63,7 +69,7 @@ impl Found {
             WhyClass::Flush => Some(RequestOp::Flush),
             WhyClass::All => None,
         };
-        Self { choice, class }
+        Self { choice, class, by_stream: args.by.is_some() }
     }
 
     /// The chosen class in the plural.
@@ -115,20 +121,27 @@ fn percentile(share: u64) -> String {
 pub(crate) fn run(args: &WhyArgs, own: OwnParts) -> Result<()> {
     let found = Found::new(args);
     let Some(vary) = &args.vary else {
-        let side = explain(args, own, &found, &[])?;
-        let text = if args.json { data::one(&found, &side)? } else { show::one(&found, &side) };
-        return print(&text);
+        let sides = explain(args, own, &found, &[])?;
+        if args.json {
+            return print(&data::one(&found, &sides)?);
+        }
+        let text = sides.iter().map(|side| headed(side, &show::one(&found, side)));
+        return print(&text.collect::<Vec<_>>().join("\n"));
     };
     let points = two_points(vary)?;
     let settings = points.each_ref().map(|point| axis::label(point));
     let [first, second] = points.each_ref().map(|point| explain(args, own, &found, point));
-    let sides = [first?, second?];
-    let text = if args.json {
-        data::two(&found, &sides, &settings)?
-    } else {
-        show::two(&found, &sides, &settings)
-    };
-    print(&text)
+    let sides: Vec<[Side; 2]> = first?.into_iter().zip(second?).map(Into::into).collect();
+    if args.json {
+        return print(&data::two(&found, &sides, &settings)?);
+    }
+    let text = sides.iter().map(|two| headed(&two[0], &show::two(&found, two, &settings)));
+    print(&text.collect::<Vec<_>>().join("\n"))
+}
+
+/// A text about a side, behind the name of its stream.
+fn headed(side: &Side, text: &str) -> String {
+    side.stream.as_ref().map_or_else(String::new, |stream| format!("stream {stream}\n")) + text
 }
 
 /// The two points of `--vary`.
@@ -144,7 +157,7 @@ fn two_points(vary: &str) -> Result<[Vec<Setting>; 2]> {
 }
 
 /// Runs the workload twice and explains the chosen requests.
-fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> Result<Side> {
+fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> Result<Vec<Side>> {
     let inputs = points::inputs(own, &args.input, "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
@@ -156,7 +169,7 @@ fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> R
 }
 
 /// The same for resolved inputs.
-fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) -> Result<Side> {
+fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) -> Result<Vec<Side>> {
     let progress = Progress::many("", "runs", 2);
     let clock = Rc::new(RefCell::new(Vec::new()));
     let observer = Box::new(Clock(Rc::clone(&clock)));
@@ -165,20 +178,74 @@ fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) ->
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
     let phases: Vec<_> = phases.iter().map(|phase| (phase.requests, phase.measured)).collect();
     let skip = settings.keys.metrics.skip_requests;
-    let chosen = Chosen::new(found.choice, found.class, clock.take(), &phases, skip);
-    if let (Choice::Request(order), true) = (found.choice, chosen.orders.is_empty()) {
-        return Err(wrong(&format!(
-            "--request {order}: the workload has {} requests, numbered from 0",
-            chosen.of
-        )));
+    let mut answered = clock.take();
+    answered.sort_unstable_by_key(|request| request.order);
+    let backs = Backs::new(&answered);
+    let names = StreamNames::new(&phases, outcome.streams);
+    if let Choice::Request(order) = found.choice {
+        if answered.iter().all(|request| request.order != order) {
+            let all = answered.len();
+            return Err(wrong(&format!(
+                "--request {order}: the workload has {all} requests, numbered from 0"
+            )));
+        }
+    } else {
+        leave_out(&mut answered, &phases, skip);
     }
-    let (of, percentile) = (chosen.of, chosen.percentile);
-    let sums = Rc::new(RefCell::new(Sums::default()));
-    let follower = Follower::new(settings, chosen, Rc::clone(&sums));
-    let follower = Box::new(follower);
-    simulate(&inputs, settings, false, vec![follower], progress.part(1.0), None)?;
+    let mut groups: BTreeMap<Option<&str>, Vec<Answered>> = BTreeMap::new();
+    if !found.by_stream {
+        groups.insert(None, answered);
+    } else if names.are_one() {
+        return Err(wrong("--by stream: the workload has one stream; leave it out"));
+    } else {
+        for request in answered {
+            groups.entry(Some(names.of(&request))).or_default().push(request);
+        }
+    }
+    let mut observers: Vec<Box<dyn Observer>> = Vec::new();
+    let mut found_of = Vec::new();
+    for (stream, answered) in groups {
+        let chosen = Chosen::new(found.choice, found.class, &answered, &backs);
+        let (of, percentile) = (chosen.of, chosen.percentile);
+        let sums = Rc::new(RefCell::new(Sums::default()));
+        observers.push(Box::new(Follower::new(settings, chosen, Rc::clone(&sums))));
+        found_of.push((stream.map(str::to_string), of, percentile, sums));
+    }
+    simulate(&inputs, settings, false, observers, progress.part(1.0), None)?;
     drop(progress);
-    let mut sums = sums.take();
-    let slowest = sums.take_slowest();
-    Ok(Side { inputs, settings: *settings, sums, slowest, of, percentile })
+    let side = |(stream, of, percentile, sums): (_, _, _, Rc<RefCell<Sums>>)| {
+        let mut sums = sums.take();
+        let slowest = sums.take_slowest();
+        let (inputs, settings) = (inputs.clone(), *settings);
+        Side { inputs, settings, sums, slowest, of, percentile, stream }
+    };
+    Ok(found_of.into_iter().map(side).collect())
+}
+
+/// The names of the streams of each phase, with how many requests have been issued at its end.
+struct StreamNames(Vec<(u64, Vec<String>)>);
+
+impl StreamNames {
+    fn new(phases: &[(u64, bool)], streams: Vec<Vec<String>>) -> Self {
+        let mut end = 0;
+        let phases = phases.iter().zip(streams).map(|((requests, _), names)| {
+            end += requests;
+            (end, names)
+        });
+        Self(phases.collect())
+    }
+
+    /// Whether all requests are of one stream.
+    fn are_one(&self) -> bool {
+        let all: BTreeSet<&String> = self.0.iter().flat_map(|phase| &phase.1).collect();
+        all.len() < 2
+    }
+
+    /// The stream of a request. One that is alone in its phase may have kept numbers of its own.
+    fn of(&self, request: &Answered) -> &str {
+        let phase = self.0.partition_point(|phase| phase.0 <= request.order);
+        let names = self.0.get(phase).map_or(&[][..], |phase| &phase.1);
+        let place = if names.len() == 1 { 0 } else { usize::from(request.stream) };
+        names.get(place).map_or("", String::as_str)
+    }
 }

@@ -367,6 +367,39 @@ fn merges_on_other_planes_have_their_cause() {
     }
 }
 
+/// A workload of two streams, a reader and a writer.
+const TWO: &str = "[[stream]]\nname = \"reader\"\npattern = { requests = 400, read_percent = 100 }\n\
+                   [[stream]]\nname = \"writer\"\npattern = { requests = 300, read_percent = 0 }\n";
+
+/// The tail of each stream is that of the report of the stream, and each is explained.
+#[test]
+fn each_stream_is_explained_by_itself() {
+    let folder = Folder::with("two.toml", TWO);
+    let args = ["small-full", "two.toml", "--json"];
+    let run = folder.run(&[&["run"], &args[..]].concat()).json();
+    let why = folder.run(&[&["why"], &args[..], &["--by", "stream", "--above", "p90"]].concat());
+    let sides = why.json();
+    let sides = sides.as_array().unwrap();
+    let names: Vec<_> = sides.iter().map(|side| side["stream"].as_str().unwrap()).collect();
+    assert_eq!(names, ["reader", "writer"]);
+    for side in sides {
+        adds_up(side);
+        let of = &run["streams"][side["stream"].as_str().unwrap()]["latency_ns"]["all"];
+        assert_eq!((&side["of"], &side["percentile_ns"]), (&of["count"], &of["p90"]));
+        let op = if side["stream"] == "reader" { "read" } else { "write" };
+        let slowest = side["slowest"].as_array().unwrap();
+        assert!(!slowest.is_empty() && slowest.iter().all(|one| one["op"] == op), "{side}");
+    }
+    let text =
+        folder.run(&["compare", "small-full", "two.toml", "--vary", "queue.depth=1,8"]).text();
+    let tables: Vec<_> = text.split("\nstream ").collect();
+    assert!(tables[1].starts_with("reader\n") && tables[1].contains("read p99"), "{text}");
+    assert!(tables[2].starts_with("writer\n") && !tables[2].contains("read p99"), "{text}");
+    let alone = folder.run(&["why", "small-full", "mixed-70-30", "--by", "stream"]);
+    assert_eq!(alone.status, Some(2));
+    assert!(alone.stderr.contains("the workload has one stream"), "{alone:?}");
+}
+
 /// Polls are rows of the command log: as many as the report counts.
 #[test]
 fn polls_are_in_the_command_log() {
