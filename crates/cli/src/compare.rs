@@ -178,7 +178,7 @@ fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
     format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
 }
 
-/// The figures to show of runs with these latencies by class: where there is one class, all is that.
+/// The figures to show of runs with these latencies by class: where there is one, all is that.
 fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
     let classes = |latency: &Latencies| {
         RequestOp::ALL.iter().filter(|op| latency[op.name()].count > 0).count()

@@ -35,7 +35,7 @@ pub(crate) fn slow_reads(inputs: &Inputs, above: u64) -> Result<SlowReads> {
     let found =
         Found { choice: Choice::Above(above), class: Some(RequestOp::Read), by_stream: false };
     let settings = inputs.settings()?;
-    let sides = explained(inputs.clone(), &settings, &found, true)?;
+    let sides = explained(inputs, &settings, &found, true)?;
     let side = sides.first().expect("streams are not told apart");
     let mut behind: BTreeMap<_, Behind> = BTreeMap::new();
     for (key, ns) in side.sums.rows() {

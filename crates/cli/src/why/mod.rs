@@ -165,15 +165,20 @@ fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> R
     if let Some(what) = inputs.need(&settings, args.input.check).check()? {
         remark(&format!("note: {what}"));
     }
-    explained(inputs, &settings, found, args.input.check)
+    explained(&inputs, &settings, found, args.input.check)
 }
 
 /// The same for resolved inputs.
-fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) -> Result<Vec<Side>> {
+fn explained(
+    inputs: &Inputs,
+    settings: &Settings,
+    found: &Found,
+    check: bool,
+) -> Result<Vec<Side>> {
     let progress = Progress::many("", "runs", 2);
     let clock = Rc::new(RefCell::new(Vec::new()));
     let observer = Box::new(Clock(Rc::clone(&clock)));
-    let outcome = simulate(&inputs, settings, check, vec![observer], progress.part(1.0), None)?;
+    let outcome = simulate(inputs, settings, check, vec![observer], progress.part(1.0), None)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
     let phases: Vec<_> = phases.iter().map(|phase| (phase.requests, phase.measured)).collect();
@@ -211,7 +216,7 @@ fn explained(inputs: Inputs, settings: &Settings, found: &Found, check: bool) ->
         observers.push(Box::new(Follower::new(settings, chosen, Rc::clone(&sums))));
         found_of.push((stream.map(str::to_string), of, percentile, sums));
     }
-    simulate(&inputs, settings, false, observers, progress.part(1.0), None)?;
+    simulate(inputs, settings, false, observers, progress.part(1.0), None)?;
     drop(progress);
     let side = |(stream, of, percentile, sums): (_, _, _, Rc<RefCell<Sums>>)| {
         let mut sums = sums.take();
