@@ -1,12 +1,14 @@
 //! `--timeline`: a run as a trace for the viewer of Perfetto. Tracks of requests, channels, dies
 //! and the buffer, and counters; a request and its commands are joined by a flow.
 
+mod bodies;
 mod lanes;
 pub(crate) mod proto;
 
 use super::WholeFile;
 use crate::window::Window;
 use anyhow::{Context, Result};
+use bodies::Bodies;
 use flashyard_core::command::Op;
 use flashyard_core::units::Time;
 use flashyard_sim::observe::{
@@ -36,6 +38,11 @@ enum Group {
 }
 
 impl Group {
+    /// Which bodies are those of its slices.
+    const fn bodies(self) -> usize {
+        if matches!(self, Self::Requests) { 0 } else { 1 }
+    }
+
     fn name(self) -> String {
         match self {
             Self::Requests => "host queue".to_string(),
@@ -47,16 +54,24 @@ impl Group {
 }
 
 /// What took some time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Slice {
     group: Group,
     from: Time,
     until: Time,
-    name: String,
-    category: &'static str,
     /// The request that it is, or belongs to.
     request: Option<u64>,
-    notes: Vec<(&'static str, Note)>,
+    /// Its place among the bodies.
+    body: u64,
+    flow: Flow,
+}
+
+/// Whether a slice is one of several of a request, and the last of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    None,
+    Goes,
+    Ends,
 }
 
 /// A value beside a slice.
@@ -72,6 +87,9 @@ pub(crate) struct Timeline {
     window: Window,
     file: Option<WholeFile>,
     slices: Vec<Slice>,
+    /// What they are called, and their values: of requests, which end long after they begin, and of
+    /// all others.
+    bodies: [Bodies; 2],
     /// Since when the operation of each die works that was suspended before.
     resumed: BTreeMap<u32, Time>,
     /// The free blocks when they changed, those before the window by their last value.
@@ -100,6 +118,7 @@ impl TimelineLogger {
             window,
             file: Some(file),
             slices: Vec::new(),
+            bodies: Default::default(),
             resumed: BTreeMap::new(),
             free: Vec::new(),
             moves: Vec::new(),
@@ -187,8 +206,8 @@ impl Timeline {
             notes.push(("request", Note::Number(order)));
             notes.push(("page", Note::Number(command.page.into())));
         }
-        let (name, request) = (format!("{} {category}", command.stage), command.request);
-        self.slices.push(Slice { group, from, until, name, category, request, notes });
+        let name = format!("{} {category}", command.stage);
+        self.add(group, (from, until), command.request, (name, category, notes));
     }
 
     fn command(&mut self, event: &CommandDone) {
@@ -241,8 +260,31 @@ impl Timeline {
         ];
         let name = format!("{} {}", request.op.name(), event.order);
         let (group, category) = (Group::Requests, request.op.name());
-        let request = Some(event.order);
-        self.slices.push(Slice { group, from, until, name, category, request, notes });
+        self.add(group, (from, until), Some(event.order), (name, category, notes));
+    }
+
+    /// Takes a slice down: what it is called, its category and its values go to the disk.
+    fn add(
+        &mut self,
+        group: Group,
+        (from, until): (Time, Time),
+        request: Option<u64>,
+        (name, category, notes): (String, &str, Vec<(&'static str, Note)>),
+    ) {
+        let notes = notes.into_iter().map(|(name, note)| {
+            let (number, word) = match note {
+                Note::Number(number) => (Some(number), None),
+                Note::Word(word) => (None, Some(word.to_string())),
+            };
+            DebugAnnotation { uint_value: number, string_value: word, name: Some(name.to_string()) }
+        });
+        let body = self.bodies[group.bodies()].add(&TrackEvent {
+            name: Some(name),
+            categories: vec![category.to_string()],
+            debug_annotations: notes.collect(),
+            ..TrackEvent::default()
+        });
+        self.slices.push(Slice { group, from, until, request, body, flow: Flow::None });
     }
 
     fn free_blocks(&mut self, event: &FreeBlocks) {
@@ -271,11 +313,28 @@ impl Timeline {
     }
 }
 
-/// Packets, before they are put into the order of time.
+/// What is written of each instant.
+#[derive(Clone, Copy, Debug)]
+enum Point {
+    /// A slice ends, or begins, or is an instant, on a track.
+    End(u32),
+    Begin(usize, u32),
+    /// A counter has a value.
+    Counter(u32, Value),
+}
+
+/// The value of a counter.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Count(i64),
+    Share(f64),
+}
+
+/// What is written, before it is put into the order of time.
 #[derive(Default)]
 struct Packets {
     /// By time; at one instant ends come first, then beginnings, then counters, each in order.
-    events: Vec<(u64, Type, TrackEvent)>,
+    points: Vec<(Time, Point)>,
     tracks: Vec<TracePacket>,
 }
 
@@ -303,88 +362,92 @@ impl Packets {
         uuid
     }
 
-    fn event(&mut self, at: Time, r#type: Type, event: TrackEvent) {
-        let event = TrackEvent { r#type: Some(r#type as i32), ..event };
-        self.events.push((at.as_ns(), r#type, event));
-    }
-
     /// A slice on a track; one without a length is an instant.
-    fn slice(&mut self, slice: &Slice, track: u64, flow: Option<(u64, bool)>) {
-        let (mut flow_ids, mut terminating_flow_ids) = (Vec::new(), Vec::new());
-        match flow {
-            Some((id, true)) => terminating_flow_ids.push(id),
-            Some((id, false)) => flow_ids.push(id),
-            None => {}
+    fn slice(&mut self, place: usize, slice: &Slice, track: u64) {
+        let track = number(track);
+        self.points.push((slice.from, Point::Begin(place, track)));
+        if slice.from != slice.until {
+            self.points.push((slice.until, Point::End(track)));
         }
-        let notes = slice.notes.iter().map(|(name, note)| {
-            let (number, word) = match note {
-                Note::Number(number) => (Some(*number), None),
-                Note::Word(word) => (None, Some((*word).to_string())),
-            };
-            let name = Some((*name).to_string());
-            DebugAnnotation { uint_value: number, string_value: word, name }
-        });
-        let begin = TrackEvent {
-            track_uuid: Some(track),
-            name: Some(slice.name.clone()),
-            categories: vec![slice.category.to_string()],
-            debug_annotations: notes.collect(),
-            flow_ids,
-            terminating_flow_ids,
-            ..TrackEvent::default()
-        };
-        if slice.from == slice.until {
-            return self.event(slice.from, Type::Instant, begin);
-        }
-        self.event(slice.from, Type::SliceBegin, begin);
-        let end = TrackEvent { track_uuid: Some(track), ..TrackEvent::default() };
-        self.event(slice.until, Type::SliceEnd, end);
     }
 
-    fn counter(&mut self, track: u64, at: Time, value: i64) {
-        let counter_value = Some(value);
-        let event = TrackEvent { track_uuid: Some(track), counter_value, ..TrackEvent::default() };
-        self.event(at, Type::Counter, event);
+    fn counter(&mut self, track: u64, at: Time, value: Value) {
+        self.points.push((at, Point::Counter(number(track), value)));
     }
+}
 
-    /// The trace: all tracks, then all events in the order of time.
-    fn trace(mut self) -> Trace {
-        let order = |r#type: Type| match r#type {
-            Type::SliceEnd => 0,
-            Type::Counter => 2,
-            _ => 1,
-        };
-        self.events.sort_by_key(|(at, r#type, _)| (*at, order(*r#type)));
-        let events = self.events.into_iter().map(|(at, _, event)| TracePacket {
-            timestamp: Some(at),
-            trusted_packet_sequence_id: Some(SEQUENCE),
-            track_event: Some(event),
-            ..TracePacket::default()
-        });
-        let mut packet = self.tracks;
-        packet.extend(events);
-        Trace { packet }
-    }
+/// The number of a track: one for each die, channel and lane.
+fn number(track: u64) -> u32 {
+    u32::try_from(track).expect("few tracks")
 }
 
 /// What becomes of it.
 impl Timeline {
-    /// Writes the trace and gives the file its name.
+    /// Writes the trace and gives the file its name: all tracks, then all events in the order of
+    /// time.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        let bytes = self.trace().encode_to_vec();
-        file.write_all(&bytes).context("the timeline cannot be written")?;
+        self.write(&mut file).context("the timeline cannot be written")?;
         file.finish()
     }
 
-    /// The trace: all tracks, then all events in the order of time.
-    fn trace(&mut self) -> Trace {
+    fn write(&mut self, file: &mut WholeFile) -> std::io::Result<()> {
+        let mut packets = self.packets();
+        packets.points.sort_by_key(|(at, point)| {
+            let order = match point {
+                Point::End(_) => 0,
+                Point::Begin(..) => 1,
+                Point::Counter(..) => 2,
+            };
+            (*at, order)
+        });
+        file.write_all(&Trace { packet: packets.tracks }.encode_to_vec())?;
+        for (at, point) in packets.points {
+            let (track, mut event) = (|track: u32| Some(track.into()), TrackEvent::default());
+            let mut body = Vec::new();
+            let kind = match point {
+                Point::End(of) => {
+                    event.track_uuid = track(of);
+                    Type::SliceEnd
+                }
+                Point::Begin(place, of) => {
+                    let slice = self.slices[place];
+                    event.track_uuid = track(of);
+                    // A flow is numbered from 1.
+                    let flow = slice.request.map_or(0, |order| order + 1);
+                    match slice.flow {
+                        Flow::None => {}
+                        Flow::Goes => event.flow_ids.push(flow),
+                        Flow::Ends => event.terminating_flow_ids.push(flow),
+                    }
+                    body = self.bodies[slice.group.bodies()].read(slice.body)?;
+                    if slice.from == slice.until { Type::Instant } else { Type::SliceBegin }
+                }
+                Point::Counter(of, value) => {
+                    event.track_uuid = track(of);
+                    match value {
+                        Value::Count(value) => event.counter_value = Some(value),
+                        Value::Share(value) => event.double_counter_value = Some(value),
+                    }
+                    Type::Counter
+                }
+            };
+            event.r#type = Some(kind as i32);
+            // Encoded messages behind one another are one message with the fields of both.
+            body.extend(event.encode_to_vec());
+            file.write_all(&proto::event_packet(at.as_ns(), SEQUENCE, &body))?;
+        }
+        Ok(())
+    }
+
+    /// The tracks, and what is on them.
+    fn packets(&mut self) -> Packets {
         let mut packets = Packets::default();
         self.counters(&mut packets);
         self.slices.sort_by_key(|slice| (slice.group, slice.from, slice.until));
-        let flows = self.flows();
+        self.find_flows();
         let mut open: BTreeMap<Group, (u64, Lanes)> = BTreeMap::new();
-        for (number, slice) in self.slices.iter().enumerate() {
+        for (place, slice) in self.slices.iter().enumerate() {
             let (parent, lanes) = open.entry(slice.group).or_insert_with(|| {
                 (packets.track(&slice.group.name(), None, None), Lanes::default())
             });
@@ -393,29 +456,33 @@ impl Timeline {
                 let name = format!("{}, {}", slice.group.name(), lane + 1);
                 if lane == 0 { *parent } else { packets.track(&name, Some(*parent), None) }
             });
-            packets.slice(slice, track, flows.get(&number).copied());
+            packets.slice(place, slice, track);
         }
-        packets.trace()
+        packets
     }
 
-    /// The flow of each slice of a request that has several: its number, and whether it ends there.
-    fn flows(&self) -> BTreeMap<usize, (u64, bool)> {
-        let mut of: BTreeMap<u64, Vec<(Time, Group, usize)>> = BTreeMap::new();
-        for (number, slice) in self.slices.iter().enumerate() {
-            if let Some(order) = slice.request {
-                of.entry(order).or_default().push((slice.from, slice.group, number));
+    /// Finds the slices of requests that have several.
+    fn find_flows(&mut self) {
+        let slices = &mut self.slices;
+        let mut places: Vec<usize> =
+            (0..slices.len()).filter(|&place| slices[place].request.is_some()).collect();
+        places.sort_by_key(|&place| (slices[place].request, slices[place].from, place));
+        let flow = |next: Option<&usize>, before: Option<usize>, request: Option<u64>| {
+            let is_same = |place: usize| slices[place].request == request;
+            match (next.copied().is_some_and(is_same), before.is_some_and(is_same)) {
+                (true, _) => Flow::Goes,
+                (false, true) => Flow::Ends,
+                (false, false) => Flow::None,
             }
+        };
+        let mut flows = Vec::with_capacity(places.len());
+        for (number, &place) in places.iter().enumerate() {
+            let before = number.checked_sub(1).map(|before| places[before]);
+            flows.push(flow(places.get(number + 1), before, slices[place].request));
         }
-        let mut flows = BTreeMap::new();
-        for (order, mut slices) in of.into_iter().filter(|(_, slices)| slices.len() > 1) {
-            slices.sort_unstable();
-            let last = slices.len() - 1;
-            for (place, (.., number)) in slices.into_iter().enumerate() {
-                // A flow is numbered from 1.
-                flows.insert(number, (order + 1, place == last));
-            }
+        for (place, flow) in places.into_iter().zip(flows) {
+            slices[place].flow = flow;
         }
-        flows
     }
 
     /// Requests under way, free blocks and power.
@@ -429,24 +496,20 @@ impl Timeline {
                 outstanding += change;
                 next += 1;
             }
-            packets.counter(queue, at, outstanding);
+            packets.counter(queue, at, Value::Count(outstanding));
         }
         if !self.free.is_empty() {
             let free = packets.track("free blocks", None, Some("blocks"));
             for &(at, blocks) in &self.free {
-                packets.counter(free, at, i64::try_from(blocks).unwrap_or(i64::MAX));
+                let blocks = i64::try_from(blocks).unwrap_or(i64::MAX);
+                packets.counter(free, at, Value::Count(blocks));
             }
         }
         if !self.power.is_empty() {
             let power = packets.track("power", None, Some("mW"));
             let end = self.power_ends.map(|end| (end, 0.0));
             for (at, mw) in self.power.iter().copied().chain(end) {
-                let event = TrackEvent {
-                    track_uuid: Some(power),
-                    double_counter_value: Some(mw),
-                    ..TrackEvent::default()
-                };
-                packets.event(at, Type::Counter, event);
+                packets.counter(power, at, Value::Share(mw));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! (perfetto/protos/perfetto/trace: `trace_packet.proto` and the files of `track_event`).
 
 use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
 
 /// A trace: packets one behind the other.
 #[derive(Clone, PartialEq, Message)]
@@ -92,4 +93,22 @@ pub(crate) struct DebugAnnotation {
     pub(crate) string_value: Option<String>,
     #[prost(string, optional, tag = "10")]
     pub(crate) name: Option<String>,
+}
+
+/// The packet of an event that is encoded already, as a part of a trace.
+pub(super) fn event_packet(timestamp: u64, sequence: u32, event: &[u8]) -> Vec<u8> {
+    let packet = TracePacket {
+        timestamp: Some(timestamp),
+        trusted_packet_sequence_id: Some(sequence),
+        ..TracePacket::default()
+    };
+    let mut inner = packet.encode_to_vec();
+    encode_key(11, WireType::LengthDelimited, &mut inner);
+    encode_varint(event.len() as u64, &mut inner);
+    inner.extend_from_slice(event);
+    let mut bytes = Vec::with_capacity(inner.len() + 8);
+    encode_key(1, WireType::LengthDelimited, &mut bytes);
+    encode_varint(inner.len() as u64, &mut bytes);
+    bytes.extend(inner);
+    bytes
 }
