@@ -277,7 +277,10 @@ impl Blamer<'_> {
             let via = view.via.filter(|via| *via != Via::Start);
             return plain((from, until), view.own(), View { via, ..view }, steps);
         };
-        let began = first.from;
+        let (began, over) = (first.from, pieces[0].until);
+        if over < until {
+            plain((over, until), view.own(), view, steps);
+        }
         if from < began {
             left.push((Next::Freed(what, (from, began)), view));
         }

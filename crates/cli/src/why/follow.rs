@@ -10,7 +10,7 @@ use flashyard_sim::metrics::histogram::Histogram;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
     ChannelTransfer, CommandDone, JobBegan, MergeBegan, Observer, OperationBegan, OwnWork, Piece,
-    PowerWaited, RequestDone, SetOver, Suspension,
+    PowerWaited, RequestAnswered, RequestDone, SetOver, Suspension,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -265,6 +265,10 @@ impl Observer for Follower {
     fn operation_began(&mut self, event: &OperationBegan) {
         self.pass(event.at);
         self.history.operation(event, self.is_in_span(event.at));
+    }
+
+    fn request_answered(&mut self, event: &RequestAnswered) {
+        self.history.request_answered(event);
     }
 
     fn power_waited(&mut self, event: &PowerWaited) {

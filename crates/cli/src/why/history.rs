@@ -5,8 +5,9 @@ use flashyard_core::units::{DieId, PlaneId, Time};
 use flashyard_sim::metrics::parts::Parts;
 use flashyard_sim::observe::{
     ChannelTransfer, CommandDone, CommandName, Doing, FlushTrigger, JobBegan, MergeBegan,
-    OperationBegan, OwnCause, OwnWork, Piece, PowerWaited, SetOver, Suspension,
+    OperationBegan, OwnCause, OwnWork, Piece, PowerWaited, RequestAnswered, SetOver, Suspension,
 };
+use std::collections::BTreeMap;
 
 /// Why a command is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +135,9 @@ pub(super) struct History {
     /// Sets that are over, and dies that have stood in line for power, in the order of time.
     ended: Vec<Ended>,
     powered: Vec<PowerWaited>,
+    /// Requests that were answered: when, and the place of their last set that is over.
+    answered: Vec<(Time, usize)>,
+    last_sets: BTreeMap<u64, usize>,
     /// Of each plane the job that began last, and the merges that were planned last.
     jobs: Vec<Option<u32>>,
     merges: Vec<Option<u32>>,
@@ -181,6 +185,8 @@ impl History {
         }
         self.ended.clear();
         self.powered.clear();
+        self.answered.clear();
+        self.last_sets.clear();
         self.dies.iter_mut().for_each(|held| held.retain(|held| held.until > now));
         self.channels.iter_mut().for_each(|carried| carried.retain(|one| one.until > now));
     }
@@ -209,8 +215,23 @@ impl History {
         if keeps {
             let SetOver { set, at, slot, frees_line, request, .. } = *over;
             let of_request = request.is_some();
+            self.last_sets.extend(request.map(|order| (order, self.ended.len())));
             self.ended.push(Ended { at, set, pieces, slot, frees_line, of_request });
         }
+    }
+
+    /// A request is answered.
+    pub(super) fn request_answered(&mut self, event: &RequestAnswered) {
+        if let Some(place) = self.last_sets.remove(&event.order) {
+            self.answered.push((event.at, place));
+        }
+    }
+
+    /// The last set of the request that was answered last at an instant.
+    fn answered_at(&self, at: Time) -> Option<&Ended> {
+        let end = self.answered.partition_point(|answered| answered.0 <= at);
+        let last = self.answered[..end].last().filter(|answered| answered.0 == at)?;
+        Some(&self.ended[last.1])
     }
 
     /// What the set that was over last at the end of a span did in it, cut to the span, if its end
@@ -218,7 +239,10 @@ impl History {
     pub(super) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
         let end = self.ended.partition_point(|ended| ended.at <= span.1);
         let at_once = self.ended[..end].iter().rev().take_while(|ended| ended.at == span.1);
-        let ended = at_once.into_iter().find(|ended| ended.has_freed(what))?;
+        let over = at_once.into_iter().find(|ended| ended.has_freed(what));
+        // An answer may take its time on the link.
+        let answered = (what == Freed::Start).then(|| self.answered_at(span.1)).flatten();
+        let ended = answered.or(over)?;
         let pieces = &self.slots[ended.set as usize].pieces[ended.pieces.0..ended.pieces.1];
         Some(within(pieces, span).collect())
     }

@@ -326,6 +326,19 @@ fn a_full_queue_is_told_by_the_commands_that_fill_it() {
     assert!(words.contains("of its own other pages") || words.contains("its own"), "{words}");
 }
 
+/// The place of a request is free when its answer has crossed the link, after its last command.
+#[test]
+fn a_started_request_is_followed_to_its_answer() {
+    let args = ["why", "nvme-tlc", "mixed-70-30", "--json", "--slowest", "30"];
+    let keys = ["--set", "pattern.requests=600", "--set", "host.dispatch_width=3"];
+    let run = Folder::new().run(&[&args[..], &keys].concat()).json();
+    adds_up(&run);
+    let rows = run["rows"].as_array().unwrap();
+    let behind = rows.iter().filter(|row| row["waits_for"] == "start" && row["op"].is_string());
+    let ns: u64 = behind.map(|row| int(row, "ns")).sum();
+    assert!(3 * ns > int(&run, "latency_ns"), "{ns} of {}", run["latency_ns"]);
+}
+
 /// Reads go first without a limit: the write of 100 lets the read of 200 pass when the die is free.
 #[test]
 fn being_overtaken_is_told() {

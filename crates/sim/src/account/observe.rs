@@ -185,6 +185,15 @@ pub struct SetOver {
     pub frees_line: bool,
 }
 
+/// A request is answered; work that it caused may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestAnswered {
+    /// Order of arrival, from 0.
+    pub order: u64,
+    /// When.
+    pub at: Time,
+}
+
 /// A die has the power for its next command, for which it stood in line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerWaited {
@@ -495,6 +504,8 @@ pub trait Observer {
     fn piece(&mut self, _event: &Piece) {}
     /// A set is over.
     fn set_over(&mut self, _event: &SetOver) {}
+    /// A request is answered.
+    fn request_answered(&mut self, _event: &RequestAnswered) {}
     /// A die has the power that it stood in line for.
     fn power_waited(&mut self, _event: &PowerWaited) {}
     /// A die takes an operation.

@@ -9,8 +9,8 @@ use crate::metrics::meter::Meter;
 use crate::metrics::series::Series;
 use crate::observe::{
     BlockErased, BufferAccess, BusTransfer, ChannelTransfer, CommandDone, FreeBlocks, JobBegan,
-    MergeBegan, Observer, OperationBegan, OwnWork, Piece, PowerWaited, Queued, RequestDone,
-    SetOver, Suspension, UnitProgrammed, UnitTrimmed,
+    MergeBegan, Observer, OperationBegan, OwnWork, Piece, PowerWaited, Queued, RequestAnswered,
+    RequestDone, SetOver, Suspension, UnitProgrammed, UnitTrimmed,
 };
 use crate::random::BitErrors;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
@@ -136,6 +136,7 @@ observed! {
     tell_free_blocks as free_blocks(FreeBlocks);
     tell_job as job_began(JobBegan);
     tell_merge as merge_began(MergeBegan);
+    tell_answer as request_answered(RequestAnswered);
     tell_power as power_waited(PowerWaited);
     tell_own_work as own_work(OwnWork);
     tell_programmed as unit_programmed(UnitProgrammed);

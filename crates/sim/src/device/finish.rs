@@ -5,7 +5,7 @@ use crate::account::{Answer, queue_wait};
 use crate::config::ReadAllocate;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
-use crate::observe::{CommandDone, RequestDone};
+use crate::observe::{CommandDone, RequestAnswered, RequestDone};
 use crate::random::BitErrors;
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
@@ -342,6 +342,9 @@ impl Device {
         }
         self.host.answered(handle, now);
         let request = &self.host[handle];
+        if self.account.is_followed() {
+            self.account.tell_answer(&RequestAnswered { order: request.order, at: now });
+        }
         let answer = Answer {
             order: request.order,
             request: &request.request,
