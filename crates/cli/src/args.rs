@@ -145,7 +145,8 @@ pub(crate) struct InputArgs {
     pub(crate) seed: Option<u64>,
     /// Runs the workload first, without measuring, until its write amplification has settled: two
     /// windows, in each of which the host writes the capacity of the device, differ by less than
-    /// 2 %. `state.initial=steady` is the state of uniform random writes, this that of the workload.
+    /// 2 %. `state.initial=steady` is the state of uniform random writes, this one that of the
+    /// workload.
     #[arg(long)]
     pub(crate) settle: bool,
     /// Checks every rule during the run: data integrity, NAND order, exact sums. Slower.

@@ -5,6 +5,7 @@
 //! so do the blocks of a plane. Static striping spreads runs of `units_per_page` logical units over
 //! the planes in one of the 24 orders of channel, way, die and plane.
 
+use crate::command::Op;
 use crate::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn};
 
 /// An axis of the array.
@@ -90,6 +91,9 @@ pub struct Geometry {
     /// Pages of a plane that one operation programs: those of a word line where programming is
     /// one-shot, else 1.
     pub program_pages: u32,
+    /// Planes of the chips that each plane here joins: 1, or all planes of a die, which are then
+    /// written as one. Consecutive pages of a block lie on one after the other.
+    pub joined: u32,
     /// How static striping spreads logical units.
     pub order: StripeOrder,
 }
@@ -232,6 +236,18 @@ impl Geometry {
     pub const fn page_in_block(&self, ppn: Ppn) -> u32 {
         self.unit_in_block(ppn) / self.units_per_page
     }
+
+    /// Joined planes that an operation of a page or block covers: a read covers one.
+    pub const fn planes_of(&self, op: Op) -> u32 {
+        if matches!(op, Op::Read) { 1 } else { self.joined }
+    }
+
+    /// Which of the joined planes a physical unit lies on, and the page of its block there.
+    pub const fn joined_page(&self, ppn: Ppn) -> (u32, u32) {
+        let page = self.page_in_block(ppn);
+        // A division costs more than the question.
+        if self.joined == 1 { (0, page) } else { (page % self.joined, page / self.joined) }
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +264,7 @@ mod tests {
         page_bytes: 16_384,
         units_per_page: 4,
         program_pages: 1,
+        joined: 1,
         order: StripeOrder::Cwdp,
     };
 
@@ -268,6 +285,14 @@ mod tests {
         }
         assert_eq!(SHAPE.channel_of(DieId::new(3)), ChannelId::new(1));
         assert_eq!((SHAPE.unit_bytes(), SHAPE.unit_sectors()), (4_096, 8));
+    }
+
+    #[test]
+    fn pages_of_a_joined_block_lie_on_one_plane_after_the_other() {
+        let shape = Geometry { planes: 1, pages_per_block: 8, joined: 4, ..SHAPE };
+        let found = [0, 3, 4, 8, 16, 31].map(|unit| shape.joined_page(Ppn::new(unit)));
+        assert_eq!(found, [(0, 0), (0, 0), (1, 0), (2, 0), (0, 1), (3, 1)]);
+        assert_eq!(SHAPE.joined_page(Ppn::new(27)), (0, 6));
     }
 
     /// Every order visits every plane once a round, and its first axis changes with each stripe.

@@ -63,8 +63,8 @@ pub(crate) fn hanging(head: &str, text: &str) -> String {
     headed(head, text, &" ".repeat(head.chars().count()))
 }
 
-/// A text in which no name of a file, a stream or a column can move the cursor of a terminal: control
-/// characters are shown as `\u{1b}`, except line ends, tabs, and the colour of marked lines.
+/// A text in which no name of a file, a stream or a column can move the cursor of a terminal:
+/// control characters are shown as `\u{1b}`, except line ends, tabs, and the colour of marked lines.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(is_harmful) {

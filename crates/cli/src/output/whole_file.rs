@@ -5,8 +5,8 @@
 //! no such files, and on other systems, it has a temporary name beside the one that it is to get;
 //! the name is in the list of what [`interrupt`](crate::interrupt) removes.
 //!
-//! A link stays: the file that it leads to is replaced. A file that is replaced keeps its mode. What
-//! is no file, such as `/dev/stdout`, `/dev/fd/3` or a pipe, gets the bytes when they are complete.
+//! A link stays: the file that it leads to is replaced. A file that is replaced keeps its mode.
+//! What is no file, such as `/dev/stdout`, `/dev/fd/3` or a pipe, gets the bytes when they are complete.
 
 use super::unfinished::{self, Listed};
 use crate::error::wrong;

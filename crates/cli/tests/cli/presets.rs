@@ -1,6 +1,7 @@
 //! Presets: each runs, is listed and is in the README; the numbers of products have sources.
 
 use crate::support::{Folder, int, repository_file};
+use Load::{Reads, SequentialReads, SequentialWrites, Writes};
 
 /// Names of the presets, as `list devices` shows them.
 fn listed(folder: &Folder) -> Vec<String> {
@@ -131,88 +132,133 @@ impl Load {
 /// Loads with the least and the most that they may deliver.
 type Bands = [(Load, f64, f64); 5];
 
+/// docs/DEVICES.md, "Beside products", has the sources.
+const PRODUCTS: [(&str, Bands); 7] = [
+    (
+        "emmc-5.1",
+        [
+            (Reads(1), 4_000.0, 11_000.0),
+            (Reads(32), 9_900.0, 12_100.0),
+            (SequentialReads, 225.0, 275.0),
+            (SequentialWrites, 112.0, 138.0),
+            (Writes, 9_000.0, 14_300.0),
+        ],
+    ),
+    (
+        "ufs-3.1",
+        [
+            (Reads(1), 8_000.0, 16_000.0),
+            (Reads(32), 60_000.0, 110_000.0),
+            (SequentialReads, 1_890.0, 2_310.0),
+            (SequentialWrites, 370.0, 1_320.0),
+            (Writes, 20_000.0, 40_000.0),
+        ],
+    ),
+    (
+        "sata-mlc",
+        [
+            (Reads(1), 9_000.0, 13_000.0),
+            (Reads(32), 85_000.0, 104_000.0),
+            (SequentialReads, 504.0, 565.0),
+            (SequentialWrites, 477.0, 565.0),
+            (Writes, 25_000.0, 40_000.0),
+        ],
+    ),
+    (
+        "nvme-tlc",
+        [
+            (Reads(1), 12_600.0, 20_900.0),
+            (Reads(256), 304_000.0, 660_000.0),
+            (SequentialReads, 2_880.0, 3_600.0),
+            (SequentialWrites, 1_080.0, 1_870.0),
+            (Writes, 45_000.0, 66_000.0),
+        ],
+    ),
+    (
+        "nvme-qlc",
+        [
+            (Reads(1), 6_000.0, 13_000.0),
+            (Reads(256), 144_000.0, 310_000.0),
+            (SequentialReads, 1_620.0, 2_200.0),
+            (SequentialWrites, 100.0, 530.0),
+            (Writes, 40_000.0, 66_000.0),
+        ],
+    ),
+    (
+        "nvme-enterprise",
+        [
+            (Reads(1), 8_000.0, 13_000.0),
+            (Reads(256), 450_000.0, 1_100_000.0),
+            (SequentialReads, 5_580.0, 7_150.0),
+            (SequentialWrites, 3_600.0, 5_600.0),
+            (Writes, 45_000.0, 100_000.0),
+        ],
+    ),
+    (
+        "micron-7450-pro",
+        [
+            (Reads(1), 11_000.0, 18_000.0),
+            (Reads(256), 477_000.0, 583_000.0),
+            (SequentialReads, 6_120.0, 7_150.0),
+            (SequentialWrites, 1_260.0, 2_100.0),
+            (Writes, 50_000.0, 125_000.0),
+        ],
+    ),
+];
+
 /// Each preset of a product under five loads, within what products of its class state or were
-/// measured to do. docs/DEVICES.md, "Beside products", has the sources of the bands.
+/// measured to do.
 #[test]
 fn presets_do_what_products_of_their_class_do() {
-    use Load::{Reads, SequentialReads, SequentialWrites, Writes};
     let folder = Folder::new();
-    let rows: [(&str, Bands); 7] = [
-        (
-            "emmc-5.1",
-            [
-                (Reads(1), 4_000.0, 11_000.0),
-                (Reads(32), 9_900.0, 12_100.0),
-                (SequentialReads, 225.0, 275.0),
-                (SequentialWrites, 112.0, 138.0),
-                (Writes, 9_000.0, 14_300.0),
-            ],
-        ),
-        (
-            "ufs-3.1",
-            [
-                (Reads(1), 8_000.0, 16_000.0),
-                (Reads(32), 60_000.0, 110_000.0),
-                (SequentialReads, 1_890.0, 2_310.0),
-                (SequentialWrites, 370.0, 1_320.0),
-                (Writes, 20_000.0, 40_000.0),
-            ],
-        ),
-        (
-            "sata-mlc",
-            [
-                (Reads(1), 9_000.0, 13_000.0),
-                (Reads(32), 85_000.0, 104_000.0),
-                (SequentialReads, 504.0, 565.0),
-                (SequentialWrites, 477.0, 565.0),
-                (Writes, 25_000.0, 40_000.0),
-            ],
-        ),
-        (
-            "nvme-tlc",
-            [
-                (Reads(1), 12_600.0, 20_900.0),
-                (Reads(256), 304_000.0, 660_000.0),
-                (SequentialReads, 2_880.0, 3_600.0),
-                (SequentialWrites, 1_080.0, 1_870.0),
-                (Writes, 45_000.0, 66_000.0),
-            ],
-        ),
-        (
-            "nvme-qlc",
-            [
-                (Reads(1), 6_000.0, 13_000.0),
-                (Reads(256), 144_000.0, 310_000.0),
-                (SequentialReads, 1_620.0, 2_200.0),
-                (SequentialWrites, 100.0, 530.0),
-                (Writes, 40_000.0, 66_000.0),
-            ],
-        ),
-        (
-            "nvme-enterprise",
-            [
-                (Reads(1), 8_000.0, 13_000.0),
-                (Reads(256), 450_000.0, 1_100_000.0),
-                (SequentialReads, 5_580.0, 7_150.0),
-                (SequentialWrites, 3_600.0, 5_600.0),
-                (Writes, 45_000.0, 100_000.0),
-            ],
-        ),
-        (
-            "micron-7450-pro",
-            [
-                (Reads(1), 11_000.0, 18_000.0),
-                (Reads(256), 477_000.0, 583_000.0),
-                (SequentialReads, 6_120.0, 7_150.0),
-                (SequentialWrites, 1_260.0, 2_100.0),
-                (Writes, 50_000.0, 125_000.0),
-            ],
-        ),
-    ];
-    for (device, loads) in rows {
+    for (device, loads) in &PRODUCTS {
         for (load, least, most) in loads {
             let found = load.delivered(&folder, device);
-            assert!((least..=most).contains(&found), "{device}: {found}, not {least} to {most}");
+            assert!((least..=most).contains(&&found), "{device}: {found}, not {least} to {most}");
         }
+    }
+}
+
+/// Dies of several planes program all of them at once under random writes: a full drive programs at
+/// the given share of what its dies could. The rest goes into reads of copies, on the dies and on
+/// the channels.
+#[test]
+fn saturated_drives_program_on_all_planes() {
+    let folder = Folder::new();
+    for (device, capacity, least) in [
+        ("emmc-5.1", "4GB", 0.74),
+        ("ufs-3.1", "32GB", 0.80),
+        ("sata-mlc", "24GB", 0.74),
+        ("nvme-tlc", "64GB", 0.80),
+        ("nvme-qlc", "128GB", 0.80),
+        ("pm9a3", "100GB", 0.80),
+        ("pe8110", "100GB", 0.76),
+        ("micron-7450-pro", "130GB", 0.74),
+    ] {
+        let set = ["pattern.requests=40000", "stream.depth=256", "state.initial=steady"];
+        let mut args = vec!["run", device, "random-write", "--json", "--capacity", capacity];
+        args.extend(set.iter().flat_map(|key| ["--set", *key]));
+        args.extend(["--set", "metrics.skip_requests=8000"]);
+        let run = folder.run(&args).json();
+        let number = |path: &str| {
+            let at = path.split('.').fold(&run, |value, name| &value[name]);
+            at.as_f64().unwrap_or_else(|| panic!("{device}: {path} is {at}"))
+        };
+        let one_shot = run["device"]["nand"]["one_shot"] == true;
+        let bits = if one_shot { number("device.nand.bits_per_cell") } else { 1.0 };
+        let axes = ["channels", "ways", "dies_per_way"];
+        let dies: f64 =
+            axes.map(|axis| number(&format!("device.geometry.{axis}"))).iter().product();
+        let planes = number("device.geometry.planes");
+        assert!(planes > 1.0, "{device}");
+        // Megabytes a second of dies that take their data and program, and do nothing else.
+        let bytes = planes * bits * number("device.geometry.page_bytes");
+        let interface = run["device"]["channel"]["interface"].as_str().expect("a name");
+        let mega = interface.rsplit('-').next().and_then(|rate| rate.parse::<f64>().ok());
+        let us = number("device.nand.program_us") + bytes / mega.expect("a rate in MB/s");
+        let table = dies * bytes / us;
+        let found = number("throughput.write_bytes_per_s") * number("flash.write_amplification");
+        let share = found / 1e6 / table;
+        assert!((least..1.02).contains(&share), "{device}: {share} of {table} MB/s");
     }
 }

@@ -441,7 +441,7 @@ pub struct Verdict {
     /// Time that dies were taken before the last answer / (dies x time of arrivals); above 1 the
     /// device cannot keep up.
     pub offered_load: Option<f64>,
-    /// The first and the last third of the measured requests; none where there are fewer than three.
+    /// The first and the last third of the measured requests; none of fewer than three.
     pub thirds: Option<[Third; 2]>,
     /// Whether later arrivals found far more requests than earlier ones.
     pub queue_grew: bool,

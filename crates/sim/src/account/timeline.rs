@@ -171,12 +171,14 @@ impl Account {
         let keys = &self.config.energy;
         let (op, all) = (operation.op, u128::from(operation.array.as_ns()));
         let (suspends, done) = (done.is_some(), done.unwrap_or(operation.array.as_ns()));
+        let geometry = &self.config.geometry;
+        let covered = planes * u64::from(geometry.planes_of(op));
         let pages = match op {
-            Op::Program => planes * u64::from(self.config.geometry.program_pages),
-            Op::Read | Op::Erase => planes,
+            Op::Program => planes * u64::from(geometry.program_pages),
+            Op::Read | Op::Erase => covered,
         };
         let energy = match keys.page_pj(op) {
-            0 => u128::from(planes) * all * u128::from(keys.array_mw(op)),
+            0 => u128::from(covered) * all * u128::from(keys.array_mw(op)),
             pj => u128::from(pages) * u128::from(pj),
         };
         let Some(watch) = &mut self.watch else { return };

@@ -382,8 +382,9 @@ impl Settings {
 pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     let (energy, nand) = (&keys.energy, &keys.nand);
     let pj = energy.page_pj(op);
+    let planes = if op == Op::Read { 1 } else { keys.joined_planes() };
     if pj == 0 {
-        return energy.array_mw(op);
+        return energy.array_mw(op) * planes;
     }
     let (times, pages) = match op {
         Op::Read => ([nand.read_us, nand.read_2_us, nand.read_3_us, nand.read_4_us], 1),
@@ -397,7 +398,7 @@ pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
     let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min().unwrap_or(1);
     let part = if op == Op::Read { nand.part_ns(shortest) } else { 0 };
-    (pj * pages).div_ceil(if part > 0 { part } else { shortest })
+    (pj * pages * planes).div_ceil(if part > 0 { part } else { shortest })
 }
 
 #[cfg(test)]

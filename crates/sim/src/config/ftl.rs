@@ -18,6 +18,16 @@ choice! {
 }
 
 choice! {
+    /// Over how many planes an open block stretches.
+    pub enum WriteFrontier {
+        /// Each plane has open blocks of its own.
+        Plane = "plane",
+        /// The planes of a die have theirs together.
+        Die = "die",
+    }
+}
+
+choice! {
     /// What a write of a part of a mapping unit costs.
     pub enum PartialWrite {
         /// As much as a write of the whole unit.
@@ -96,6 +106,15 @@ keys! {
             source: "assumed: channels first",
             flip: "wcdp",
             with: &["geometry.channels=2", "geometry.ways=2", "channel.ps_per_byte=2500"],
+        },
+        /// Over how many planes an open block stretches. "die": one block of each plane of a die is
+        /// filled, collected and erased as one, so that each program covers all planes, at the same
+        /// page. What counts blocks of a plane then counts such rows of blocks. It needs a page
+        /// map and `nand.multi_plane`, and has no effect on dies of one plane.
+        frontier: WriteFrontier = WriteFrontier::Plane => {
+            kind: Kind::Choice(WriteFrontier::WORDS),
+            source: "assumed: planes apart; drives of products write superblocks (Open-Channel SSD 2.0: one block of each plane)",
+            flip: "die", with: &["geometry.planes=2", "nand.multi_plane=same_page"],
         },
         /// Open blocks of a plane for host data. A request writes to the block with the number of
         /// its stream modulo this.

@@ -1,6 +1,6 @@
 //! The parts that the keys of a device name: built-in ones, or a user's own.
 
-use super::{DeviceKeys, LogSpan, Settings};
+use super::{DeviceKeys, LogSpan, Settings, WriteFrontier};
 use crate::ftl::layer::Shape;
 use crate::ftl::log::{AnyLayer, BoxedScheme, SchemeName};
 use crate::ftl::victim::{Rule, VictimName};
@@ -82,6 +82,14 @@ impl DeviceKeys {
     /// Whether the pages of the device are chosen by a scheme that plans, not by its page map.
     pub fn plans(&self) -> bool {
         self.planner().is_some()
+    }
+
+    /// Planes that an open block stretches over.
+    pub(crate) const fn joined_planes(&self) -> u64 {
+        match self.ftl.frontier {
+            WriteFrontier::Plane => 1,
+            WriteFrontier::Die => self.geometry.planes,
+        }
     }
 
     /// Whether host addresses are physical.

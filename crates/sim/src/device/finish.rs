@@ -121,11 +121,12 @@ impl Device {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
                 command_ns + self.flash.channel_ns(stage, state.page_units)
             };
-            let programs = op == Op::Program;
+            let geometry = &self.settings.geometry;
+            let planes = geometry.planes_of(op);
             let work = Work {
                 ops: u64::from(leads),
-                pages: if programs { self.settings.geometry.program_pages.into() } else { 1 },
-                array_ns: operation.array.as_ns(),
+                pages: (if op == Op::Program { geometry.program_pages } else { planes }).into(),
+                array_ns: operation.array.as_ns() * u64::from(planes),
                 transfer_ns,
             };
             let phase = self.phase();

@@ -15,6 +15,10 @@ use crate::sets::{Mode, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::units::{DieId, Lpn, PlaneId, Ppn};
 
+/// Waiting reads that are looked at for each joined plane. Assumed: more would take longer to find
+/// than a die has registers to hold.
+const LOOKS: u32 = 8;
+
 impl Device {
     /// Lets waiting commands ride along with `leader`, whose unit is `ppn`.
     pub(super) fn gather(&mut self, leader: SetId, die: DieId, ppn: Option<Ppn>) {
@@ -27,6 +31,9 @@ impl Device {
             return;
         }
         let first = geometry.first_plane(die).get();
+        if geometry.joined > 1 && stage.op() == Op::Read {
+            return self.gather_joined(own, die, ppn, &mut last);
+        }
         for plane in (first..first + geometry.planes).map(PlaneId::new).filter(|p| *p != own) {
             let set = self.queues.oldest(plane, stage);
             let Some(set) = set else { continue };
@@ -41,6 +48,36 @@ impl Device {
             self.take_from_queue(set);
             self.ride(set, page, true, &mut last);
             self.fill_page(set, plane, page, &mut last);
+        }
+    }
+
+    /// Lets reads of other joined planes ride along: of each the first that fits of the oldest.
+    fn gather_joined(&mut self, own: PlaneId, die: DieId, ppn: Option<Ppn>, last: &mut SetId) {
+        let geometry = self.settings.geometry;
+        let Some((first, page)) = ppn.map(|ppn| geometry.joined_page(ppn)) else { return };
+        let stage = self.sets.stage(*last);
+        let any = self.settings.keys.nand.multi_plane == MultiPlane::Any;
+        let mut taken = 1_u64 << first;
+        let mut next = self.queues.oldest(own, stage);
+        for _ in 0..LOOKS * geometry.joined {
+            let Some(set) = next else { return };
+            next = self.queues.newer(set);
+            let target = self.read_target(set).filter(|ppn| geometry.plane_of(*ppn) == own);
+            let place = target.map(|ppn| geometry.joined_page(ppn));
+            let Some((plane, _)) = place.filter(|(_, at)| any || *at == page) else { continue };
+            let has_power =
+                !self.flash.limits_power() || self.flash.has_power_for_plane(die, Op::Read);
+            if taken >> plane & 1 == 1 || self.ftl.is_held_back(set, &self.sets) || !has_power {
+                continue;
+            }
+            let Bound::Page(page) = self.bind(set, die) else { continue };
+            taken |= 1 << plane;
+            self.flash.take_power_for_plane(die, Op::Read);
+            self.take_from_queue(set);
+            self.ride(set, page, true, last);
+            self.fill_page(set, own, page, last);
+            // Others of its page have left the queue.
+            next = self.queues.oldest(own, stage);
         }
     }
 

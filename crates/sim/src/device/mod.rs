@@ -185,7 +185,8 @@ impl Device {
     fn fresh(settings: &Settings, policy: Policy, planned: Option<Box<Planned>>) -> Self {
         let host_policy = HostRule::of(&settings.keys);
         let by_pages = host_policy.by_pages();
-        let gathers = settings.geometry.program_units() > 1 || settings.geometry.planes > 1;
+        let gathers = settings.geometry.program_units() > 1
+            || settings.geometry.planes * settings.geometry.joined > 1;
         let buffer = Buffer::new(settings, by_pages);
         let host = Host::new(settings, host_policy);
         Self {

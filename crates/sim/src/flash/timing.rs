@@ -126,7 +126,7 @@ impl Timing {
     fn page_type(&self, ppn: Option<Ppn>) -> usize {
         let page_type = match ppn {
             Some(ppn) if self.page_types > 1 => {
-                u64::from(self.geometry.page_in_block(ppn)) % self.page_types
+                u64::from(self.geometry.joined_page(ppn).1) % self.page_types
             }
             _ => 0,
         };

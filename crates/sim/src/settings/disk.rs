@@ -73,6 +73,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
         page_bytes: 4_096,
         units_per_page: 1,
         program_pages: 1,
+        joined: 1,
         order: keys.ftl.stripe_order,
     };
     Settings {

@@ -151,6 +151,8 @@ impl Needs<'_> {
         let idle = "the layer manages free blocks itself";
         self.want(keys.gc.restore, "gc.restore", "false", idle);
         self.want(keys.gc.copyback, "gc.copyback", "false", "the layer plans its own copies");
+        let apart = "the layer chooses pages plane by plane";
+        self.want(keys.joined_planes() > 1, "ftl.frontier", "plane", apart);
         self.want(keys.ftl.streams > 1, "ftl.streams", "1", "the layer knows no streams");
         let bad = "the layer knows no bad blocks";
         self.want(keys.nand.factory_bad_percent > 0, "nand.factory_bad_percent", "0", bad);

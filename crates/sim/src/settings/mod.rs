@@ -11,7 +11,8 @@ mod times;
 
 use crate::config::{
     Allocation, BufferKeys, ConfigError, DeviceKeys, Eviction, GcStart, HostChoice, MapKeys,
-    MapReserve, MapStore, Problem, Settings, SlotsScope, operation_mw, units_of_plane,
+    MapReserve, MapStore, MultiPlane, Precision, Problem, Settings, SlotsScope, operation_mw,
+    units_of_plane,
 };
 use crate::ftl::blocks::Frontiers;
 use crate::ftl::memory::TableCost;
@@ -131,22 +132,46 @@ fn exported_units(keys: &DeviceKeys, units: u128) -> u64 {
 fn geometry(keys: &DeviceKeys, units_per_page: u32) -> Geometry {
     let g = &keys.geometry;
     let small = |value: u64| u32::try_from(value).expect("the key's range fits 32 bits");
+    let joined = keys.joined_planes();
     Geometry {
         channels: small(g.channels),
         ways: small(g.ways),
         dies_per_way: small(g.dies_per_way),
-        planes: small(g.planes),
+        planes: small(g.planes / joined),
         blocks_per_plane: small(g.blocks_per_plane),
-        pages_per_block: small(g.pages_per_block),
+        pages_per_block: small(g.pages_per_block * joined),
         page_bytes: small(g.page_bytes),
         units_per_page,
-        program_pages: if keys.nand.one_shot { small(keys.nand.bits_per_cell) } else { 1 },
+        program_pages: small(joined * if keys.nand.one_shot { keys.nand.bits_per_cell } else { 1 }),
+        joined: small(joined),
         order: keys.ftl.stripe_order,
+    }
+}
+
+/// What a frontier over the planes of a die needs.
+fn check_frontier(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
+    if keys.joined_planes() == 1 {
+        return;
+    }
+    let needs = [
+        (keys.plans() || keys.is_raw(), "a page map; set ftl.scheme = \"page\""),
+        (
+            keys.nand.multi_plane == MultiPlane::None,
+            "operations over several planes; set nand.multi_plane = \"same_page\"",
+        ),
+        (
+            keys.bus.precision == Precision::Requests,
+            "operations that take the channel as a whole; set bus.precision = \"operations\"",
+        ),
+    ];
+    for (_, what) in needs.iter().filter(|(lacks, _)| *lacks) {
+        fail(format!("ftl.frontier: \"die\" needs {what}, or ftl.frontier = \"plane\""));
     }
 }
 
 /// Parts that do not go together.
 fn check_combinations(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    check_frontier(keys, fail);
     bus::check(keys, fail);
     if keys.gc.copyback && geometry.program_units() > 1 {
         fail(format!(

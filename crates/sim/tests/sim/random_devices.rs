@@ -7,6 +7,7 @@ use crate::common::{
     settings, try_record, try_settings,
 };
 use crate::generators::devices::{Family, case, with_parts};
+use flashyard_core::command::Op;
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{FirmwareFamily, MapReserve, Settings};
@@ -245,6 +246,25 @@ fn random_devices_with_families_keep_every_rule() {
         ran[settings.keys.firmware.family as usize] += 1;
     }
     assert!(ran.iter().all(|&count| count > 3), "{ran:?}");
+}
+
+/// The same with one frontier over the planes of a die: programs and erases cover all of them,
+/// reads several, and the samples of the power meter add up to the energy.
+#[test]
+fn random_devices_with_joined_planes_keep_every_rule() {
+    let (mut jobs, mut several) = (0, 0);
+    for seed in seeds(7_000..7_120) {
+        let Some((settings, report, run)) = answered(Family::Joined, seed) else { continue };
+        assert!(settings.geometry.joined > 1 && settings.geometry.planes == 1, "seed {seed}");
+        let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
+        assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
+        let meter = report.power.meter.as_ref().expect("the device has one");
+        assert_eq!(meter.energy_pj, report.energy_pj.total, "seed {seed}");
+        jobs += report.gc.jobs;
+        let reads = run.commands.iter().filter(|done| done.op == Op::Read).count() as u64;
+        several += u64::from(reads > report.flash.array_ops["reads"].values().sum());
+    }
+    assert!(jobs > 1_000 && several > 20, "{jobs} jobs, {several} devices with joint reads");
 }
 
 /// The same with parts drawn from the registries, whichever there are: each has run in the end.

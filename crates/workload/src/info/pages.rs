@@ -9,8 +9,8 @@
 //! All is exact up to [`PAGE_LIMIT`] pages. Beyond, pages are sampled by a hash of their number
 //! (Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015):
 //! each time the limit is reached, half of the pages are forgotten, and from then on distances and
-//! accesses of the others count twice as much. A request of more than a sixteenth of the limit has the
-//! same effect before it is counted.
+//! accesses of the others count twice as much. A request of more than a sixteenth of the
+//! limit has the same effect before it is counted.
 
 use serde::Serialize;
 

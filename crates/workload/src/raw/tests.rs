@@ -16,6 +16,7 @@ const SHAPE: Geometry = Geometry {
     page_bytes: 16_384,
     units_per_page: 1,
     program_pages: 1,
+    joined: 1,
     order: StripeOrder::Cwdp,
 };
 

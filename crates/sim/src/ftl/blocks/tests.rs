@@ -17,6 +17,7 @@ fn geometry() -> Geometry {
         page_bytes: 4096,
         units_per_page: 1,
         program_pages: 1,
+        joined: 1,
         order: StripeOrder::Cwdp,
     }
 }

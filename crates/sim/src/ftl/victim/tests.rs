@@ -21,6 +21,7 @@ fn geometry(blocks_per_plane: u32) -> Geometry {
         page_bytes: 4096,
         units_per_page: 1,
         program_pages: 1,
+        joined: 1,
         order: StripeOrder::Cwdp,
     }
 }

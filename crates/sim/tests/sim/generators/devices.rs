@@ -10,8 +10,9 @@ use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
     Acknowledge, ArmOrder, BusTiming, DeviceKeys, DramKind, DramScaling, Duplex, FirmwareFamily,
-    GcStart, GcTiming, LogSpan, MovedEntries, Precision, Readiness, RewriteOrder, Rotation,
-    SchedulerScope, Settings, SlotsScope, Transfer, apply_setting,
+    GcStart, GcTiming, InitialState, LogSpan, MovedEntries, MultiPlane, Precision, Readiness,
+    RewriteOrder, Rotation, SchedulerScope, Settings, SlotsScope, Transfer, WriteFrontier,
+    apply_setting,
 };
 use flashyard_sim::ftl::log::PLANNING;
 use flashyard_sim::ftl::victim::VictimName;
@@ -44,6 +45,9 @@ pub enum Family {
     /// Those with log blocks, which are superblocks, some behind a write buffer, with work in idle
     /// times or with bus requests.
     Superblocks,
+    /// Any of the others with a page map and several planes, with one frontier over the planes of a
+    /// die, and a power meter.
+    Joined,
 }
 
 /// The device of a seed and its requests.
@@ -85,6 +89,11 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         let (settings, requests) = case(Family::LogBlocks, seed);
         return (with_superblocks(&mut random, settings.keys), requests);
     }
+    if family == Family::Joined {
+        let of = [Family::Any, Family::Any, Family::Worn, Family::Cached, Family::Families];
+        let (settings, requests) = case(random.pick(&of), seed);
+        return (with_joined(&mut random, settings.keys), requests);
+    }
     let kind = match family {
         Family::Any if seed.is_multiple_of(3) => Kind::Buffered,
         Family::Any | Family::Worn => Kind::Plain,
@@ -95,6 +104,7 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
         | Family::Disk
         | Family::Families
         | Family::Firmware
+        | Family::Joined
         | Family::Powered
         | Family::Superblocks => {
             unreachable!("another family with these parts")
@@ -283,6 +293,24 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     Settings::new(keys).unwrap_or_else(|_| {
         keys.energy.read_pj = 0;
         keys.nand.read_part_us = 0;
+        Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
+    })
+}
+
+/// A device of several planes that are written together, with more blocks where that takes them.
+fn with_joined(random: &mut Random, mut keys: DeviceKeys) -> Settings {
+    keys.geometry.planes = keys.geometry.planes.max(random.pick(&[2, 2, 4]));
+    keys.nand.multi_plane = random.pick(&[MultiPlane::SamePage, MultiPlane::Any]);
+    keys.ftl.frontier = WriteFrontier::Die;
+    keys.gc.copyback = false;
+    keys.metrics.power_us = 100_000;
+    Settings::new(keys).unwrap_or_else(|_| {
+        (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
+        keys.geometry.blocks_per_plane *= 5;
+        keys.ftl.over_provisioning_percent = 2_000_000;
+        keys.nand.factory_bad_percent = 0;
+        keys.nand.one_shot = false;
+        keys.state.initial = InitialState::Fresh;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
     })
 }
