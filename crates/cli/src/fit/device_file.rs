@@ -69,8 +69,8 @@ mod tests {
         let set = ["policy.command=fifo".to_string()];
         let text = text("nvme-tlc", &set, &fitted, "reads.csv").unwrap();
         assert!(text.contains("\nread_us = 41.5 # fitted to reads.csv\n"), "{text}");
-        assert!(text.contains("[firmware]\nread_ns = 2500 # fitted to reads.csv\n"), "{text}");
+        assert!(text.contains("\nread_ns = 2500 # fitted to reads.csv\n"), "{text}");
         assert!(text.contains("command = \"fifo\" # set by the user of the fit\n"), "{text}");
-        assert_eq!(text.matches("read_us").count(), 1);
+        assert_eq!(["\nread_us", "\nread_ns"].map(|key| text.matches(key).count()), [1, 1]);
     }
 }

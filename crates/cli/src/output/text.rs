@@ -64,7 +64,8 @@ pub(crate) fn hanging(head: &str, text: &str) -> String {
 }
 
 /// A text in which no name of a file, a stream or a column can move the cursor of a terminal:
-/// control characters are shown as `\u{1b}`, except line ends, tabs, and the colour of marked lines.
+/// control characters are shown as `\u{1b}`, except line ends, tabs, and the colour of marked
+/// lines.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(is_harmful) {

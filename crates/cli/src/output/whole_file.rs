@@ -6,7 +6,8 @@
 //! the name is in the list of what [`interrupt`](crate::interrupt) removes.
 //!
 //! A link stays: the file that it leads to is replaced. A file that is replaced keeps its mode.
-//! What is no file, such as `/dev/stdout`, `/dev/fd/3` or a pipe, gets the bytes when they are complete.
+//! What is no file, such as `/dev/stdout`, `/dev/fd/3` or a pipe, gets the bytes when they are
+//! complete.
 
 use super::unfinished::{self, Listed};
 use crate::error::wrong;
@@ -61,11 +62,11 @@ impl Seek for Contents {
 
 impl WholeFile {
     /// Opens a file in the directory of `path`, or of what a link there leads to. It will take the
-    /// place of a file there. A directory is refused.
+    /// place of a file there. A folder or a socket is refused.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        if path.is_dir() {
+        if path.is_dir() || is_socket(path) {
             return Err(wrong(&format!(
-                "{}: it is a folder; name a file to write",
+                "{}: it is there and is no file; name a file to write",
                 path.display()
             )));
         }
@@ -151,6 +152,17 @@ fn stream(path: &Path) -> std::io::Result<Option<File>> {
         Ok(there) if !there.is_file() => File::options().write(true).open(path).map(Some),
         _ => Ok(None),
     }
+}
+
+#[cfg(unix)]
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|there| there.file_type().is_socket())
+}
+
+#[cfg(not(unix))]
+fn is_socket(_: &Path) -> bool {
+    false
 }
 
 /// Where a link leads, the path itself where it is none.
