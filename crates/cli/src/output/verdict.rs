@@ -7,6 +7,7 @@ use super::text::{line, marked_line};
 use super::units::{count, time};
 use crate::device::capacity::dies;
 use crate::inputs::Inputs;
+use flashyard_sim::config::PartialWrite;
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::Pacing;
 
@@ -44,6 +45,7 @@ const GC: &str = "GC";
 const SPARE: &str = "effective spare";
 const LOAD: &str = "load";
 const QUEUE: &str = "queue";
+const PARTIAL: &str = "partial writes";
 const UNMAPPED: &str = "unmapped reads";
 const FOLDED: &str = "folded";
 const SPREAD: &str = "spread in ticks";
@@ -259,6 +261,7 @@ fn facts(inputs: &Inputs, report: &Report) -> Vec<Fact> {
             most.to_string(),
             format!("arrivals found at most {} {requests} outstanding", count(most)),
         ),
+        fact(PARTIAL, partial(report), partial_sentence(inputs, report)),
         fact(UNMAPPED, verdict.unmapped_reads.to_string(), unmapped(report)),
         if verdict.folded_requests > 0 {
             let sentence = format!("{folded} of the requests were folded into the device");
@@ -326,6 +329,29 @@ fn load(inputs: &Inputs, report: &Report) -> (String, String) {
             (sentence, format!("{of}, overloaded"))
         }
         Some(load) => busy(load),
+    }
+}
+
+/// The share of writes that are not whole mapping units.
+fn partial(report: &Report) -> String {
+    match report.verdict.partial_writes {
+        0 => "none".to_string(),
+        writes => percent(writes as f64, report.workload.writes as f64),
+    }
+}
+
+/// What such writes do; empty where there are none.
+fn partial_sentence(inputs: &Inputs, report: &Report) -> String {
+    let keys = &inputs.sections.device;
+    if report.verdict.partial_writes == 0 || keys.is_disk() {
+        return String::new();
+    }
+    let share = partial(report);
+    match keys.ftl.partial_write {
+        PartialWrite::Ignore => format!("{share} of the writes are not whole mapping units"),
+        _ => format!(
+            "{share} of the writes are not whole mapping units, and the device reads the rest"
+        ),
     }
 }
 
@@ -471,6 +497,12 @@ fn found(inputs: &Inputs, report: &Report) -> Vec<Warning> {
         let what = "requests were folded into the device, so that different addresses of the \
                     trace are one";
         warn(&[FOLDED], what, format!("{share} of them"));
+    }
+    let ignores = inputs.sections.device.ftl.partial_write == PartialWrite::Ignore;
+    if verdict.partial_writes > 0 && ignores && !inputs.sections.device.is_disk() {
+        let what = "writes of parts of mapping units cost as much as whole ones, and no read \
+                    (ftl.partial_write = \"ignore\")";
+        warn(&[PARTIAL], what, format!("{} of the writes", partial(report)));
     }
     if verdict.unmapped_reads > 0 && verdict.unmapped_read_cost == "zero" {
         let what = "pages that were never written are read, and cost nothing";

@@ -167,3 +167,20 @@ fn a_run_that_goes_to_another_state_is_marked_until_it_settles_first() {
     let said = "--settle: the workload writes nothing";
     assert!(refused.status == Some(2) && refused.stderr.contains(said), "{refused:?}");
 }
+
+/// Writes of parts of units are told of: a drive reads the rest, and a device that ignores it is
+/// marked.
+#[test]
+fn partial_writes_are_told_of() {
+    let folder = Folder::with("t.txt", "0 0 3 8 0\n1 0 0 16 0\n2 0 8 8 0\n3 0 6 2 0\n");
+    let of = |device: &str| {
+        let args = ["run", device, "t.txt", "--set", "trace.format=disksim"];
+        said(&folder.run(&args).text(), "verdict")
+    };
+    let drive = of("nvme-tlc");
+    let read = "50.0 % of the writes are not whole mapping units, and the device reads the rest";
+    assert!(drive.contains(read), "{drive}");
+    let study = of("drs");
+    let marked = "! writes of parts of mapping units cost as much as whole ones, and no read";
+    assert!(study.contains(marked) && study.contains("(50.0 % of the writes)"), "{study}");
+}

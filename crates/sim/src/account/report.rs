@@ -447,6 +447,8 @@ pub struct Verdict {
     pub queue_grew: bool,
     /// The most requests that an arrival found.
     pub most_outstanding: u64,
+    /// Writes that begin or end inside a mapping unit.
+    pub partial_writes: u64,
     /// Page accesses that read a never-written page ...
     pub unmapped_reads: u64,
     /// ... and what one costs: array or zero.

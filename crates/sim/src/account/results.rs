@@ -319,6 +319,7 @@ impl Account {
             thirds: self.totals.drift.thirds(self.sums()),
             queue_grew: self.queue_grew(span),
             most_outstanding: self.totals.backlog.most(),
+            partial_writes: self.totals.partial_writes,
             unmapped_reads: self.totals.unmapped_reads,
             unmapped_read_cost: self.config.unmapped_read,
             folded_requests: 0,

@@ -96,6 +96,7 @@ pub(super) struct Totals {
     /// Units left empty, by [`Padding`].
     pub(super) padded: [u64; Padding::ALL.len()],
     pub(super) partial_writes_read: u64,
+    pub(super) partial_writes: u64,
     pub(super) rekeys: u64,
     pub(super) unmapped_reads: u64,
     pub(super) data_hazards_ignored: u64,
@@ -162,6 +163,7 @@ saved!(Totals {
     gc_superseded, gc_lines_updated, room_waits, rekeys, unmapped_reads, data_hazards_ignored,
     hazard_picks, backlog, drift, requests, first_arrival, last_arrival, last_completion, spans,
     unmeasured_cleaned, streams, energy, suspensions, bit_errors, padded, partial_writes_read,
+    partial_writes,
 } skip { skip, counts_from, phase_first, maintains, stream_places });
 
 impl Totals {
@@ -288,6 +290,14 @@ impl Account {
         outstanding: u64,
     ) {
         self.totals.arrived(request, order, outstanding);
+        let unit = self.config.geometry.unit_sectors();
+        let whole = || {
+            request.sectors.is_multiple_of(unit)
+                && request.first_sector.is_multiple_of(u64::from(unit))
+        };
+        if request.op == RequestOp::Write && !whole() {
+            self.totals.partial_writes += 1;
+        }
         if let Some(checker) = self.checker() {
             checker.arrived(order, first, pages);
         }

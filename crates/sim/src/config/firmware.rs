@@ -48,8 +48,15 @@ keys! {
             source: "assumed: no firmware",
             flip: "2000", with: &["firmware.cores=1"],
         },
-        /// Time that a core takes for each mapping unit that a request accesses, beside the time of
-        /// its kind.
+        /// Time that a core takes for each mapping unit of a trim, beside the time of the trim: it
+        /// marks entries of the map and moves no data.
+        trim_unit_ns: u64 = 0 => {
+            kind: Kind::count("ns", 0, 1_000_000),
+            source: "assumed: no firmware",
+            flip: "500", with: &["firmware.cores=1"],
+        },
+        /// Time that a core takes for each mapping unit that a read or write accesses, beside the
+        /// time of its kind.
         unit_ns: u64 = 0 => {
             kind: Kind::count("ns", 0, 1_000_000),
             source: "assumed: no firmware",
@@ -68,12 +75,17 @@ keys! {
 impl FirmwareKeys {
     /// Time that a core takes for a request of so many mapping units, where times have no spread.
     pub const fn service_ns(&self, op: RequestOp, units: u64) -> u64 {
+        let unit_ns = match op {
+            RequestOp::Read | RequestOp::Write => self.unit_ns,
+            RequestOp::Trim => self.trim_unit_ns,
+            RequestOp::Flush => 0,
+        };
         let own = match op {
             RequestOp::Read => self.read_ns,
             RequestOp::Write => self.write_ns,
             RequestOp::Trim => self.trim_ns,
             RequestOp::Flush => self.flush_ns,
         };
-        own + self.unit_ns * units
+        own + unit_ns * units
     }
 }

@@ -75,12 +75,14 @@ fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(Stri
 
 /// Firmware takes no time where it has no cores.
 fn check_firmware(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
-    let FirmwareKeys { cores, read_ns, write_ns, trim_ns, flush_ns, unit_ns, .. } = keys.firmware;
+    let FirmwareKeys { cores, read_ns, write_ns, trim_ns, trim_unit_ns, flush_ns, unit_ns, .. } =
+        keys.firmware;
     let times = [
         ("read_ns", read_ns),
         ("write_ns", write_ns),
         ("trim_ns", trim_ns),
         ("flush_ns", flush_ns),
+        ("trim_unit_ns", trim_unit_ns),
         ("unit_ns", unit_ns),
     ];
     for (name, _) in times.into_iter().filter(|(_, ns)| cores == 0 && *ns > 0) {

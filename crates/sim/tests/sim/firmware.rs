@@ -19,14 +19,15 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-/// The service times of all kinds on one core, in nanoseconds, and 500 for a unit.
-const KINDS: [&str; 6] = [
+/// The service times of all kinds on one core, in nanoseconds, and 500 for a unit, 200 of a trim.
+const KINDS: [&str; 7] = [
     "firmware.cores=1",
     "firmware.read_ns=7000",
     "firmware.write_ns=9000",
     "firmware.trim_ns=3000",
     "firmware.flush_ns=2000",
     "firmware.unit_ns=500",
+    "firmware.trim_unit_ns=200",
 ];
 
 fn firmware_ns(done: &RequestDone) -> u64 {
@@ -48,7 +49,7 @@ fn a_lone_request_takes_its_core_between_link_and_array() {
     let expected = [
         (3_000 + 7_500 + 300 + 100_000 + 64_000 + 40_960 + 3_000, 7_500),
         (40_960 + 3_000 + 9_500 + 300 + 64_000 + 1_000_000 + 3_000, 9_500),
-        (3_000 + 4_500 + 3_000, 4_500),
+        (3_000 + 3_600 + 3_000, 3_600),
         (3_000 + 2_000 + 3_000, 2_000),
     ];
     assert_eq!(found, expected);
@@ -127,7 +128,7 @@ fn requests_of_all_kinds_wait_in_one_line() {
             match request.op {
                 RequestOp::Read => 7_000 + units,
                 RequestOp::Write => 9_000 + units,
-                RequestOp::Trim => 3_000 + units,
+                RequestOp::Trim => 3_000 + units * 2 / 5,
                 RequestOp::Flush => 2_000,
             }
         };
