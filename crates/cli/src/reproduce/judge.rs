@@ -9,6 +9,14 @@ use crate::stats::Interval;
 /// whole confidence interval has to lie within.
 pub(crate) const MARGIN: f64 = 1.05;
 
+/// How far a figure may be from a published number and still be called its match, as a share of the
+/// number: what a publication does not say of its runs moves figures by as much. Our choice.
+pub(crate) const TOLERANCE: f64 = 0.1;
+
+/// The widest confidence interval that shows something of a published number, as a share of the
+/// number. Our choice.
+pub(crate) const WIDEST: f64 = 0.25;
+
 /// What comes of a comparison, or of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -16,7 +24,20 @@ pub(crate) enum Outcome {
     /// Of several that make it up some hold.
     Partly,
     No,
+    /// The noise is too large to say.
+    NotShown,
+    /// What is compared does not differ at all.
+    Nothing,
+    /// What the publication leaves open decides it.
+    Open,
     NotJudged,
+}
+
+impl Outcome {
+    /// Whether more runs, or the choices of the publication, could still make it hold.
+    const fn is_undecided(self) -> bool {
+        matches!(self, Self::NotShown | Self::Open | Self::NotJudged)
+    }
 }
 
 /// An outcome, and how it came about.
@@ -32,6 +53,14 @@ impl Judged {
 
     fn no(reason: &str) -> Self {
         Self { outcome: Outcome::No, reason: Some(reason.to_string()) }
+    }
+
+    fn not_shown(reason: &str) -> Self {
+        Self { outcome: Outcome::NotShown, reason: Some(reason.to_string()) }
+    }
+
+    fn nothing() -> Self {
+        Self { outcome: Outcome::Nothing, reason: Some("no difference".to_string()) }
     }
 
     fn not_judged(reason: &str) -> Self {
@@ -93,6 +122,59 @@ impl<F: Figures> Evaluator<'_, F> {
         }
     }
 
+    /// A published number that our figure misses, where the publication leaves choices open: it
+    /// is judged against the range of the figure over the points of the grids that hold the
+    /// choices, and the range is told. All else stays as it was judged.
+    pub(super) fn with_choices(
+        &self,
+        judged: Judged,
+        expr: &Expr,
+        scope: &Scope,
+        grids: &[usize],
+    ) -> Judged {
+        let found = self.over_choices(expr, scope, grids).filter(|_| !grids.is_empty());
+        let Some((range, wanted)) = found else { return judged };
+        let text = format!("over the open choices {:.3} to {:.3}", range.low, range.high);
+        let is_open = judged.outcome == Outcome::No && range.meets(&wanted);
+        let outcome = if is_open { Outcome::Open } else { judged.outcome };
+        let reason = judged.reason.map_or_else(|| text.clone(), |why| format!("{why}; {text}"));
+        Judged { outcome, reason: Some(reason) }
+    }
+
+    /// The range of a figure over the points of grids and where it is judged, and what matches the
+    /// published number that it is compared with.
+    fn over_choices(
+        &self,
+        expr: &Expr,
+        scope: &Scope,
+        grids: &[usize],
+    ) -> Option<(Interval, Interval)> {
+        match expr {
+            Expr::On(workloads, of) => self.over_choices(of, &on(workloads, scope), grids),
+            Expr::Without(workloads, of) => {
+                self.over_choices(of, &without(workloads, scope), grids)
+            }
+            Expr::Compare(Relation::Matches, left, right) => {
+                let at = |&grid: &usize| {
+                    let inside = self.in_grid(grid, scope);
+                    let points = 0..self.names.grids[grid].points.len();
+                    points.map(move |point| Scope { point, ..inside.clone() })
+                };
+                let scopes = [scope.clone()].into_iter().chain(grids.iter().flat_map(at));
+                let values = scopes.filter_map(|scope| self.number(left, &scope));
+                let values = values.filter(|sample| !sample.is_overloaded());
+                let values: Vec<f64> = values.map(|sample| sample.base).collect();
+                let low = values.iter().copied().reduce(f64::min)?;
+                let high = values.iter().copied().reduce(f64::max)?;
+                let published = self.number(right, scope)?.base;
+                let give = self.half(right, scope).max(TOLERANCE * published.abs());
+                let wanted = Interval { low: published - give, high: published + give };
+                Some((Interval { low, high }, wanted))
+            }
+            _ => None,
+        }
+    }
+
     fn quantified(&self, quantifier: Quantifier, of: &Expr, scope: &Scope) -> Judged {
         let mut all = Vec::new();
         for &workload in &scope.workloads {
@@ -103,16 +185,22 @@ impl<F: Figures> Evaluator<'_, F> {
             }
         }
         let count = |outcome| all.iter().filter(|(_, judged)| judged.outcome == outcome).count();
-        let (yes, open) = (count(Outcome::Yes), count(Outcome::NotJudged));
+        let yes = count(Outcome::Yes);
+        let open = all.iter().filter(|(_, judged)| judged.outcome.is_undecided()).count();
+        let outcomes: Vec<Outcome> = all.iter().map(|(_, one)| one.outcome).collect();
         if all.is_empty() {
             return Judged::not_judged(UNDEFINED);
         }
         let outcome = match quantifier {
-            Quantifier::All => of_all(&all.iter().map(|(_, one)| one.outcome).collect::<Vec<_>>()),
+            Quantifier::All => of_all(&outcomes),
             Quantifier::Most if 2 * yes > all.len() => Outcome::Yes,
-            Quantifier::Most if 2 * (yes + open) <= all.len() => Outcome::No,
             Quantifier::Any if yes > 0 => Outcome::Yes,
+            _ if outcomes.iter().all(|one| *one == Outcome::Nothing) => Outcome::Nothing,
+            Quantifier::Most if 2 * (yes + open) <= all.len() => Outcome::No,
             Quantifier::Any if open == 0 => Outcome::No,
+            Quantifier::Most | Quantifier::Any if outcomes.contains(&Outcome::NotShown) => {
+                Outcome::NotShown
+            }
             Quantifier::Most | Quantifier::Any => Outcome::NotJudged,
         };
         let mut text = format!("{yes} of {}", all.len());
@@ -165,7 +253,13 @@ impl<F: Figures> Evaluator<'_, F> {
             Trend::None if is_trend => Outcome::No,
             // Without a step either way nothing shows that there is no trend.
             Trend::None if up > 0 && down > 0 => Outcome::Yes,
-            Trend::None => Outcome::NotJudged,
+            Trend::None => Outcome::NotShown,
+            Trend::Rises | Trend::Falls if values.iter().all(|one| *one == values[0]) => {
+                Outcome::Nothing
+            }
+            Trend::Rises | Trend::Falls if is_trend => Outcome::No,
+            Trend::Rises if up >= down => Outcome::NotShown,
+            Trend::Falls if down >= up => Outcome::NotShown,
             Trend::Rises | Trend::Falls => Outcome::No,
         };
         Judged { outcome, reason: Some(text) }
@@ -204,19 +298,19 @@ fn is_above_zero(difference: &Sample) -> Judged {
         _ if !base.is_finite() => Judged::not_judged(UNDEFINED),
         Spread::Exact if base > 0.0 => Judged::YES,
         Spread::Exact if base < 0.0 => Judged::no(CONTRARY),
-        Spread::Exact => Judged::no("no difference"),
+        Spread::Exact => Judged::nothing(),
         Spread::Overloaded if base > 0.0 => Judged::not_judged(OVERLOADED),
         Spread::Overloaded => Judged::no(&format!("{CONTRARY}, and {OVERLOADED}")),
         Spread::Unknown => Judged::not_judged(NO_REPLICAS),
         Spread::Replicas(values) => match Interval::of_mean(values) {
             None => Judged::not_judged(NO_REPLICAS),
             Some(interval) if interval.is_above_zero() && base > 0.0 => Judged::YES,
-            Some(interval) if interval.is_above_zero() => Judged::no(RUN_ITSELF),
+            Some(interval) if interval.is_above_zero() => Judged::not_shown(RUN_ITSELF),
             Some(interval) if interval.is_below_zero() => Judged::no(CONTRARY),
             Some(interval) if interval.low.to_bits() == interval.high.to_bits() => {
-                Judged::no("no difference")
+                Judged::nothing()
             }
-            Some(_) => Judged::no(NOISE),
+            Some(_) => Judged::not_shown(NOISE),
         },
     }
 }
@@ -249,49 +343,50 @@ fn is_near(left: &Sample, right: &Sample) -> Judged {
     if within(interval.low) && within(interval.high) && within(ratio.base) {
         Judged::YES
     } else if within(interval.low) && within(interval.high) {
-        Judged::no(RUN_ITSELF)
+        Judged::not_shown(RUN_ITSELF)
     } else if interval.high < 1.0 / MARGIN || interval.low > MARGIN {
         Judged::no("they differ")
     } else {
-        Judged::no("not shown to be the same")
+        Judged::not_shown("the interval of their ratio leaves 1/1.05 to 1.05")
     }
 }
 
-/// Whether a figure matches a published number: the number as it is printed, give or take half of
-/// its last digit, has a value in common with where one more run would lie, and the figure is above
-/// the noise on the same side of 0.
+/// Whether a figure matches a published number. One that no run makes vary has to be the number as
+/// it is printed, give or take half of its last digit. One of runs has to be within a tenth of the
+/// number, too; it does not match where its whole confidence interval lies elsewhere, and nothing
+/// is shown where the interval is wider than a quarter of the number.
 fn matches(found: &Sample, published: f64, half: f64) -> Judged {
     // Digits of decimals are no multiples of powers of two.
     let half = half * (1.0 + 1e-9);
-    let wanted = Interval { low: published - half, high: published + half };
+    let exact = found.spread == Spread::Exact;
+    let give = if exact { half } else { half.max(TOLERANCE * published.abs()) };
+    let wanted = Interval { low: published - give, high: published + give };
     let of_base = Interval { low: found.base, high: found.base };
+    let is_met = wanted.meets(&of_base);
     if found.is_overloaded() {
-        let meets = wanted.meets(&of_base);
-        return if meets { Judged::not_judged(OVERLOADED) } else { Judged::no(OVERLOADED) };
+        return if is_met { Judged::not_judged(OVERLOADED) } else { Judged::no(OVERLOADED) };
     }
-    let (Some(interval), Some(one)) = (found.interval(), found.of_one_more()) else {
+    let Some(interval) = found.interval() else {
         return Judged::not_judged(NO_REPLICAS);
     };
-    let side = match published {
-        above if above > 0.0 => interval.is_above_zero() && found.base > 0.0,
-        below if below < 0.0 => interval.is_below_zero() && found.base < 0.0,
-        _ => true,
-    };
-    match (side, wanted.meets(&one)) {
-        (true, true) if one.low < one.high => {
-            let range = format!("one more run would lie from {:.3} to {:.3}", one.low, one.high);
-            Judged { outcome: Outcome::Yes, reason: Some(range) }
-        }
-        (true, true) => Judged::YES,
-        (_, false) if found.spread == Spread::Exact => {
-            let digits = if half < 0.1 { 3 } else { 2 };
-            Judged::no(&format!("{:.digits$}, published {published}", found.base))
-        }
-        (false, _) => Judged::no("no such change above the noise"),
-        (true, false) => {
-            let [low, high] = [one.low, one.high];
-            Judged::no(&format!("one more run would lie from {low:.3} to {high:.3}, not there"))
-        }
+    let stays = found.base == 0.0 && interval.low == 0.0 && interval.high == 0.0;
+    let width = interval.high - interval.low;
+    if stays && !is_met {
+        Judged::nothing()
+    } else if exact && !is_met {
+        let digits = if half < 0.1 { 3 } else { 2 };
+        Judged::no(&format!("{:.digits$}, published {published}", found.base))
+    } else if !is_met && !wanted.meets(&interval) {
+        let [low, high] = [wanted.low, wanted.high];
+        Judged::no(&format!("a match lies from {low:.3} to {high:.3}"))
+    } else if width > WIDEST * published.abs() && width > 2.0 * half {
+        Judged::not_shown(&format!("the interval is {width:.3} wide"))
+    } else if !wanted.meets(&interval) {
+        Judged::not_shown("in the run itself, but not in replicas")
+    } else if !is_met {
+        Judged::not_shown(RUN_ITSELF)
+    } else {
+        Judged::YES
     }
 }
 
@@ -302,10 +397,9 @@ pub(crate) fn of_all(all: &[Outcome]) -> Outcome {
         Outcome::Yes
     } else if has(Outcome::Yes) || has(Outcome::Partly) {
         Outcome::Partly
-    } else if has(Outcome::No) {
-        Outcome::No
     } else {
-        Outcome::NotJudged
+        let order = [Outcome::No, Outcome::Nothing, Outcome::NotShown, Outcome::Open];
+        order.into_iter().find(|outcome| has(*outcome)).unwrap_or(Outcome::NotJudged)
     }
 }
 
@@ -314,8 +408,15 @@ fn both(all: Vec<Judged>) -> Judged {
     let reasons = all.iter().filter_map(|one| one.reason.clone());
     let reasons: Vec<String> = reasons.collect();
     let has = |outcome| all.iter().any(|one| one.outcome == outcome);
-    let outcome = [Outcome::No, Outcome::NotJudged, Outcome::Partly];
-    let outcome = outcome.into_iter().find(|outcome| has(*outcome)).unwrap_or(Outcome::Yes);
+    let order = [
+        Outcome::No,
+        Outcome::Nothing,
+        Outcome::NotShown,
+        Outcome::Open,
+        Outcome::NotJudged,
+        Outcome::Partly,
+    ];
+    let outcome = order.into_iter().find(|outcome| has(*outcome)).unwrap_or(Outcome::Yes);
     let reason = match outcome {
         Outcome::Yes if reasons.is_empty() => None,
         Outcome::Yes => Some(reasons.join("; ")),
@@ -326,7 +427,15 @@ fn both(all: Vec<Judged>) -> Judged {
 
 /// One of a sentence holds.
 fn either(all: Vec<Judged>) -> Judged {
-    let order = [Outcome::Yes, Outcome::Partly, Outcome::NotJudged, Outcome::No];
+    let order = [
+        Outcome::Yes,
+        Outcome::Partly,
+        Outcome::Open,
+        Outcome::NotShown,
+        Outcome::NotJudged,
+        Outcome::Nothing,
+        Outcome::No,
+    ];
     let rank = |one: &Judged| order.iter().position(|outcome| *outcome == one.outcome);
     all.into_iter().min_by_key(rank).unwrap_or(Judged::YES)
 }

@@ -182,9 +182,9 @@ impl Answer {
 fn statement(answer: &Answer) -> Statement {
     let verdict = answer.verdict.word();
     let class = match verdict {
-        "no" => "no",
+        "does not hold" => "no",
         "in part" => "part",
-        "not judged" => "open",
+        "not shown" | "nothing happened" | "open" | "not judged" => "open",
         _ => "yes",
     };
     let part = |(says, judged): &(String, super::judge::Judged)| {
@@ -307,7 +307,7 @@ mod tests {
             high: None,
             published,
             half: 0.0,
-            verdict: "yes".to_string(),
+            verdict: "holds".to_string(),
         };
         let groups = by_size(&[row(1.0), row(-900.0), row(20.0), row(40.0), row(0.0)]);
         let sizes: Vec<Vec<f64>> =

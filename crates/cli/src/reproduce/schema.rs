@@ -379,6 +379,9 @@ pub(crate) struct Statements {
     pub(crate) groups: Vec<String>,
     /// Why this setting.
     pub(crate) setting: Option<String>,
+    /// Grids whose points are choices that the publication leaves open.
+    #[serde(default)]
+    pub(crate) open: Vec<String>,
     pub(crate) statement: Vec<Statement>,
 }
 

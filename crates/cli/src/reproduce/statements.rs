@@ -22,17 +22,23 @@ pub(crate) enum Verdict {
     InPart,
     ByDefinition,
     ByCalibration,
+    NotShown,
+    Nothing,
+    Open,
     NotJudged,
 }
 
 impl Verdict {
     pub(crate) const fn word(self) -> &'static str {
         match self {
-            Self::Yes => "yes",
-            Self::No => "no",
+            Self::Yes => "holds",
+            Self::No => "does not hold",
             Self::InPart => "in part",
             Self::ByDefinition => "by definition",
             Self::ByCalibration => "by calibration",
+            Self::NotShown => "not shown",
+            Self::Nothing => "nothing happened",
+            Self::Open => "open",
             Self::NotJudged => "not judged",
         }
     }
@@ -46,6 +52,9 @@ impl Verdict {
             (Outcome::Yes, None) => Self::Yes,
             (Outcome::Partly, _) => Self::InPart,
             (Outcome::No, _) => Self::No,
+            (Outcome::NotShown, _) => Self::NotShown,
+            (Outcome::Nothing, _) => Self::Nothing,
+            (Outcome::Open, _) => Self::Open,
             (Outcome::NotJudged, _) => Self::NotJudged,
         }
     }
@@ -60,6 +69,8 @@ pub(crate) struct Compiled {
     setting: Option<String>,
     /// Where it is judged.
     scope: Scope,
+    /// Grids that hold what the publication leaves open.
+    open: Vec<usize>,
     /// The workloads that it is judged on are recorded ones.
     real: bool,
     /// Recorded, generated, or which of them is which.
@@ -130,6 +141,8 @@ impl Compiled {
             };
             let on = first.map_or_else(String::new, |group| group.name.clone());
             let scope = Scope { grid, point, subject: None, workload: None, workloads };
+            let open = row.open.iter().map(|name| study.grid(name));
+            let open = open.collect::<Result<Vec<usize>>>()?;
             for statement in &row.statement {
                 let place = statement.says.as_ref().or(statement.quote.as_ref());
                 let place = format!("{}: {}", row.about, place.map_or("?", String::as_str));
@@ -137,8 +150,8 @@ impl Compiled {
                 let (parts, found) = one;
                 let (about, setting) = (row.about.clone(), row.setting.clone());
                 let (scope, on, row) = (scope.clone(), on.clone(), statement.clone());
-                let kind = kind.clone();
-                all.push(Self { row, about, setting, scope, real, kind, on, parts, found });
+                let (kind, open) = (kind.clone(), open.clone());
+                all.push(Self { row, about, setting, scope, open, real, kind, on, parts, found });
             }
         }
         Ok(all)
@@ -164,7 +177,10 @@ impl Compiled {
     /// Judges it with the figures of the runs.
     pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F) -> Answer {
         let evaluator = Evaluator::new(&study.names, figures);
-        let judge = |(says, expr): &Part| (says.clone(), evaluator.judge(expr, &self.scope));
+        let judge = |(says, expr): &Part| {
+            let judged = evaluator.judge(expr, &self.scope);
+            (says.clone(), evaluator.with_choices(judged, expr, &self.scope, &self.open))
+        };
         let parts: Vec<(String, Judged)> = self.parts.iter().map(judge).collect();
         let outcomes: Vec<Outcome> = parts.iter().map(|(_, judged)| judged.outcome).collect();
         let outcome = if parts.is_empty() { Outcome::NotJudged } else { of_all(&outcomes) };
@@ -196,7 +212,10 @@ impl Compiled {
             .iter()
             .flat_map(|(says, expr)| {
                 let of = |one: Match| {
-                    let word = Verdict::of(one.judged.outcome, by).word();
+                    let Match { judged, .. } = &one;
+                    let judged =
+                        evaluator.with_choices(judged.clone(), expr, &self.scope, &self.open);
+                    let word = Verdict::of(judged.outcome, by).word();
                     (says.clone(), one, word)
                 };
                 evaluator.matches(expr, &self.scope).into_iter().map(of)
@@ -344,7 +363,7 @@ fn pieces(study: &Study, text: &str, context: Context) -> Result<Vec<Piece>> {
 }
 
 /// Columns of the verdict before each statement.
-const WORDS: usize = 18;
+const WORDS: usize = 20;
 
 /// The verdicts as text: of each statement the verdict, what it says, what was found.
 pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> String {
@@ -386,6 +405,9 @@ pub(super) fn counts(answers: &[Answer]) -> String {
         Verdict::Yes,
         Verdict::InPart,
         Verdict::No,
+        Verdict::NotShown,
+        Verdict::Nothing,
+        Verdict::Open,
         Verdict::ByDefinition,
         Verdict::ByCalibration,
         Verdict::NotJudged,
