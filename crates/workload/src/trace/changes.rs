@@ -50,7 +50,7 @@ impl ClockLog {
     /// the requests has no time.
     fn gap_note(&self, others: &[Event]) -> Option<String> {
         let span_ns = self.last_ns - self.first_ns;
-        if self.gap_ns < LONG_GAP_NS || 2 * self.gap_ns < span_ns {
+        if self.gap_ns < LONG_GAP_NS || self.gap_ns < span_ns - self.gap_ns {
             return None;
         }
         let gap = readable_ns(self.gap_ns);
@@ -180,5 +180,6 @@ mod tests {
         let week: Vec<u64> = (0..7).map(|of| of * day).collect();
         assert_eq!(note(&week, &[]), None, "pauses of a day in a week");
         assert_eq!(note(&[0, day - 1], &[]), None);
+        assert!(note(&[0, u64::MAX], &[]).is_some());
     }
 }
