@@ -11,6 +11,14 @@ pub(crate) const fn mix(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The errors of one read: what they were drawn from, of how many bits, and how many are wrong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnedBits {
+    pub(crate) before: BitErrors,
+    pub(crate) bits: u64,
+    pub(crate) count: u64,
+}
+
 /// Which bits that are read are wrong: each with the same probability, whatever the others. The
 /// distance from one to the next is drawn, so that bits without an error cost nothing.
 #[derive(Clone, Copy, Debug)]

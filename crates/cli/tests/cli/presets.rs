@@ -187,8 +187,8 @@ const PRODUCTS: [(&str, Bands); 7] = [
     (
         "nvme-enterprise",
         [
-            (Reads(1), 8_000.0, 13_000.0),
-            (Reads(256), 450_000.0, 1_100_000.0),
+            (Reads(1), 8_000.0, 15_000.0),
+            (Reads(256), 900_000.0, 1_100_000.0),
             (SequentialReads, 5_580.0, 7_150.0),
             (SequentialWrites, 3_600.0, 5_600.0),
             (Writes, 45_000.0, 100_000.0),

@@ -12,7 +12,7 @@ use crate::observe::{
     MergeBegan, Observer, OperationBegan, OwnWork, Piece, PowerWaited, Queued, RequestAnswered,
     RequestDone, SetOver, Suspension, UnitProgrammed, UnitTrimmed,
 };
-use crate::random::BitErrors;
+use crate::random::TurnedBits;
 use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
@@ -90,7 +90,7 @@ checked! {
     suspended(die: DieId, goes_on: bool);
     transferred(channel: ChannelId, start: Time, end: Time);
     over(now: Time, die: DieId, op: Op, register: bool);
-    read_over(order: u64, page: u32, errors: Option<(BitErrors, u64)>);
+    read_over(order: u64, page: u32, errors: Option<TurnedBits>);
     programmed(order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64);
     trimmed(order: u64, lpn: Lpn, number: u64);
     copied(from: Ppn, to: Ppn, data: Option<Lpn>);

@@ -32,6 +32,8 @@ choice! {
         /// The data of a page access: the data of a write when it is about to be put or programmed,
         /// the data of a read as soon as its page arrives.
         Page = "page",
+        /// The same, but only what the request asks for of the mapping unit.
+        Part = "part",
     }
 }
 
@@ -78,8 +80,8 @@ keys! {
             source: "PCIe and UFS carry both directions at once, SATA and eMMC one",
             flip: "half", with: &["interface.link_ps_per_byte=2500"],
         },
-        /// What crosses the link as one piece: the data of a request, or of one page access (a
-        /// whole mapping unit).
+        /// What crosses the link as one piece: the data of a request, of one page access as a whole
+        /// mapping unit (`page`), or what a page access asks for of it (`part`).
         transfer: Transfer = Transfer::Request => {
             kind: Kind::Choice(Transfer::WORDS),
             source: "assumed; Serial ATA and NVM Express devices ask for data when they have room",

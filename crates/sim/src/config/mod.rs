@@ -120,6 +120,15 @@ impl Settings {
         self.keys.gc.soft_free_blocks * block + open * block / 2
     }
 
+    /// Codewords of a mapping unit.
+    pub(crate) fn codewords_of_unit(&self) -> u32 {
+        let unit = self.geometry.unit_bytes();
+        match u32::try_from(self.keys.nand.codeword_bytes) {
+            Ok(bytes) if bytes > 0 => unit / bytes,
+            _ => 1,
+        }
+    }
+
     /// Nanoseconds on the channel for this many bytes, rounded once.
     pub const fn transfer_ns(&self, bytes: u64) -> u64 {
         (bytes * self.keys.channel.ps_per_byte).div_ceil(1_000)

@@ -124,7 +124,8 @@ keys! {
             flip: "30", with: &["geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"],
         },
         /// Greatest number of bytes that `read_part_us` is for. The bytes that an operation needs
-        /// are whole mapping units, or `map.fetch_bytes` of a map page.
+        /// are whole mapping units, of a host read the codewords that it asks for, of a map page
+        /// `map.fetch_bytes`.
         read_part_bytes: u64 = 4_096 => {
             kind: Kind::count("bytes", 1, 1_048_576),
             source: "assumed: a mapping unit of drives",
@@ -132,6 +133,15 @@ keys! {
             with: &[
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
+        },
+        /// Bytes of a codeword, the least that a read moves over the channel and that `read_part_us`
+        /// is for: a host read moves the codewords of a mapping unit that it asks for. Everything
+        /// else moves whole mapping units, and so do host reads where `buffer.read_allocate` puts
+        /// the unit into the write buffer. 0: a mapping unit.
+        codeword_bytes: u64 = 0 => {
+            kind: Kind::count("bytes", 0, 1_048_576),
+            source: "assumed: a mapping unit",
+            flip: "2048", with: &["geometry.page_bytes=16384", "channel.ps_per_byte=2500"],
         },
         /// tPROG: time to program a page of the first type, or a word line in one shot.
         program_us: u64 = 700_000 => {

@@ -2,6 +2,7 @@
 //! suspended and goes on.
 
 use super::Device;
+use crate::config::ReadAllocate;
 use crate::flash::{ArrayEnd, Power, Suspension};
 use crate::handle::SetId;
 use crate::host::Timer;
@@ -41,18 +42,39 @@ impl Device {
     pub(super) fn board(&mut self, set: SetId, ppn: Option<Ppn>, heads_page: bool) {
         self.enter(set, Mode::Running);
         let now = self.now;
+        let page_codewords = if heads_page { self.codewords(set) } else { 0 };
         let state = &mut self.sets[set];
         state.ppn = ppn;
         state.started = now;
         state.place = Place::Array;
         state.rider = None;
-        state.page_units = u32::from(heads_page);
+        state.page_codewords = page_codewords;
         if self.sets.stage(set) == Stage::Read && self.sets.has_changes() {
             let lpn = self.sets[set].lpn;
             if self.sets.is_changed_before(lpn, self.sets.number(set)) {
                 self.account.data_hazard_ignored();
             }
         }
+    }
+
+    /// How many codewords of its mapping unit a command moves: of a host read whose unit does not go
+    /// into the write buffer those that it asks for, of anything else all of them.
+    #[inline]
+    pub(super) fn codewords(&self, set: SetId) -> u32 {
+        let of_unit = self.flash.codewords();
+        let whole = of_unit == 1
+            || self.sets.stage(set) != Stage::Read
+            || self.settings.keys.buffer.read_allocate != ReadAllocate::Never;
+        if whole { of_unit } else { self.codewords_asked(set, of_unit) }
+    }
+
+    /// How many of the codewords of its mapping unit a host read asks for, at least one.
+    fn codewords_asked(&self, set: SetId, of_unit: u32) -> u32 {
+        let state = &self.sets[set];
+        let asked = self.covered(&self.host[state.owner()].request, state.lpn);
+        let sectors = u64::from(self.settings.geometry.unit_sectors() / of_unit);
+        let count = asked.end.div_ceil(sectors).saturating_sub(asked.start / sectors).max(1);
+        u32::try_from(count).expect("at most those of a unit")
     }
 
     /// Plans the phases of the operation of `leader` that has just been put together.
@@ -65,9 +87,9 @@ impl Device {
         let (mut array, mut data_ns) = (Span::ZERO, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
-            if state.page_units > 0 {
+            if state.page_codewords > 0 {
                 array = array.max(device.flash.array_time(op, state.ppn));
-                data_ns += device.flash.channel_ns(stage, state.page_units);
+                data_ns += device.flash.channel_ns(stage, state.page_codewords);
             }
         });
         if self.flash.has_parts() {
@@ -91,8 +113,8 @@ impl Device {
         let mut slowest = Span::ZERO;
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
-            if state.page_units > 0 {
-                let part = device.flash.part_time(stage, state.ppn, state.page_units);
+            if state.page_codewords > 0 {
+                let part = device.flash.part_time(stage, state.ppn, state.page_codewords);
                 let whole = || device.flash.array_time(Op::Read, state.ppn);
                 slowest = slowest.max(part.unwrap_or_else(whole));
             }
@@ -215,7 +237,7 @@ impl Device {
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(operation.leader, |device, set| {
-                planes += u64::from(device.sets[set].page_units > 0);
+                planes += u64::from(device.sets[set].page_codewords > 0);
             });
             self.account.record_suspended(self.now, die, operation, planes);
         }

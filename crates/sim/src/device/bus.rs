@@ -15,7 +15,7 @@ impl Device {
     #[cold]
     pub(super) fn command_arrives(&mut self, set: SetId, die: DieId) {
         let stage = self.sets.stage(set);
-        let bytes = self.flash.channel_bytes(stage, 1);
+        let bytes = self.flash.channel_bytes(stage, self.codewords(set));
         self.flash.command_waits(die, stage.op(), bytes, self.now);
         if self.flash.gate().is_some() {
             self.queues.note_arrival(set);
@@ -29,9 +29,9 @@ impl Device {
         let (mut array, mut planes, mut bytes) = (Span::ZERO, 0, 0);
         self.for_riders(Some(leader), |device, set| {
             let state = &device.sets[set];
-            if state.page_units > 0 {
+            if state.page_codewords > 0 {
                 array = array.max(device.flash.array_time(op, state.ppn));
-                bytes += device.flash.channel_bytes(stage, state.page_units);
+                bytes += device.flash.channel_bytes(stage, state.page_codewords);
                 planes += 1;
             }
         });

@@ -6,7 +6,7 @@ use crate::config::ReadAllocate;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Work;
 use crate::observe::{CommandDone, RequestAnswered, RequestDone};
-use crate::random::BitErrors;
+use crate::random::TurnedBits;
 use crate::sets::{Mode, Operation, Set, Stage};
 use flashyard_core::command::Op;
 use flashyard_core::policy::Happened;
@@ -19,7 +19,7 @@ impl Device {
         if self.account.records_power() {
             let mut planes = 0;
             self.for_riders(leader, |device, set| {
-                planes += u64::from(device.sets[set].page_units > 0);
+                planes += u64::from(device.sets[set].page_codewords > 0);
             });
             self.account.record_operation(die, &operation, planes);
         }
@@ -114,12 +114,12 @@ impl Device {
         let (op, purpose, charge) =
             (operation.op, stage.purpose(state.copies_map, state.levels), state.charge);
         let leads = Some(set) == operation.leader;
-        if state.page_units > 0 {
+        if state.page_codewords > 0 {
             let transfer_ns = if self.flash.has_requests() {
                 self.wire_share(set, die, leads)
             } else {
                 let command_ns = if leads { self.flash.command_ns() } else { 0 };
-                command_ns + self.flash.channel_ns(stage, state.page_units)
+                command_ns + self.flash.channel_ns(stage, state.page_codewords)
             };
             let geometry = &self.settings.geometry;
             let planes = geometry.planes_of(op);
@@ -200,16 +200,18 @@ impl Device {
         }
     }
 
-    /// The errors of a read of flash, where there are any: as they were before it, and how many
-    /// bits of the unit are wrong.
+    /// The errors of a read of flash, where there are any.
     #[inline]
-    fn read_errors(&mut self, set: SetId) -> Option<(BitErrors, u64)> {
-        let errors = self.bit_errors.as_mut()?;
+    fn read_errors(&mut self, set: SetId) -> Option<TurnedBits> {
+        self.bit_errors.as_ref()?;
         self.sets[set].ppn?;
+        let bytes = self.settings.geometry.unit_bytes() / self.flash.codewords();
+        let bits = u64::from(self.codewords(set)) * u64::from(bytes) * 8;
+        let errors = self.bit_errors.as_mut()?;
         let before = *errors;
-        let count = errors.pass(u64::from(self.settings.geometry.unit_bytes()) * 8, |_| ());
+        let count = errors.pass(bits, |_| ());
         self.account.bits_were_wrong(count);
-        Some((before, count))
+        Some(TurnedBits { before, bits, count })
     }
 
     /// The data of a write is on flash: it counts unless a later change has been committed.

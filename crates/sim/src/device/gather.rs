@@ -134,7 +134,7 @@ impl Device {
             if let Some(set) = self.queued_read(lpn, die) {
                 self.take_from_queue(set);
                 self.ride(set, unit, false, last);
-                self.sets[head].page_units += 1;
+                self.sets[head].page_codewords += self.codewords(set);
             }
         }
     }
@@ -159,7 +159,7 @@ impl Device {
             if source.get() / self.settings.geometry.units_per_page == page {
                 self.take_from_queue(set);
                 self.ride(set, Some(source), false, last);
-                self.sets[head].page_units += 1;
+                self.sets[head].page_codewords += self.codewords(set);
             }
         }
     }

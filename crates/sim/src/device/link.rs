@@ -1,6 +1,7 @@
 //! The link to the host: where the data of each page access crosses it by itself, and its energy.
 
 use super::Device;
+use crate::config::Transfer;
 use crate::handle::{RequestId, SetId};
 use crate::host::{Carried, Timer};
 use crate::sets::{Mode, Stage};
@@ -21,13 +22,23 @@ impl Device {
     pub(super) fn crosses_link(&mut self, set: SetId) -> bool {
         self.enter(set, Mode::Linking);
         let back = !self.sets[set].changes;
-        let over = self.host.carry(back, self.settings.geometry.unit_sectors(), self.now);
+        let over = self.host.carry(back, self.sectors_to_carry(set), self.now);
         self.link_carries(self.sets[set].owner());
         let takes = over > self.now;
         if takes {
             self.host.timers.set(over, Timer::Linked(set));
         }
         takes
+    }
+
+    /// Sectors that cross the link for a page access.
+    fn sectors_to_carry(&self, set: SetId) -> u32 {
+        let state = &self.sets[set];
+        if self.settings.keys.interface.transfer == Transfer::Page {
+            return self.settings.geometry.unit_sectors();
+        }
+        let asked = self.covered(&self.host[state.owner()].request, state.lpn);
+        u32::try_from(asked.end.saturating_sub(asked.start)).expect("at most those of a unit")
     }
 
     /// Counts what the link has begun to carry for a request, where that takes energy.

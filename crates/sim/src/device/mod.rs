@@ -47,7 +47,7 @@ use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::Buffer;
 use crate::check::Checker;
-use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings};
+use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings, Transfer};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
@@ -317,18 +317,26 @@ impl Device {
 
     /// Bytes that cross the link for a request that accesses these pages.
     fn bytes_to_carry(&self, request: &Request, first: Lpn, pages: u32) -> u64 {
-        let by_pages = self.host.carries_pages();
+        let whole = self.settings.keys.interface.transfer == Transfer::Page;
         let unit = u64::from(self.settings.geometry.unit_bytes());
         match request.op {
-            RequestOp::Read | RequestOp::Write if by_pages => u64::from(pages) * unit,
+            RequestOp::Read | RequestOp::Write if self.host.carries_pages() && whole => {
+                u64::from(pages) * unit
+            }
             RequestOp::Read | RequestOp::Write => {
                 u64::from(request.sectors) * u64::from(SECTOR_BYTES)
             }
             // Units that are filled with zeroes in part are written.
-            RequestOp::Trim if by_pages && request.flags.has(Flags::ZEROES) => {
+            RequestOp::Trim
+                if self.host.carries_pages() && request.flags.has(Flags::ZEROES) =>
+            {
                 let pages = (first.get()..first.get() + pages).map(Lpn::new);
                 let written = pages.filter(|&lpn| self.is_partial(request, lpn));
-                if self.ftl.is_raw() { 0 } else { written.count() as u64 * unit }
+                let bytes = written.map(|lpn| {
+                    let asked = self.covered(request, lpn);
+                    if whole { unit } else { (asked.end - asked.start) * u64::from(SECTOR_BYTES) }
+                });
+                if self.ftl.is_raw() { 0 } else { bytes.sum() }
             }
             RequestOp::Trim | RequestOp::Flush => 0,
         }

@@ -11,8 +11,8 @@ impl Device {
     /// An operation that programs has begun on a die: what it writes owes copies.
     pub(super) fn owe_copies(&mut self, leader: SetId) {
         self.for_riders(Some(leader), |device, set| {
-            let Set { charge, page_units, .. } = device.sets[set];
-            if page_units > 0 && device.sets.stage(set) != Stage::CopyProgram {
+            let Set { charge, page_codewords, .. } = device.sets[set];
+            if page_codewords > 0 && device.sets.stage(set) != Stage::CopyProgram {
                 let plane = device.sets.plane(set);
                 device.note_allocator(plane, charge);
                 // A victim that was given up makes the plane less short than it looks.

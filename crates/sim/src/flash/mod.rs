@@ -216,20 +216,27 @@ impl Flash {
         self.timing.has_parts()
     }
 
-    /// How long the array works on a page of which a read needs so many units, if that is a part.
-    pub(crate) fn part_time(&self, stage: Stage, ppn: Option<Ppn>, units: u32) -> Option<Span> {
-        self.timing.part(stage, ppn, units)
+    /// How many codewords a mapping unit has.
+    #[inline]
+    pub(crate) const fn codewords(&self) -> u32 {
+        self.timing.codewords()
+    }
+
+    /// How long the array works on a page of which a read needs so many codewords, if that is a
+    /// part.
+    pub(crate) fn part_time(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
+        self.timing.part(stage, ppn, codewords)
     }
 
     /// Nanoseconds that a page of an operation takes the channel for.
     #[inline]
-    pub(crate) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
-        self.timing.channel_ns(stage, page_units)
+    pub(crate) fn channel_ns(&self, stage: Stage, codewords: u32) -> u64 {
+        self.timing.channel_ns(stage, codewords)
     }
 
     /// Bytes that a page of an operation moves over the channel.
-    pub(crate) fn channel_bytes(&self, stage: Stage, page_units: u32) -> u32 {
-        self.timing.channel_bytes(stage, page_units)
+    pub(crate) fn channel_bytes(&self, stage: Stage, codewords: u32) -> u32 {
+        self.timing.channel_bytes(stage, codewords)
     }
 
     /// Nanoseconds of command and address on the channel.

@@ -23,7 +23,10 @@ pub(super) struct Timing {
     erase: Span,
     /// Command and address on the channel.
     command_ns: u64,
-    /// Data of a read on the channel, by the units wanted of a page, and data of a program.
+    /// Codewords of a mapping unit and their bytes.
+    codewords: u32,
+    codeword_bytes: u32,
+    /// Data of a read on the channel, by the codewords wanted of a page, and data of a program.
     read_ns: Vec<u64>,
     program_ns: u64,
     /// Whether copies stay on their die; the part of a map page that a fetch carries.
@@ -55,7 +58,12 @@ impl Timing {
         let read = types(nand.read_us, [nand.read_2_us, nand.read_3_us, nand.read_4_us]);
         let programs = [nand.program_2_us, nand.program_3_us, nand.program_4_us];
         let unit = u64::from(geometry.unit_bytes());
-        let data_ns = |units: u32| settings.transfer_ns(u64::from(units) * unit);
+        let codewords = settings.codewords_of_unit();
+        let codeword_bytes = geometry.unit_bytes() / codewords;
+        let data_ns = |bytes: u32, count: u32| {
+            settings.transfer_ns(u64::from(bytes) * u64::from(count))
+        };
+        let of_page = geometry.units_per_page * codewords;
         let fetched = settings.keys.map.fetch_bytes;
         let mut timing = Self {
             geometry,
@@ -66,8 +74,10 @@ impl Timing {
             program: types(nand.program_us, if nand.one_shot { [0; 3] } else { programs }),
             erase: Span::from_ns(nand.erase_us),
             command_ns: settings.keys.channel.command_ns,
-            read_ns: (0..=geometry.units_per_page).map(data_ns).collect(),
-            program_ns: data_ns(geometry.program_units()),
+            codewords,
+            codeword_bytes,
+            read_ns: (0..=of_page).map(|count| data_ns(codeword_bytes, count)).collect(),
+            program_ns: data_ns(geometry.unit_bytes(), geometry.program_units()),
             copyback: settings.keys.gc.copyback,
             fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
             fetch_bytes: u32::try_from(fetched.min(unit)).expect("at most a unit"),
@@ -79,8 +89,8 @@ impl Timing {
         };
         for stage in Stage::COMMANDS {
             let data = match stage {
-                Stage::Fetch => timing.channel_ns(stage, 1),
-                _ => timing.data_ns(stage.op(), 1),
+                Stage::Fetch => timing.channel_ns(stage, codewords),
+                _ => timing.data_ns(stage.op(), codewords),
             };
             let array = timing.nominal_array(stage);
             timing.nominal[stage as usize] = array + Span::from_ns(timing.command_ns + data);
@@ -98,7 +108,7 @@ impl Timing {
     /// Nominal durations take their time on the channel from here, by operation and bytes.
     pub(super) fn set_channel_times(&mut self, mut alone: impl FnMut(Op, u32) -> u64) {
         for stage in Stage::COMMANDS {
-            let channel_ns = alone(stage.op(), self.channel_bytes(stage, 1));
+            let channel_ns = alone(stage.op(), self.channel_bytes(stage, self.codewords));
             let array = self.nominal_array(stage);
             self.nominal[stage as usize] = array + Span::from_ns(channel_ns);
         }
@@ -139,11 +149,18 @@ impl Timing {
         self.part_bytes > 0
     }
 
-    /// How long the array works on a page of which a read needs so many units, if that is a part.
-    pub(super) fn part(&self, stage: Stage, ppn: Option<Ppn>, page_units: u32) -> Option<Span> {
+    /// How many codewords a mapping unit has.
+    #[inline]
+    pub(super) const fn codewords(&self) -> u32 {
+        self.codewords
+    }
+
+    /// How long the array works on a page of which a read needs so many codewords, if that is a
+    /// part.
+    pub(super) fn part(&self, stage: Stage, ppn: Option<Ppn>, codewords: u32) -> Option<Span> {
         let bytes = match self.fetch_bytes {
             bytes if bytes > 0 && stage == Stage::Fetch => bytes,
-            _ => page_units * self.geometry.unit_bytes(),
+            _ => codewords * self.codeword_bytes,
         };
         (bytes <= self.part_bytes).then(|| self.part[self.page_type(ppn)])
     }
@@ -151,41 +168,41 @@ impl Timing {
     /// The typical time in the array of a command on a page of the first type, one unit of a read.
     fn nominal_array(&self, stage: Stage) -> Span {
         let op = stage.op();
-        let part = if op == Op::Read { self.part(stage, None, 1) } else { None };
+        let part = if op == Op::Read { self.part(stage, None, self.codewords) } else { None };
         part.unwrap_or_else(|| self.array(op, None))
     }
 
     /// Nanoseconds that a page of an operation takes the channel for: none of a copy that stays on
     /// its die, a part of a fetched map page.
     #[inline]
-    pub(super) fn channel_ns(&self, stage: Stage, page_units: u32) -> u64 {
+    pub(super) fn channel_ns(&self, stage: Stage, codewords: u32) -> u64 {
         match self.fetch_ns {
             Some(ns) if stage == Stage::Fetch => ns,
             _ if self.copyback && stage.is_copy() => 0,
-            _ => self.data_ns(stage.op(), page_units),
+            _ => self.data_ns(stage.op(), codewords),
         }
     }
 
     /// Bytes that a page of an operation moves over the channel, as [`Self::channel_ns`] counts
     /// their time.
-    pub(super) fn channel_bytes(&self, stage: Stage, page_units: u32) -> u32 {
-        let unit = self.geometry.unit_bytes();
+    pub(super) fn channel_bytes(&self, stage: Stage, codewords: u32) -> u32 {
         if self.fetch_bytes > 0 && stage == Stage::Fetch {
             return self.fetch_bytes;
         }
         match stage.op() {
             _ if self.copyback && stage.is_copy() => 0,
-            Op::Read => page_units * unit,
-            Op::Program => self.geometry.program_units() * unit,
+            Op::Read => codewords * self.codeword_bytes,
+            Op::Program => self.geometry.program_units() * self.geometry.unit_bytes(),
             Op::Erase => 0,
         }
     }
 
-    /// Nanoseconds of a page's data on the channel: all of a program, the wanted units of a read.
+    /// Nanoseconds of a page's data on the channel: all of a program, the wanted codewords of a
+    /// read.
     #[inline]
-    fn data_ns(&self, op: Op, page_units: u32) -> u64 {
+    fn data_ns(&self, op: Op, codewords: u32) -> u64 {
         match op {
-            Op::Read => self.read_ns[page_units as usize],
+            Op::Read => self.read_ns[codewords as usize],
             Op::Program => self.program_ns,
             Op::Erase => 0,
         }

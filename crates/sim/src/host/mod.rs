@@ -146,7 +146,7 @@ impl Host {
                 || settings.keys.energy.link_pj_per_byte > 0
                 || settings.keys.sleeps(),
             firmware: Firmware::new(settings),
-            carries_pages: keys.transfer == Transfer::Page && keys.link_ps_per_byte > 0,
+            carries_pages: keys.transfer != Transfer::Request && keys.link_ps_per_byte > 0,
             stirred: false,
             answered: Vec::new(),
             fetchable: Vec::new(),

@@ -86,8 +86,8 @@ pub(crate) struct Set {
     pub(crate) rekeys: u32,
     /// The next set that the operation of its current command serves.
     pub(crate) rider: Option<SetId>,
-    /// Of the first set of a page in an operation: how many of the page's units are moved.
-    pub(crate) page_units: u32,
+    /// Of the first set of a page in an operation: how many of the page's codewords are moved.
+    pub(crate) page_codewords: u32,
     /// When its current command started.
     pub(crate) started: Time,
     /// The place on the die where the command is.
@@ -139,7 +139,7 @@ impl Set {
         enqueued: Time::ZERO,
         rekeys: 0,
         rider: None,
-        page_units: 0,
+        page_codewords: 0,
         started: Time::ZERO,
         place: Place::Array,
     };

@@ -46,7 +46,7 @@ pub(super) fn derive(keys: &DeviceKeys, fail: &mut impl FnMut(String)) -> Settin
     if disk.inner_mb_per_s > disk.outer_mb_per_s {
         fail("disk.inner_mb_per_s: it is above disk.outer_mb_per_s".to_string());
     }
-    if keys.interface.transfer == Transfer::Page {
+    if keys.interface.transfer != Transfer::Request {
         fail(
             "interface.transfer: a disk has no page accesses; set interface.transfer = \"request\""
                 .to_string(),

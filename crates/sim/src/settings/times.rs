@@ -2,10 +2,12 @@
 
 use crate::config::{DeviceKeys, FirmwareKeys, MapStore};
 use flashyard_core::geometry::Geometry;
+use flashyard_core::request::SECTOR_BYTES;
 
 /// Times that cannot be, or that nothing takes.
 pub(super) fn check(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     check_longest(keys, fail);
+    check_codewords(keys, geometry, fail);
     check_part(keys, geometry, fail);
     check_firmware(keys, fail);
 }
@@ -37,6 +39,19 @@ fn check_longest(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     }
 }
 
+/// Mapping units have whole codewords, and codewords whole sectors.
+fn check_codewords(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
+    let (codeword, unit) = (keys.nand.codeword_bytes, u64::from(geometry.unit_bytes()));
+    let sector = u64::from(SECTOR_BYTES);
+    if codeword > 0 && (!codeword.is_multiple_of(sector) || !unit.is_multiple_of(codeword)) {
+        fail(format!(
+            "nand.codeword_bytes: a mapping unit of {unit} bytes has no whole codewords of {codeword} \
+             bytes, in sectors of {sector}; set it to a multiple of {sector} that divides the \
+             mapping unit, or to 0"
+        ));
+    }
+}
+
 /// A part of a page is less than a page, and some read is one of a part.
 fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     let (nand, page) = (&keys.nand, keys.geometry.page_bytes);
@@ -64,11 +79,12 @@ fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(Stri
         (MapStore::Resident, _) | (_, 0) => unit,
         (_, bytes) => bytes.min(unit),
     };
-    if part < fetched {
+    let least = if nand.codeword_bytes == 0 { unit } else { nand.codeword_bytes };
+    if part < fetched.min(least) {
         fail(format!(
             "nand.read_part_bytes: no read needs as little as {part} bytes, since mapping units have \
-             {unit}; set it to a mapping unit or more, lower ftl.mapping_unit_bytes, or set \
-             nand.read_part_us = 0"
+             {unit}; set it to a mapping unit or more, lower ftl.mapping_unit_bytes or \
+             nand.codeword_bytes, or set nand.read_part_us = 0"
         ));
     }
 }

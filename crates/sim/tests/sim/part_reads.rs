@@ -55,6 +55,60 @@ fn the_bytes_that_a_read_needs_decide() {
     }
 }
 
+/// A lone read of some sectors from one on.
+fn sectors(keys: &[&str], first_sector: u64, sectors: u32) -> u64 {
+    let whole = request(5, RequestOp::Read, 0, 1);
+    latency(&run(keys, &[Request { first_sector, sectors, ..whole }])[0])
+}
+
+/// Of units of 16 KiB, 250 us on the channel, a read moves the codewords of 2 KiB that its sectors
+/// touch; what it moves of a page decides whether that is a part.
+#[test]
+fn a_read_moves_the_codewords_that_it_asks_for() {
+    const CODEWORD: u64 = UNIT / 2;
+    let large = ["ftl.mapping_unit_bytes=16384", "nand.codeword_bytes=2048"];
+    for precision in ["command", "phases", "requests"] {
+        let bus = format!("bus.precision={precision}");
+        let keys = [&large[..], &[&bus]].concat();
+        // Status requests take time, too.
+        let extra = sectors(&keys, 0, 32) - (C + R + 8 * CODEWORD);
+        assert!(precision == "requests" || extra == 0);
+        let by_codewords = |first, count| sectors(&keys, first, count) - extra;
+        assert_eq!(by_codewords(0, 8), C + PART + 2 * CODEWORD);
+        assert_eq!(by_codewords(24, 8), C + PART + 2 * CODEWORD, "the last quarter");
+        assert_eq!(by_codewords(33, 1), C + PART + CODEWORD, "one sector of the second unit");
+        assert_eq!(by_codewords(2, 8), C + R + 3 * CODEWORD, "across borders of codewords");
+        assert_eq!(by_codewords(0, 0), C + PART + CODEWORD, "no sectors");
+    }
+    let whole = [&large[..], &["nand.codeword_bytes=0", "nand.read_part_us=0"]].concat();
+    assert_eq!(sectors(&whole, 0, 8), C + R + 4 * UNIT);
+    // Units that go into the write buffer come whole.
+    let buffer = ["buffer.bytes=1048576", "buffer.read_allocate=clean", "nand.read_part_us=0"];
+    let allocated = [&large[..], &buffer].concat();
+    assert_eq!(sectors(&allocated, 0, 8) - sectors(&allocated, 0, 32), 0);
+    let apart = [&allocated[..], &["buffer.read_allocate=never"]].concat();
+    assert_eq!(sectors(&apart, 0, 32) - sectors(&apart, 0, 8), 6 * CODEWORD);
+}
+
+/// Reads of one page of four units that wait together move the codewords of each.
+#[test]
+fn reads_of_a_page_move_the_codewords_of_each() {
+    let at = |us, first_sector, sectors| Request { first_sector, sectors, ..read(us, 0) };
+    let keys = ["nand.codeword_bytes=1024", "nand.read_part_us=0"];
+    let done = run(&keys, &[at(0, 1600, 8), at(10, 2, 2), at(10, 11, 2)]);
+    let last = done.iter().map(|done| done.completion.as_ns()).max().unwrap();
+    assert_eq!(last, (C + R + UNIT) + (C + R + 3 * UNIT / 4));
+}
+
+/// Codewords that do not make up units are refused.
+#[test]
+fn codewords_divide_units() {
+    for bytes in [700, 1_536, 8_192] {
+        let why = try_device(&[&format!("nand.codeword_bytes={bytes}")]).unwrap_err();
+        assert!(why.contains("no whole codewords"), "{why}");
+    }
+}
+
 /// At every precision of the bus a part saves what its array time is shorter, and two units save
 /// nothing.
 #[test]

@@ -68,19 +68,23 @@ fn the_link_takes_energy_for_each_byte() {
     }
 }
 
-/// By pages, whole mapping units cross.
+/// By pages, whole mapping units cross; by parts of them the sectors of requests.
 #[test]
-fn page_transfers_take_energy_for_whole_units() {
-    let settings = collecting(&[
-        "energy.link_pj_per_byte=37",
-        "interface.link_ps_per_byte=1667",
-        "interface.transfer=page",
-    ]);
-    let mut requests = bursts(&settings, 5, 500, 3_000);
-    requests[7].sectors -= 4;
-    let (report, run) = record(&settings, &[], &requests);
-    let pages: u64 = run.requests.iter().map(|done| u64::from(done.pages)).sum();
-    assert_eq!(resource(&report, "link"), pages * 4_096 * 37);
+fn page_transfers_take_energy_for_what_crosses() {
+    for (transfer, whole) in [("page", true), ("part", false)] {
+        let transfer = format!("interface.transfer={transfer}");
+        let link = ["energy.link_pj_per_byte=37", "interface.link_ps_per_byte=1667", &transfer];
+        let settings = collecting(&link);
+        let mut requests = bursts(&settings, 5, 500, 3_000);
+        for request in requests.iter_mut().step_by(7).filter(|request| request.sectors > 0) {
+            (request.first_sector, request.sectors) = (request.first_sector + 3, 4);
+        }
+        let (report, run) = record(&settings, &[], &requests);
+        let crosses = run.requests.iter().map(|done| {
+            if whole { u64::from(done.pages) * 4_096 } else { u64::from(done.request.sectors) * 512 }
+        });
+        assert_eq!(resource(&report, "link"), crosses.sum::<u64>() * 37);
+    }
 }
 
 /// Instants that some spans cover, as spans apart from one another.

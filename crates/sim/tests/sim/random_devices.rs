@@ -213,7 +213,7 @@ fn answered(family: Family, seed: u64) -> Option<(Settings, Report, Recorded)> {
 /// The same with firmware cores behind a link, and faster reads of parts of pages.
 #[test]
 fn random_devices_with_firmware_keep_every_rule() {
-    let (mut waits, mut with_parts) = (0, 0);
+    let (mut waits, mut with_parts, mut with_codewords) = (0, 0, 0);
     for seed in seeds(5_000..5_060) {
         let Some((settings, report, run)) = answered(Family::Firmware, seed) else { continue };
         let attributed: u64 = run.requests.iter().map(|request| request.energy_pj).sum();
@@ -221,8 +221,10 @@ fn random_devices_with_firmware_keep_every_rule() {
         let longest = |part| run.requests.iter().map(|done| done.parts.get(part)).max();
         waits += u64::from(longest(Part::Firmware) > Some(200_000));
         with_parts += u64::from(settings.keys.nand.read_part_us > 0);
+        with_codewords += u64::from(settings.keys.nand.codeword_bytes > 0);
     }
     assert!(waits > 10 && with_parts > 10, "{waits} queues, {with_parts} devices with parts");
+    assert!(with_codewords > 10, "{with_codewords} devices with codewords");
 }
 
 /// The same with background work in periods.

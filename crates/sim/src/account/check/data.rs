@@ -8,7 +8,7 @@
 //! with that.
 
 use super::Checker;
-use crate::random::{BitErrors, STEP, mix};
+use crate::random::{STEP, TurnedBits, mix};
 use flashyard_core::units::{Lpn, Ppn};
 
 /// The number of an erased unit, whose bits are all set.
@@ -82,10 +82,10 @@ impl DataAccount {
     }
 
     /// How many bits that a read returns now are other than promised, where `errors` turns some.
-    fn wrong_bits(&self, promise: Promise, errors: Option<BitErrors>) -> u64 {
+    fn wrong_bits(&self, promise: Promise, errors: Option<TurnedBits>) -> u64 {
         let mut turned = Vec::new();
-        if let Some(mut errors) = errors {
-            errors.pass(u64::from(self.unit_bytes) * 8, |bit| turned.push(bit));
+        if let Some(TurnedBits { mut before, bits, .. }) = errors {
+            before.pass(bits, |bit| turned.push(bit));
         }
         let mut turned = turned.into_iter().peekable();
         let held = pattern(self.held[promise.ppn.index()]);
@@ -105,9 +105,9 @@ impl DataAccount {
 impl Checker {
     /// The data of a read has come over the channel: the device counted so many wrong bits, and
     /// they are all that is wrong.
-    pub(super) fn compare(&self, promise: Promise, errors: Option<(BitErrors, u64)>) {
-        let wrong = self.data.wrong_bits(promise, errors.map(|(errors, _)| errors));
-        let injected = errors.map_or(0, |(_, count)| count);
+    pub(super) fn compare(&self, promise: Promise, errors: Option<TurnedBits>) {
+        let wrong = self.data.wrong_bits(promise, errors);
+        let injected = errors.map_or(0, |errors| errors.count);
         let ppn = promise.ppn;
         assert_eq!(wrong, injected, "{ppn:?} has {wrong} wrong bits, {injected} were injected");
     }
@@ -116,6 +116,7 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::BitErrors;
     use crate::config::{DeviceKeys, Settings};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -155,7 +156,8 @@ mod tests {
         for _ in 0..200 {
             let before = errors;
             let count = errors.pass(BITS, |_| ());
-            assert_eq!(data.wrong_bits(promise(3, 70, 5), Some(before)), count);
+            let turned = TurnedBits { before, bits: BITS, count };
+            assert_eq!(data.wrong_bits(promise(3, 70, 5), Some(turned)), count);
             all += count;
         }
         assert!(all > 10_000, "{all} errors");
@@ -172,9 +174,11 @@ mod tests {
         assert!(passes(&checker, promise(3, 70, 5), None));
         assert!(!passes(&checker, promise(3, 70, 4), None));
         let before = BitErrors::new(2_000_000);
-        let count = before.clone().pass(u64::from(settings.geometry.unit_bytes()) * 8, |_| ());
-        assert!(passes(&checker, promise(3, 70, 5), Some((before, count))));
-        assert!(!passes(&checker, promise(3, 70, 5), Some((before, count + 1))));
-        assert!(!passes(&checker, promise(3, 70, 4), Some((before, count))));
+        let bits = u64::from(settings.geometry.unit_bytes()) * 8;
+        let count = before.clone().pass(bits, |_| ());
+        let turned = |count| Some(TurnedBits { before, bits, count });
+        assert!(passes(&checker, promise(3, 70, 5), turned(count)));
+        assert!(!passes(&checker, promise(3, 70, 5), turned(count + 1)));
+        assert!(!passes(&checker, promise(3, 70, 4), turned(count)));
     }
 }

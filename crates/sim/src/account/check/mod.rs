@@ -10,7 +10,7 @@ mod map;
 
 use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::log::none::RawOrder;
-use crate::random::BitErrors;
+use crate::random::TurnedBits;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
@@ -392,9 +392,8 @@ impl Checker {
         assert_eq!(done, Some(op), "{die:?} finished what it never started");
     }
 
-    /// A host read has returned what its unit held when it started, but for `errors`: which bits,
-    /// as they were before it, and how many.
-    pub(crate) fn read_over(&mut self, order: u64, page: u32, errors: Option<(BitErrors, u64)>) {
+    /// A host read has returned what its unit held when it started, but for `errors`.
+    pub(crate) fn read_over(&mut self, order: u64, page: u32, errors: Option<TurnedBits>) {
         let reading = self.reading.remove(&(order, page));
         let asked = &self.asked[&order];
         let lpn = Lpn::new(asked.first.get() + page);

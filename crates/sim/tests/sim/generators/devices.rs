@@ -290,8 +290,9 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.energy.read_pj = random.pick(&[0, 0, 1_000_003]);
     keys.nand.read_part_bytes = random.pick(&[512, 4_096, 4_096, 8_192]);
     keys.nand.read_part_us = random.pick(&[20_000, 59_999, 60_000]);
+    keys.nand.codeword_bytes = random.pick(&[0, 512, 1_024, 2_048]);
     Settings::new(keys).unwrap_or_else(|_| {
-        keys.energy.read_pj = 0;
+        (keys.energy.read_pj, keys.nand.codeword_bytes) = (0, 0);
         keys.nand.read_part_us = 0;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
     })

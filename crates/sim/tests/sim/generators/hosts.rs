@@ -236,7 +236,7 @@ const HOST: Draws = &[
     ("interface.arbitration", &["round_robin", "weighted"]),
     ("interface.link_ps_per_byte", &["0", "0", "2500"]),
     ("interface.link_latency_ns", &["0", "0", "2000"]),
-    ("interface.transfer", &["request", "page"]),
+    ("interface.transfer", &["request", "page", "part"]),
     ("interface.duplex", &["full", "half"]),
     ("queue.depth", &["1", "1", "2", "8", "64"]),
     ("queue.slots_scope", &["device", "die"]),
