@@ -134,10 +134,10 @@ keys! {
                 "geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096", "nand.read_part_us=30",
             ],
         },
-        /// Bytes of a codeword, the least that a read moves over the channel and that `read_part_us`
-        /// is for: a host read moves the codewords of a mapping unit that it asks for. Everything
-        /// else moves whole mapping units, and so do host reads where `buffer.read_allocate` puts
-        /// the unit into the write buffer. 0: a mapping unit.
+        /// Bytes of a codeword, the least that a read moves over the channel and that
+        /// `read_part_us` is for: a host read moves the codewords of a unit that it asks for.
+        /// Everything else moves whole mapping units, and so do host reads where
+        /// `buffer.read_allocate` puts the unit into the write buffer. 0: a mapping unit.
         codeword_bytes: u64 = 0 => {
             kind: Kind::count("bytes", 0, 1_048_576),
             source: "assumed: a mapping unit",

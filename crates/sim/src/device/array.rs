@@ -57,8 +57,8 @@ impl Device {
         }
     }
 
-    /// How many codewords of its mapping unit a command moves: of a host read whose unit does not go
-    /// into the write buffer those that it asks for, of anything else all of them.
+    /// How many codewords of its mapping unit a command moves: of a host read whose unit does not
+    /// go into the write buffer those that it asks for, of anything else all of them.
     #[inline]
     pub(super) fn codewords(&self, set: SetId) -> u32 {
         let of_unit = self.flash.codewords();

@@ -327,9 +327,7 @@ impl Device {
                 u64::from(request.sectors) * u64::from(SECTOR_BYTES)
             }
             // Units that are filled with zeroes in part are written.
-            RequestOp::Trim
-                if self.host.carries_pages() && request.flags.has(Flags::ZEROES) =>
-            {
+            RequestOp::Trim if self.host.carries_pages() && request.flags.has(Flags::ZEROES) => {
                 let pages = (first.get()..first.get() + pages).map(Lpn::new);
                 let written = pages.filter(|&lpn| self.is_partial(request, lpn));
                 let bytes = written.map(|lpn| {

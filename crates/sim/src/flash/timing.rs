@@ -60,9 +60,8 @@ impl Timing {
         let unit = u64::from(geometry.unit_bytes());
         let codewords = settings.codewords_of_unit();
         let codeword_bytes = geometry.unit_bytes() / codewords;
-        let data_ns = |bytes: u32, count: u32| {
-            settings.transfer_ns(u64::from(bytes) * u64::from(count))
-        };
+        let data_ns =
+            |bytes: u32, count: u32| settings.transfer_ns(u64::from(bytes) * u64::from(count));
         let of_page = geometry.units_per_page * codewords;
         let fetched = settings.keys.map.fetch_bytes;
         let mut timing = Self {

@@ -116,8 +116,8 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::BitErrors;
     use crate::config::{DeviceKeys, Settings};
+    use crate::random::BitErrors;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     const BITS: u64 = 4_096 * 8;
