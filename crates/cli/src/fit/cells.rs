@@ -87,8 +87,9 @@ impl Figure {
         }
     }
 
-    /// The figure of a run; none where the run has no such requests.
-    pub(super) fn of(self, report: &Report) -> Option<f64> {
+    /// The figure of a run that answered so many reads and writes a second behind its warm-up; none
+    /// where the run has no such requests.
+    pub(super) fn of(self, report: &Report, per_second: [f64; 2]) -> Option<f64> {
         if self.what == What::Amplification {
             return report.flash.write_amplification;
         }
@@ -99,10 +100,7 @@ impl Figure {
             What::P50 => us(latency.p50),
             What::P99 => us(latency.p99),
             What::P999 => us(latency.p999),
-            What::PerSecond => {
-                let seconds = report.throughput.makespan_ns as f64 / 1e9;
-                (seconds > 0.0).then(|| latency.count as f64 / seconds)
-            }
+            What::PerSecond => Some(per_second[self.class as usize]).filter(|rate| *rate > 0.0),
             What::Amplification => None,
         }
     }
@@ -181,7 +179,7 @@ impl Cell {
 }
 
 /// Columns that say what ran, beside the keys of the workload and of the device.
-pub(super) const RAN: [&str; 7] = [
+pub(super) const RAN: [&str; 8] = [
     "pattern",
     "block_bytes",
     "queue_depth",
@@ -189,6 +187,7 @@ pub(super) const RAN: [&str; 7] = [
     "rate_per_s",
     "writes_per_s_asked",
     "visible_gib",
+    "state",
 ];
 
 /// Columns along which a cell can lie between others.

@@ -123,7 +123,8 @@ impl Keys {
         Ok(keys)
     }
 
-    /// The settings of a point.
+    /// The settings of a point. Where the point changes the number of planes, each has as many
+    /// blocks more or less, so that the capacity stays.
     pub(crate) fn settings(&self, point: &Point) -> Vec<Setting> {
         let pairs = self.parameters.iter().zip(point);
         let mut all: Vec<Setting> = pairs
@@ -134,13 +135,6 @@ impl Keys {
         if has("firmware.") && !has("firmware.cores") {
             all.push(("firmware.cores".to_string(), "1".to_string()));
         }
-        all
-    }
-
-    /// The settings of a point for a device file. Where the point changes the number of planes,
-    /// each has as many blocks more or less, so that the capacity stays.
-    pub(crate) fn of_device(&self, point: &Point) -> Vec<Setting> {
-        let mut all = self.settings(point);
         let mut planes = 1;
         for (key, count) in &self.counts {
             let place = self.parameters.iter().position(|parameter| parameter.key == *key);

@@ -22,7 +22,7 @@ use flashyard_sim::own::OwnParts;
 use identify::{Known, identify};
 use keys::Keys;
 use model::Model;
-use search::{Point, Search};
+use search::{Point, STEPS, Search};
 use std::io::Write;
 use std::sync::atomic::AtomicUsize;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
         show::text(args, &training, &held_out, &fitted, &known)
     };
     if let Some(path) = &args.out {
-        let settings = fitted.keys.of_device(&fitted.point);
+        let settings = fitted.keys.settings(&fitted.point);
         let whence = std::path::Path::new(&args.measurements).file_name();
         let whence = whence.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let whence =
@@ -125,20 +125,19 @@ fn fit(
     label: &str,
 ) -> Result<Fitted> {
     let (keys, evaluations) = (Keys::new(model, training, &args.key)?, args.evaluations);
+    let (cells, taken) = (training, AtomicUsize::new(0));
+    let search = Search { model, cells, keys: &keys, evaluations, taken };
     let progress = Progress::many(label, "sets of runs", evaluations as u64);
-    let tell = || progress.step();
-    let search = Search {
-        model,
-        cells: training,
-        keys: &keys,
-        evaluations,
-        taken: AtomicUsize::new(0),
-        tell: &tell,
-    };
-    let point = search.best()?;
+    let point = search.best(&|| progress.step())?;
+    drop(progress);
+    let progress = Progress::many(&format!("{label}, last steps"), "steps", STEPS as u64);
+    let point = search.polish(point, &|| progress.step())?;
+    drop(progress);
     let evaluations = search.taken.into_inner();
     let settings = keys.settings(&point);
-    let of = |cells: &[Cell]| model.figures(cells, &settings);
+    let count = (training.len() + held_out.len()) as u64;
+    let progress = Progress::many(&format!("{label}, the device found"), "cells", count);
+    let of = |cells: &[Cell]| model.figures_of_file(cells, &settings, || progress.step());
     let (training, held_out) = (of(training)?, of(held_out)?);
     Ok(Fitted { keys, point, training, held_out, evaluations })
 }

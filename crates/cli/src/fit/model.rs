@@ -1,6 +1,6 @@
 //! The model: what a device file gives for a measured cell.
 
-use super::cells::{Cell, Class, What};
+use super::cells::{Cell, Class, Figure, What};
 use crate::args::SearchArgs;
 use crate::error::wrong;
 use crate::inputs::Inputs;
@@ -8,10 +8,15 @@ use crate::progress::Part;
 use crate::simulate::simulate;
 use crate::workload_file;
 use anyhow::Result;
+use flashyard_core::request::RequestOp;
+use flashyard_core::units::Time;
 use flashyard_sim::config::Sections;
-use flashyard_sim::config::{DeviceKeys, MapStore};
+use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
+use flashyard_sim::observe::{Observer, RequestDone};
 use flashyard_sim::own::OwnParts;
 use rayon::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// How a device is run to be compared with cells.
 #[derive(Clone, Debug)]
@@ -24,25 +29,30 @@ pub(crate) struct Model {
     /// Requests of a run.
     pub(crate) requests: u64,
     pub(crate) seed: u64,
-    /// What makes the device one with few and small blocks; nothing where it is run as it is.
-    small: &'static [&'static str],
+    /// Whether a device with fewer and smaller blocks is run, which is made sooner.
+    is_small: bool,
     /// The largest visible capacity of all cells.
     largest_gib: f64,
 }
 
-/// A device with few and small blocks, all of them written: it has the dies and the times of the
-/// large one, and reads at random places find the same queues and types of pages.
-const SMALL_READ: &[&str] = &[
-    "geometry.blocks_per_plane=40",
-    "geometry.pages_per_block=12",
-    "ftl.over_provisioning_percent=100",
-    "state.initial=full",
-];
+/// Blocks of a plane and pages of a block of a small device for reads alone, all of it written:
+/// reads at random places find the same queues and types of pages.
+const SMALL_READ: (u64, u64) = (40, 12);
 
-/// The same for writes, in the steady state that they lead to; write amplification depends on the
-/// spare space, which stays, and little on the size of a block.
-const SMALL_WRITE: &[&str] =
-    &["geometry.blocks_per_plane=200", "geometry.pages_per_block=48", "state.initial=steady"];
+/// Pages of a block of a small device for writes, tried in this order until the device has at most
+/// so many mapping units; with the last of them it has fewer blocks, but at least so many of a
+/// plane. The numbers divide by the pages of every word line. Measured on the three drives of
+/// docs/DEVICES.md under saturated random writes: with 192 pages rates are 1 to 4 % lower than with
+/// 1,536 or 2,112, with 48 pages 8 to 18 %, since operations under way hold a larger share of the
+/// spare space.
+const SMALL_PAGES: [u64; 5] = [768, 384, 192, 96, 48];
+const SMALL_UNITS: u64 = 1 << 24;
+const SMALL_BLOCKS: u64 = 200;
+
+/// Requests that a cell with writes answers before it is measured: a share of those measured, and
+/// several times those outstanding. Assumed.
+const WARM_UP_SHARE: u64 = 4;
+const WARM_UP_ROUNDS: f64 = 8.0;
 
 /// The key of the spare space.
 const SPARE: &str = "ftl.over_provisioning_percent";
@@ -65,18 +75,15 @@ impl Model {
         for cell in cells {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
         }
-        let mut model = Self { own, device, set, requests, seed, small: &[], largest_gib };
-        let small = if cells.iter().any(writes) { SMALL_WRITE } else { SMALL_READ };
+        let mut model = Self { own, device, set, requests, seed, is_small: false, largest_gib };
         let keys = model.device(&cells[0])?.sections.device;
-        let sets_state = |setting: &String| {
-            small.iter().any(|small| small.split('=').next() == setting.split('=').next())
+        let sets_blocks = |setting: &String| {
+            let name = setting.split('=').next().unwrap_or(setting).trim();
+            matches!(name, "geometry.blocks_per_plane" | "geometry.pages_per_block")
         };
-        if keys.map.store == MapStore::Resident
+        model.is_small = keys.map.store == MapStore::Resident
             && is_default(own, &keys, "ftl", "scheme")
-            && !model.set.iter().any(sets_state)
-        {
-            model.small = small;
-        }
+            && !model.set.iter().any(sets_blocks);
         Ok(model)
     }
 
@@ -86,13 +93,36 @@ impl Model {
         cells.par_iter().map(|cell| self.run(cell, keys)).collect()
     }
 
+    /// The same of the device as its file has it, one cell after the other, since it may be large.
+    /// A device that does not fit into the memory is the small one.
+    pub(crate) fn figures_of_file(
+        &self,
+        cells: &[Cell],
+        keys: &[Setting],
+        tell: impl Fn(),
+    ) -> Result<Vec<Vec<f64>>> {
+        let whole = Self { is_small: false, ..self.clone() };
+        let run = |cell: &Cell| {
+            let inputs = whole.inputs(cell, keys)?;
+            let fits = writes(cell) && inputs.need(&inputs.settings()?, false).check().is_ok();
+            let figures = if fits { whole.run(cell, keys) } else { self.run(cell, keys) };
+            tell();
+            figures
+        };
+        cells.iter().map(run).collect()
+    }
+
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
-        let report = simulate(&inputs, &settings, false, Vec::new(), Part::silent(), None)?.report;
-        let figures = cell.measured.iter();
-        Ok(figures.map(|(figure, _)| figure.of(&report).unwrap_or(f64::NAN)).collect())
+        let rates = Rc::new(RefCell::new(Rates::default()));
+        let observer = Behind { warm_up: warm_up(cell, self.requests)?, rates: Rc::clone(&rates) };
+        let observers: Vec<Box<dyn Observer>> = vec![Box::new(observer)];
+        let report = simulate(&inputs, &settings, false, observers, Part::silent(), None)?.report;
+        let per_second = rates.borrow().per_second();
+        let of = |(figure, _): &(Figure, f64)| figure.of(&report, per_second).unwrap_or(f64::NAN);
+        Ok(cell.measured.iter().map(of).collect())
     }
 
     /// The same with runs of a share of the requests.
@@ -106,13 +136,19 @@ impl Model {
     }
 
     fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Inputs> {
-        let plan = plan(cell, self.requests)?;
-        let mut set = Vec::new();
-        set.extend(self.small.iter().map(|setting| ("a small device", (*setting).to_string())));
+        let warm_up = warm_up(cell, self.requests)?;
+        let plan = plan(cell, self.requests + warm_up)?;
+        let mut set = vec![
+            ("the state of a cell", format!("state.initial={}", default_state(cell))),
+            ("a warm-up", format!("metrics.skip_requests={warm_up}")),
+        ];
         set.extend(self.set.iter().map(|setting| ("--set", setting.clone())));
         set.extend(keys.iter().map(|(key, value)| ("key", format!("{key}={value}"))));
         let own = cell.ran.iter().filter(|(column, _)| column.contains('.'));
         set.extend(own.map(|(key, value)| (cell.place.as_str(), format!("{key}={value}"))));
+        if let Some(state) = cell.get("state") {
+            set.push((cell.place.as_str(), format!("state.initial={state}")));
+        }
         let load = |set: &[(&str, String)]| {
             let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
             Inputs::load_with(self.own, &self.device, plan, set)
@@ -125,9 +161,116 @@ impl Model {
             set.push((cell.place.as_str(), format!("{SPARE}={:.4}", 100.0 * share)));
             inputs = load(&set)?;
         }
+        if self.is_small {
+            shrink(&mut inputs.sections.device, writes(cell));
+        }
         inputs.set_seed(self.seed);
         Ok(inputs)
     }
+}
+
+/// Makes a device small that has the dies and the times of the large one. Write amplification
+/// depends on the spare space, which stays, and the time of an erase is that of its pages. A fresh
+/// device keeps its blocks: what it is given would fill a small one.
+fn shrink(keys: &mut DeviceKeys, writes: bool) {
+    let geometry = &mut keys.geometry;
+    if !writes {
+        geometry.blocks_per_plane = geometry.blocks_per_plane.min(SMALL_READ.0);
+        geometry.pages_per_block = geometry.pages_per_block.min(SMALL_READ.1);
+        keys.ftl.over_provisioning_percent = 1_000_000;
+        return;
+    }
+    if keys.state.initial == InitialState::Fresh {
+        return;
+    }
+    let page = geometry.page_bytes;
+    let units_per_page = match keys.ftl.mapping_unit_bytes {
+        0 => 1,
+        unit => (page / unit).max(1),
+    };
+    let planes = geometry.channels * geometry.ways * geometry.dies_per_way * geometry.planes;
+    let row = planes * units_per_page;
+    let (blocks, own) = (geometry.blocks_per_plane, geometry.pages_per_block);
+    // Where data lie in order, no spare space decides.
+    let units = if keys.state.initial == InitialState::Full { 0 } else { SMALL_UNITS };
+    let fits = |pages: &u64| row * blocks * pages <= units;
+    let pages = SMALL_PAGES.into_iter().find(fits).unwrap_or(SMALL_PAGES[4]).min(own);
+    let most = SMALL_BLOCKS.max(units / (row * pages));
+    (geometry.blocks_per_plane, geometry.pages_per_block) = (blocks.min(most), pages);
+    keys.nand.erase_us = keys.nand.erase_us * pages / own;
+}
+
+/// The state of a cell that names none: reads find what was written in order, writes in order what
+/// they have overwritten, and other writes the state that random writes lead to.
+fn default_state(cell: &Cell) -> &'static str {
+    match cell.get("pattern").unwrap_or_else(|| default_pattern(cell)) {
+        "write" => "full",
+        _ if writes(cell) => "steady",
+        _ => "full",
+    }
+}
+
+/// Answers to requests behind a warm-up: when the first and the last one came, and how many are
+/// reads and writes.
+#[derive(Debug)]
+struct Rates {
+    first: Time,
+    last: Time,
+    counts: [u64; 2],
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { first: Time::MAX, last: Time::ZERO, counts: [0; 2] }
+    }
+}
+
+impl Rates {
+    /// Reads and writes a second.
+    fn per_second(&self) -> [f64; 2] {
+        if self.last <= self.first {
+            return [0.0; 2];
+        }
+        let seconds = self.last.since(self.first).as_ns() as f64 / 1e9;
+        self.counts.map(|count| count as f64 / seconds)
+    }
+}
+
+/// Counts them.
+struct Behind {
+    warm_up: u64,
+    rates: Rc<RefCell<Rates>>,
+}
+
+impl Observer for Behind {
+    fn request_done(&mut self, event: &RequestDone) {
+        if event.order < self.warm_up {
+            return;
+        }
+        // Requests are over when nothing is charged to them any more, some later than answered.
+        let mut rates = self.rates.borrow_mut();
+        rates.first = rates.first.min(event.completion);
+        rates.last = rates.last.max(event.completion);
+        match event.request.op {
+            RequestOp::Read => rates.counts[Class::Read as usize] += 1,
+            RequestOp::Write => rates.counts[Class::Write as usize] += 1,
+            RequestOp::Trim | RequestOp::Flush => {}
+        }
+    }
+}
+
+/// Requests of a cell before the first that counts.
+fn warm_up(cell: &Cell, requests: u64) -> Result<u64> {
+    if !writes(cell) {
+        return Ok(0);
+    }
+    let outstanding = match closed_loop(cell)? {
+        Some(depth) => depth,
+        None => cell.number("queue_depth")?.unwrap_or(1.0),
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let rounds = (WARM_UP_ROUNDS * outstanding).clamp(0.0, 1e9) as u64;
+    Ok(rounds.max(requests / WARM_UP_SHARE))
 }
 
 /// Whether something writes in a cell.
@@ -178,6 +321,20 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
     Ok(text)
 }
 
+/// The depth of the closed loop that the writes at a rate are which a drive did not take.
+fn closed_loop(cell: &Cell) -> Result<Option<f64>> {
+    let Some(asked) = cell.number("writes_per_s_asked")? else { return Ok(None) };
+    let given = cell.value(Class::Write, What::PerSecond).unwrap_or(asked);
+    if given >= 0.9 * asked {
+        return Ok(None);
+    }
+    let latency = cell.value(Class::Write, What::Mean).ok_or_else(|| {
+        let what = "the drive did not take the rate, so its mean write latency is needed";
+        wrong(&format!("{}: {what}: write_mean_us", cell.place))
+    })?;
+    Ok(Some((given * latency / 1e6).round().max(1.0)))
+}
+
 /// Random writes of 4 KiB at a rate, of which 10,000 requests a second of half reads and half
 /// writes are a part. One request in a hundred of the others is a read.
 ///
@@ -186,14 +343,8 @@ fn plan(cell: &Cell, requests: u64) -> Result<String> {
 /// loop of this depth.
 fn mixed_plan(cell: &Cell, asked: f64, requests: u64) -> Result<String> {
     const PROBE: f64 = 10_000.0;
-    let given = cell.value(Class::Write, What::PerSecond).unwrap_or(asked);
-    let latency = cell.value(Class::Write, What::Mean);
-    let writes = if given < 0.9 * asked {
-        let latency = latency.ok_or_else(|| {
-            let what = "the drive did not take the rate, so its mean write latency is needed";
-            wrong(&format!("{}: {what}: write_mean_us", cell.place))
-        })?;
-        format!("depth = {}\n[stream.pattern]\n", (given * latency / 1e6).round().max(1.0))
+    let writes = if let Some(depth) = closed_loop(cell)? {
+        format!("depth = {depth}\n[stream.pattern]\n")
     } else {
         let rate = (asked - PROBE / 2.0).max(1.0);
         format!("pacing = \"open\"\n[stream.pattern]\narrival = \"poisson\"\nrate_per_s = {rate}\n")
@@ -205,4 +356,42 @@ fn mixed_plan(cell: &Cell, asked: f64, requests: u64) -> Result<String> {
          [stream.pattern]\nbase = \"mixed-70-30\"\nread_percent = 50\nrequests = 1_000_000_000\n\
          arrival = \"poisson\"\nrate_per_s = {PROBE}\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The small device of a search is close to the device of the file: saturated random writes are
+    /// within 5 %, and so are the reads beside them.
+    #[test]
+    fn a_small_device_writes_as_the_whole_one_does() {
+        let figure = |class, what| (Figure { class, what }, 1.0);
+        let ran = [("pattern", "randrw"), ("read_percent", "20"), ("queue_depth", "64")];
+        let cell = Cell {
+            place: "a cell".to_string(),
+            drive: String::new(),
+            ran: ran.map(|(column, entry)| (column.to_string(), entry.to_string())).to_vec(),
+            measured: vec![
+                figure(Class::Read, What::Mean),
+                figure(Class::Write, What::Mean),
+                figure(Class::Write, What::PerSecond),
+                figure(Class::Write, What::Amplification),
+            ],
+        };
+        let whole = Model {
+            own: OwnParts::default(),
+            device: "ufs-3.1".to_string(),
+            set: Vec::new(),
+            requests: 40_000,
+            seed: 1,
+            is_small: false,
+            largest_gib: 0.0,
+        };
+        let small = Model { is_small: true, ..whole.clone() };
+        let [whole, small] = [whole, small].map(|model| model.run(&cell, &[]).unwrap());
+        for (whole, small) in whole.iter().zip(&small) {
+            assert!((small / whole - 1.0).abs() < 0.05, "{small} of a small device, not {whole}");
+        }
+    }
 }

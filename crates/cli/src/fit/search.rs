@@ -113,7 +113,7 @@ struct Round {
 }
 
 /// Steps along the slopes at most, and how often each is shortened.
-const STEPS: usize = 8;
+pub(super) const STEPS: usize = 8;
 const TRIES: usize = 4;
 
 /// Wide searches with short runs from several starts, then a narrow one with long runs.
@@ -132,8 +132,6 @@ pub(crate) struct Search<'a> {
     pub(crate) evaluations: usize,
     /// Those it has taken.
     pub(crate) taken: AtomicUsize,
-    /// Told after each.
-    pub(crate) tell: &'a (dyn Fn() + Sync),
 }
 
 impl Search<'_> {
@@ -141,15 +139,21 @@ impl Search<'_> {
     /// more than any other.
     fn cost(&self, point: &Point, share: u64) -> f64 {
         self.taken.fetch_add(1, Ordering::Relaxed);
-        (self.tell)();
         let figures = self.model.shorter(share).figures(self.cells, &self.keys.settings(point));
         figures.map_or(f64::MAX, |figures| distance(self.cells, &figures))
     }
 
-    /// The best point that was found.
-    pub(crate) fn best(&self) -> Result<Point> {
+    /// The best point that was found. `tell` is called once for each of the evaluations: a little
+    /// more or less than that are taken.
+    pub(crate) fn best(&self, tell: &(dyn Fn() + Sync)) -> Result<Point> {
         // A device that cannot exist, or cells that it cannot run, are the user's to know.
         self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
+        let told = AtomicUsize::new(0);
+        let step = || {
+            if told.fetch_add(1, Ordering::Relaxed) < self.evaluations {
+                tell();
+            }
+        };
         let mut candidates = self.keys.starts.clone();
         for Round { keep, share, spread, budget } in ROUNDS {
             candidates.truncate(keep);
@@ -159,22 +163,26 @@ impl Search<'_> {
             let mut found = Vec::new();
             for point in candidates {
                 let before = self.cost(&point, share);
-                let (cost, better) = self.evolve(&point, each, spread, share)?;
+                let (cost, better) = self.evolve(&point, each, (spread, share), &step)?;
                 found.push(if cost < before { (cost, better) } else { (before, point) });
             }
             found.sort_by(|a, b| a.0.total_cmp(&b.0));
             candidates = found.into_iter().map(|(_, point)| point).collect();
         }
-        self.polish(candidates.swap_remove(0))
+        for _ in told.load(Ordering::Relaxed)..self.evaluations {
+            tell();
+        }
+        Ok(candidates.swap_remove(0))
     }
 
     /// The point that steps along the slopes of all figures lead to (Gauss, Newton, Levenberg and
     /// Marquardt). Each deviation is divided by its size, so that the sum of sizes falls and not
-    /// that of squares.
-    fn polish(&self, start: Point) -> Result<Point> {
+    /// that of squares. `tell` is called for each step, and for those that are not taken.
+    pub(crate) fn polish(&self, start: Point, tell: &dyn Fn()) -> Result<Point> {
         let mut best = (self.cost(&start, 1), start);
         let mut damping = 0.01;
-        for _ in 0..STEPS {
+        for step in 0..STEPS {
+            tell();
             let found = slopes(self.model, self.cells, self.keys, &best.1)?;
             self.taken.fetch_add(2 * found.free.len() + 1, Ordering::Relaxed);
             let weights = found.left.map(|left| 1.0 / left.abs().max(2.0 * SMALL));
@@ -193,7 +201,10 @@ impl Search<'_> {
             });
             match better {
                 Some(better) => best = better,
-                None => break,
+                None => {
+                    (step + 1..STEPS).for_each(|_| tell());
+                    break;
+                }
             }
         }
         Ok(best.1)
@@ -214,8 +225,8 @@ impl Search<'_> {
         &self,
         start: &Point,
         evaluations: usize,
-        spread: f64,
-        share: u64,
+        (spread, share): (f64, u64),
+        step: &(dyn Fn() + Sync),
     ) -> Result<(f64, Point)> {
         let parameters = &self.keys.parameters;
         let place =
@@ -234,7 +245,10 @@ impl Search<'_> {
             });
             far.sum()
         };
-        let cost = |places: &DVector<f64>| self.cost(&point(places), share) + 0.1 * outside(places);
+        let cost = |places: &DVector<f64>| {
+            step();
+            self.cost(&point(places), share) + 0.1 * outside(places)
+        };
         let mut search = CMAESOptions::new(first, spread)
             .seed(1)
             .max_function_evals(evaluations.max(1))

@@ -83,6 +83,41 @@ fn keys_that_made_the_measurements_are_found_again() {
     assert!((us - key("nand.read_us")).abs() < 1e-9, "{us}");
 }
 
+/// Writes in the states that the cells name: what a fit says of them are runs of the file that it
+/// writes, of its whole device.
+#[test]
+fn what_is_modelled_of_writes_is_what_the_file_does() {
+    let folder = Folder::new();
+    let cells =
+        [("randwrite", "random-write", 16, "steady"), ("write", "sequential-write", 4, "fresh")];
+    let mut text = "pattern,block_bytes,queue_depth,state,mean_us\n".to_string();
+    for (pattern, _, depth, state) in cells {
+        text += &format!("{pattern},4096,{depth},{state},1000\n");
+    }
+    folder.write("m.csv", text);
+    let resident = ["--set", "map.store=resident"];
+    let fit = ["fit", "m.csv", "embedded-2x2", "--json", "--requests", "8000", "-o", "new.toml"];
+    let key = ["--evaluations", "10", "--key", "nand.program_us=300..900"];
+    let found = folder.run(&[&fit[..], &key, &resident].concat()).json();
+    for (place, (_, workload, depth, state)) in cells.into_iter().enumerate() {
+        // A quarter of the requests before those that count.
+        let set = [
+            format!("stream.depth={depth}"),
+            format!("state.initial={state}"),
+            "pattern.requests=10000".to_string(),
+            "pattern.align_kib=4".to_string(),
+            "pattern.size_kib=4".to_string(),
+            "metrics.skip_requests=2000".to_string(),
+        ];
+        let mut args = vec!["run", "new.toml", workload, "--json", "--seed", "1"];
+        args.extend(set.iter().flat_map(|key| ["--set", key]));
+        let ran = folder.run(&args).json();
+        let mean_us = ran["latency_ns"]["write"]["mean"].as_f64().unwrap() / 1e3;
+        let modelled = &found["training"]["cells"][place]["figures"][0]["modelled"];
+        assert!((modelled.as_f64().unwrap() / mean_us - 1.0).abs() < 1e-9, "{modelled} {mean_us}");
+    }
+}
+
 /// A key that no read depends on, and two that only add up.
 #[test]
 fn keys_that_the_cells_cannot_tell_apart_are_named() {
@@ -143,6 +178,8 @@ fn wrong_measurements_are_refused() {
     assert!(refused(&["m.csv", "--key", "nand.read_us"]).contains("nand.read_us=20..200"));
     assert!(refused(&["m.csv", "--key", "nand.reed_us=1..2"]).contains("nand.read_us"));
     assert!(refused(&["m.csv", "-o", "x.txt"]).contains(".toml"));
+    folder.write("m.csv", "pattern,state,mean_us\nwrite,old,1\n");
+    assert!(refused(&["m.csv"]).contains("m.csv:2 state.initial=old"));
     folder.write("m.csv", "block_bytes,mean\n4096,1\n");
     assert!(refused(&["m.csv"]).contains("no such column \"mean\""));
     folder.write("m.csv", "block_bytes,mean_us\n4096,-1\n");
