@@ -199,13 +199,11 @@ impl Search<'_> {
                 damping *= if cost < best.0 { 0.2 } else { 5.0 };
                 (cost < best.0).then_some((cost, point))
             });
-            match better {
-                Some(better) => best = better,
-                None => {
-                    (step + 1..STEPS).for_each(|_| tell());
-                    break;
-                }
-            }
+            let Some(better) = better else {
+                (step + 1..STEPS).for_each(|_| tell());
+                break;
+            };
+            best = better;
         }
         Ok(best.1)
     }
