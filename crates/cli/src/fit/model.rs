@@ -14,6 +14,7 @@ use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone};
 use flashyard_sim::own::OwnParts;
+use flashyard_sim::report::Report;
 use rayon::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -117,10 +118,15 @@ impl Model {
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
         let rates = Rc::new(RefCell::new(Rates::default()));
-        let observer = Behind { warm_up: warm_up(cell, self.requests)?, rates: Rc::clone(&rates) };
-        let observers: Vec<Box<dyn Observer>> = vec![Box::new(observer)];
+        let warm_up = warm_up(cell, self.requests)?;
+        let observer = Behind { warm_up, rates: Rc::clone(&rates) };
+        let observer = (warm_up > 0).then(|| Box::new(observer) as Box<dyn Observer>);
+        let observers = observer.into_iter().collect();
         let report = simulate(&inputs, &settings, false, observers, Part::silent(), None)?.report;
-        let per_second = rates.borrow().per_second();
+        let per_second = match warm_up {
+            0 => Rates::of_whole(&report),
+            _ => rates.borrow().per_second(),
+        };
         let of = |(figure, _): &(Figure, f64)| figure.of(&report, per_second).unwrap_or(f64::NAN);
         Ok(cell.measured.iter().map(of).collect())
     }
@@ -226,6 +232,15 @@ impl Default for Rates {
 }
 
 impl Rates {
+    /// Reads and writes a second of a run without a warm-up.
+    fn of_whole(report: &Report) -> [f64; 2] {
+        let seconds = report.throughput.makespan_ns as f64 / 1e9;
+        [Class::Read, Class::Write].map(|class| {
+            let latency = report.latency_ns.get(class.word());
+            latency.map_or(0.0, |latency| latency.count as f64 / seconds)
+        })
+    }
+
     /// Reads and writes a second.
     fn per_second(&self) -> [f64; 2] {
         if self.last <= self.first {
