@@ -41,6 +41,7 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "own_time", "mean time of a request's own commands, ns (one die)", |report| wait(report, 1);
     "flash_wait", "mean rest of the latency, ns (one die)", |report| wait(report, 2);
     "rate", "requests a second", |report: &Report| report.throughput.iops;
+    "outstanding", "requests outstanding on average (Little's law: rate x mean latency of all requests)", outstanding;
     "grew", "1 where the queue grew, else 0", |report: &Report| whole(u64::from(report.verdict.queue_grew));
     "bandwidth", "reads and writes answered, MB/s, without the first tenth of the time series", bandwidth;
     "first_before", "reads and writes of the first of several streams, MB/s, in the first third of the time series", |report| third(report, 0, 0);
@@ -160,6 +161,10 @@ fn rate(bytes: &[u64], report: &Report, bins: impl Fn(usize) -> Range<usize>) ->
 
 fn latency(report: &Report, class: &str) -> Option<f64> {
     report.latency_ns[class].mean
+}
+
+fn outstanding(report: &Report) -> Option<f64> {
+    Some(report.throughput.iops? * latency(report, "all")? / 1e9)
 }
 
 fn p99(report: &Report, class: &str) -> Option<f64> {

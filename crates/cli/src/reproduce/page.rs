@@ -215,7 +215,7 @@ impl Filled {
         let table = Table {
             columns: [String::new()].into_iter().chain(columns).collect(),
             rows: (0..self.rows.len()).map(|row| cells(row).collect()).collect(),
-            note: self.note.clone().unwrap_or_default(),
+            note: self.notes().join(" "),
             ..Table::default()
         };
         let mut plots = Vec::new();

@@ -52,6 +52,8 @@ pub(crate) struct Compiled {
     columns: Vec<Column>,
     /// Groups of workloads that get a mean and a median each.
     groups: Vec<Group>,
+    /// The baseline of the study where the table's runs have it, and its load.
+    baseline: Option<(String, Expr)>,
 }
 
 /// A finished table.
@@ -61,6 +63,24 @@ pub(crate) struct Filled {
     pub(super) note: Option<String>,
     pub(super) columns: Vec<(String, Form)>,
     pub(super) rows: Vec<Line>,
+    /// The least and the greatest load of the baseline in the runs of the table.
+    pub(super) load: Option<Load>,
+}
+
+/// The load of a baseline: requests outstanding on average.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Load {
+    subject: String,
+    low: f64,
+    high: f64,
+}
+
+impl Load {
+    fn text(&self) -> String {
+        let [low, high] = [self.low, self.high].map(|load| format!("{load:.2}"));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        format!("Load of {}: {range} requests outstanding on average.", self.subject)
+    }
 }
 
 /// A row: its name, and its cells.
@@ -135,7 +155,8 @@ impl Compiled {
         let means = row.rows == Rows::Workloads;
         let groups = if means { groups } else { Vec::new() };
         let (title, note) = (row.title.clone(), row.note.clone());
-        Ok(Self { title, note, grid, rows, per, columns, groups })
+        let baseline = baseline(study, grid)?;
+        Ok(Self { title, note, grid, rows, per, columns, groups, baseline })
     }
 
     fn sensitivity(study: &Study, row: &schema::Sensitivity) -> Result<Self> {
@@ -165,7 +186,8 @@ impl Compiled {
         let title =
             "What the publication leaves open: what is used here, and what other choices do";
         let (title, note, groups) = (title.to_string(), row.note.clone(), Vec::new());
-        Ok(Self { title, note, grid, rows, per, columns, groups })
+        let baseline = baseline(study, grid)?;
+        Ok(Self { title, note, grid, rows, per, columns, groups, baseline })
     }
 
     /// Evaluates the cells.
@@ -216,7 +238,30 @@ impl Compiled {
             format!("{}: {}", self.title, per.name)
         };
         let columns = self.columns.iter().map(|column| (column.entry.name.clone(), column.form));
-        Filled { title, note: self.note.clone(), columns: columns.collect(), rows }
+        let load = self.load(evaluator, &scope);
+        Filled { title, note: self.note.clone(), columns: columns.collect(), rows, load }
+    }
+
+    /// The load of the baseline over the rows of the table, all of whose points are run.
+    fn load<F: Figures>(&self, evaluator: &Evaluator<'_, F>, scope: &Scope) -> Option<Load> {
+        let (subject, expr) = self.baseline.as_ref()?;
+        let chosen_points = self.rows.iter().filter_map(|row| match row.choice {
+            Some(Choice::Point(point)) => Some(point),
+            _ => None,
+        });
+        let mut points: Vec<usize> = chosen_points.collect();
+        if points.is_empty() {
+            points.push(scope.point);
+        }
+        let run = |(point, workload): (usize, usize)| {
+            let scope = Scope { point, workload: Some(workload), ..scope.clone() };
+            evaluator.number(expr, &scope).map(|sample| sample.base)
+        };
+        let all = points.iter().flat_map(|&point| scope.workloads.iter().map(move |&w| (point, w)));
+        let all: Vec<f64> = all.filter_map(run).collect();
+        let low = all.iter().copied().reduce(f64::min)?;
+        let high = all.iter().copied().reduce(f64::max)?;
+        Some(Load { subject: subject.clone(), low, high })
     }
 
     /// Means and medians of the rows of a group, those without overloaded runs apart.
@@ -256,6 +301,18 @@ impl Cell {
     const fn of(sample: &Sample) -> Self {
         Self { value: sample.base, overloaded: sample.is_overloaded() }
     }
+}
+
+/// The baseline where the runs of a grid have it, and its load there.
+fn baseline(study: &Study, grid: usize) -> Result<Option<(String, Expr)>> {
+    let Some(name) = &study.experiment.baseline else { return Ok(None) };
+    let place = super::expr::place_of(name, &study.names.subjects, "subject")?;
+    if !study.names.grids[grid].subjects.contains(&place) {
+        return Ok(None);
+    }
+    let context = Context { point: true, workload: true, ..Context::of(&study.names, grid) };
+    let expr = Expr::number(&format!("outstanding('{name}')"), &study.names, context)?;
+    Ok(Some((name.clone(), expr)))
 }
 
 /// What the rows of a table choose, for expressions.
@@ -329,10 +386,15 @@ impl Filled {
             text += &self.block(from..to);
             from = to;
         }
-        if let Some(note) = &self.note {
-            text += &format!("{}\n", wrapped(note, WIDTH, ""));
+        for note in self.notes() {
+            text += &format!("{}\n", wrapped(&note, WIDTH, ""));
         }
         text
+    }
+
+    /// What is said below the table: the load of the baseline, and its note.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.load.as_ref().map(Load::text).into_iter().chain(self.note.clone()).collect()
     }
 
     /// The text of a cell; all of a column end with a mark or a space where one of them is marked.
@@ -386,6 +448,7 @@ impl Filled {
             "title": self.title,
             "columns": columns.collect::<Vec<_>>(),
             "rows": rows.collect::<Vec<_>>(),
+            "baseline_load": self.load.as_ref().map(|load| [load.low, load.high]),
         })
     }
 }
