@@ -359,9 +359,12 @@ pub(crate) struct SweepArgs {
     pub(crate) dry_run: bool,
 }
 
+/// Stands for all studies that come with the program.
+pub(crate) const ALL: &str = "all";
+
 /// The name of a study, or a file with one.
 fn study(text: &str) -> Result<String, String> {
-    let is_known = STUDIES.iter().any(|(name, _)| *name == text);
+    let is_known = text == ALL || STUDIES.iter().any(|(name, _)| *name == text);
     if is_known || crate::error::is_toml(text) {
         return Ok(text.to_string());
     }
@@ -386,7 +389,7 @@ pub(crate) struct ReproduceArgs {
     /// written), cache-aware (host scheduling that knows the buffer and idle dies, Bang et al.,
     /// 2013), framework (bus requests of a channel and fair queueing, Kim, Lee and Min), drives
     /// (four flash drives and a disk, Park et al., 2011), crossings (combinations of buffers, map
-    /// caches and command policies), or an experiment file (docs/STUDIES.md).
+    /// caches and command policies), all of these, or an experiment file (docs/STUDIES.md).
     #[arg(value_parser = study)]
     pub(crate) study: String,
     /// A directory with recorded traces. Without it, drs and crossings run generated workloads
@@ -403,6 +406,10 @@ pub(crate) struct ReproduceArgs {
     /// Runs at most the first N requests of each workload.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) requests: Option<usize>,
+    /// The short form of the study, which still judges: fewer requests and replicas, as its file
+    /// says, and only the verdicts are printed.
+    #[arg(long, conflicts_with_all = ["requests", "twins"])]
+    pub(crate) short: bool,
     /// Number of replicas that measure the noise of the runs behind a statement. 0: no replicas,
     /// and no difference is judged. Default: the number in the study.
     #[arg(long, value_name = "N")]

@@ -29,7 +29,7 @@ mod tokens;
 mod twins;
 mod workloads;
 
-use crate::args::ReproduceArgs;
+use crate::args::{ALL, ReproduceArgs};
 use crate::error::{InputError, read_text, wrong};
 use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
@@ -51,16 +51,36 @@ pub(crate) fn run(args: &ReproduceArgs, own: OwnParts) -> Result<()> {
     if args.replicas == Some(1) {
         return Err(wrong("--replicas 1: noise needs two at least; 0 measures none"));
     }
+    if args.study == ALL {
+        if args.json || args.out.is_some() || args.twins.is_some() {
+            return Err(wrong("all studies have no --json, --out and --twins; take one study"));
+        }
+        for (name, text) in STUDIES {
+            // What a study lacks, traces for one, does not keep the others from running.
+            match one(name, text, args, own) {
+                Err(error) if error.is::<InputError>() => {
+                    print(&format!("{name}: left out: {error}\n"))?;
+                }
+                result => result?,
+            }
+        }
+        return Ok(());
+    }
     let built_in = STUDIES.iter().find(|(name, _)| *name == args.study);
     let text = match built_in {
         Some((_, text)) => (*text).to_string(),
         None => read_text(&args.study)?,
     };
-    let study = input(&args.study, Study::new(&args.study, &text, args, own))?;
+    one(&args.study, &text, args, own)
+}
+
+/// Runs a study and prints it.
+fn one(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<()> {
+    let study = input(name, Study::new(name, text, args, own))?;
     if let Some(count) = args.twins {
         return twins::run(&study, args, count);
     }
-    let compiled = input(&args.study, Compiled::new(&study))?;
+    let compiled = input(name, Compiled::new(&study))?;
     let results = Results::new(&study, compiled, args.check)?;
     results.runs.remark(&study);
     if let Some(folder) = &args.out {
@@ -184,6 +204,20 @@ impl<'a> Results<'a> {
 
     fn text(&self, args: &ReproduceArgs) -> String {
         let experiment = &self.study.experiment;
+        if args.short {
+            let workloads = if self.study.sources.iter().any(workloads::Source::is_real) {
+                "recorded traces where --traces has them"
+            } else if self.study.experiment.group.iter().any(schema::Group::has_traces) {
+                "generated workloads: the recorded traces of the study are not there (--traces DIR)"
+            } else {
+                "generated workloads"
+            };
+            let what = format!("{}: {}", self.study.name, experiment.title);
+            return format!("{}\n  {workloads}\n", wrapped(&what, WIDTH, "  "))
+                + &statements::short("published", &self.published.1)
+                + &statements::short("asked", &self.asked.1)
+                + "\n";
+        }
         let mut text = String::new();
         for line in [&experiment.title, &experiment.source, &experiment.notes] {
             text += &format!("{}\n", wrapped(line, WIDTH, ""));

@@ -312,7 +312,10 @@ impl Runs {
             return Ok(place);
         }
         let Experiment { seed, requests, .. } = study.experiment;
-        let on_device = source.on_device(&further, seed, requests)?;
+        let mut on_device = source.on_device(&further, seed, requests)?;
+        if let Some(inputs) = &mut on_device {
+            shorten(inputs, study.time_percent);
+        }
         let (requests, notes) = match &on_device {
             Some(_) => (Vec::new(), Vec::new()),
             None => source.load(capacity, &further, seed, requests)?,
@@ -413,6 +416,17 @@ impl Runs {
 fn figures_of(requests: &[Request]) -> Vec<f64> {
     let values = WORKLOAD_METRICS.iter().map(|metric| metric.value(requests));
     values.map(|value| value.unwrap_or(f64::NAN)).collect()
+}
+
+/// Phases that end by time, and the bursts in them, take this share of their time.
+fn shorten(inputs: &mut Inputs, percent: u64) {
+    for phase in &mut inputs.sections.workload.phases {
+        phase.keys.time_ms = phase.keys.time_ms * percent / 100;
+        for keys in phase.streams.iter_mut().map(|stream| &mut stream.keys) {
+            keys.burst_from_ms = keys.burst_from_ms * percent / 100;
+            keys.burst_until_ms = keys.burst_until_ms * percent / 100;
+        }
+    }
 }
 
 /// One run of requests.

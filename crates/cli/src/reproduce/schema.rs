@@ -18,6 +18,9 @@ pub(crate) struct Experiment {
     pub(crate) replicas: usize,
     /// Requests of a workload at most.
     pub(crate) requests: Option<usize>,
+    /// What `--short` takes instead.
+    #[serde(default)]
+    pub(crate) short: Short,
     /// The share of the requests, the first ones, whose latencies do not count.
     #[serde(default)]
     pub(crate) skip_percent: usize,
@@ -49,6 +52,17 @@ pub(crate) struct Experiment {
 
 const fn one() -> u64 {
     1
+}
+
+/// The short form of a study, which still judges; what it does not name stays.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Short {
+    pub(crate) replicas: Option<usize>,
+    /// Of each workload at most.
+    pub(crate) requests: Option<usize>,
+    /// Phases that end by time, and the bursts in them, take this share of their time.
+    pub(crate) time_percent: Option<u64>,
 }
 
 /// A device: a preset and what is changed in it.
@@ -101,6 +115,13 @@ pub(crate) struct Group {
     pub(crate) workload: Vec<Workload>,
     /// The device whose capacity generated addresses keep to; else that of the grid.
     pub(crate) made_for: Option<String>,
+}
+
+impl Group {
+    /// Whether some of its workloads are recorded, if the traces are there.
+    pub(crate) fn has_traces(&self) -> bool {
+        self.kind.is_some() || self.workload.iter().any(|row| row.trace.is_some())
+    }
 }
 
 /// A workload.

@@ -399,6 +399,20 @@ pub(crate) fn text(title: &str, compiled: &[Compiled], answers: &[Answer]) -> St
     text
 }
 
+/// The verdicts alone, a line each, cut to the width of a screen.
+pub(crate) fn short(title: &str, answers: &[Answer]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}\n", wrapped(&format!("{title}: {}", counts(answers)), WIDTH, "  "));
+    for answer in answers {
+        let line = format!("  {:<2$}{}", answer.verdict.word(), answer.text, WORDS - 2);
+        let line: String = line.chars().take(WIDTH).collect();
+        text += &format!("{}\n", line.trim_end());
+    }
+    text
+}
+
 /// How many statements got which verdict.
 pub(super) fn counts(answers: &[Answer]) -> String {
     let all = [

@@ -4,7 +4,7 @@ use super::names::{Grid, Group, Names};
 use super::schema::{self, Catalogue, Experiment, Point};
 use super::workloads::{ANY_WORKLOAD, Places, Source, of_group};
 use super::{examples, sizes};
-use crate::args::ReproduceArgs;
+use crate::args::{ALL, ReproduceArgs};
 use crate::error::wrong;
 use crate::inputs::Inputs;
 use anyhow::{Context, Result, ensure};
@@ -32,6 +32,8 @@ pub(crate) struct Study {
     pub(crate) missing: Vec<String>,
     /// The numbers by formula.
     pub(crate) known: Vec<f64>,
+    /// Phases that end by time take this share of their time.
+    pub(crate) time_percent: u64,
 }
 
 /// A device.
@@ -49,10 +51,12 @@ impl Study {
     /// The study of an experiment file, with what the command line says of devices and traces.
     pub(crate) fn new(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
         let mut experiment = Experiment::parse(text)?;
-        if let Some(replicas) = args.replicas {
+        let short = if args.short { experiment.short } else { schema::Short::default() };
+        if let Some(replicas) = args.replicas.or(short.replicas) {
             experiment.replicas = replicas;
         }
-        experiment.requests = match (experiment.requests, args.requests) {
+        let time_percent = short.time_percent.unwrap_or(100);
+        experiment.requests = match (experiment.requests, args.requests.or(short.requests)) {
             (Some(own), Some(wanted)) => Some(own.min(wanted)),
             (own, wanted) => own.or(wanted),
         };
@@ -84,7 +88,18 @@ impl Study {
             ensure!(is_known, "{name}: no device of this name");
         }
         let name = name.to_string();
-        Ok(Self { name, experiment, names, devices, subjects, sources, points, missing, known })
+        Ok(Self {
+            name,
+            experiment,
+            names,
+            devices,
+            subjects,
+            sources,
+            points,
+            missing,
+            known,
+            time_percent,
+        })
     }
 
     /// The device of a run of a subject at a point of a grid, and its settings on top of the
@@ -246,6 +261,10 @@ fn sources(experiment: &Experiment, args: &ReproduceArgs) -> Result<Sources> {
     if let Some(dir) = &args.traces
         && !all.iter().any(Source::is_real)
     {
+        // Of all studies some have no traces.
+        if args.study == ALL {
+            return Ok((all, groups, missing));
+        }
         if missing.is_empty() {
             return Err(wrong("--traces: the study has no recorded workloads; leave it out"));
         }

@@ -24,6 +24,7 @@ fn args(traces: Option<PathBuf>) -> ReproduceArgs {
         set: Vec::new(),
         requests: None,
         replicas: None,
+        short: false,
         twins: None,
         check: false,
         json: false,

@@ -303,6 +303,28 @@ fn what_is_printed_fits_a_terminal() {
     assert!(printed.contains("  not judged        ROS lowers the mean read latency by 30 %"));
 }
 
+/// The short form takes its requests and replicas from the file, and prints the verdicts alone:
+/// a line each.
+#[test]
+fn a_short_study_prints_a_line_for_each_verdict() {
+    let folder = Folder::new();
+    let file = repository_file("crates/cli/experiments/ros.toml");
+    let (before, after) = file.split_once("[short]\n").expect("a short form");
+    let (_, after) = after.split_once("\n\n").unwrap();
+    let short = format!("{before}[short]\nrequests = 40\nreplicas = 2\n\n{after}");
+    folder.write("ros.toml", short);
+    let printed = folder.run(&["reproduce", "ros.toml", "--short"]).text();
+    let statements = stated("ros", "published").len() + stated("ros", "asked").len();
+    let is_verdict =
+        |line: &&str| VERDICTS.iter().any(|word| line.starts_with(&format!("  {word:<18}")));
+    assert_eq!(printed.lines().filter(is_verdict).count(), statements, "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 100), "{printed}");
+    assert!(printed.contains("the recorded traces of the study are not there"), "{printed}");
+    let object = folder.run(&["reproduce", "ros.toml", "--short", "--json"]).json();
+    let replicas = list(&object["runs"]).iter().map(|run| run["replicas"].as_u64().unwrap());
+    assert_eq!((&object["replicas"], replicas.max()), (&json!(2), Some(2)));
+}
+
 fn keys(value: &Value) -> Vec<String> {
     value.as_object().map_or_else(Vec::new, |object| object.keys().cloned().collect())
 }
@@ -433,6 +455,8 @@ fn what_studies_set_themselves_and_what_they_lack_is_refused() {
         (&["ros", "--traces", "nope"], "nope: cannot be read"),
         (&["crossings", "--traces", "empty"], "empty: missing log121_Movie.txt"),
         (&["cache-aware", "--device", "nope"], "nope: no such device preset or file"),
+        (&["ros", "--short", "--requests", "9"], "cannot be used with"),
+        (&["all", "--json"], "all studies have no --json"),
         (&["rso"], "no such study; did you mean ros?"),
         (&["none.toml"], "none.toml: cannot be read"),
     ] {
