@@ -63,7 +63,7 @@ impl Judged {
         Self { outcome: Outcome::Nothing, reason: Some("no difference".to_string()) }
     }
 
-    fn not_judged(reason: &str) -> Self {
+    pub(super) fn not_judged(reason: &str) -> Self {
         Self { outcome: Outcome::NotJudged, reason: Some(reason.to_string()) }
     }
 }

@@ -193,8 +193,9 @@ impl<'a> Results<'a> {
             runs.replicate(study, &wanted, &workloads)?;
         }
         let figures = &FiguresOf { study, runs: &runs, examples: &examples };
+        let is_cut = study.is_limited && runs.last_for_a_time();
         let judge = |all: Vec<statements::Compiled>| {
-            let answers = all.iter().map(|one| one.judge(study, figures)).collect();
+            let answers = all.iter().map(|one| one.judge(study, figures, is_cut)).collect();
             (all, answers)
         };
         let (published, asked) = (judge(published), judge(asked));

@@ -139,6 +139,14 @@ impl Runs {
         Ok(())
     }
 
+    /// Whether some of them last for a time.
+    pub(crate) fn last_for_a_time(&self) -> bool {
+        let mut inputs = self.loaded.iter().filter_map(|loaded| loaded.on_device.as_ref());
+        inputs.any(|inputs| {
+            inputs.sections.workload.phases.iter().any(|phase| phase.keys.time_ms > 0)
+        })
+    }
+
     /// Says how many runs took how long.
     pub(crate) fn remark(&self, study: &Study) {
         let replicas: usize = self.replicas.values().map(Vec::len).sum();

@@ -174,10 +174,14 @@ impl Compiled {
         Ok((parts, pieces(study, &row.found, context)?))
     }
 
-    /// Judges it with the figures of the runs.
-    pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F) -> Answer {
+    /// Judges it with the figures of the runs; `is_cut` is whether runs that last for a time ended
+    /// sooner, after a number of requests.
+    pub(crate) fn judge<F: Figures>(&self, study: &Study, figures: &F, is_cut: bool) -> Answer {
         let evaluator = Evaluator::new(&study.names, figures);
         let judge = |(says, expr): &Part| {
+            if is_cut {
+                return (says.clone(), Judged::not_judged(CUT));
+            }
             let judged = evaluator.judge(expr, &self.scope);
             (says.clone(), evaluator.with_choices(judged, expr, &self.scope, &self.open))
         };
@@ -361,6 +365,9 @@ fn pieces(study: &Study, text: &str, context: Context) -> Result<Vec<Piece>> {
     pieces.push(Piece::Text(rest.to_string()));
     Ok(pieces)
 }
+
+/// Why nothing is judged of runs that `--requests` has cut.
+const CUT: &str = "--requests ends the runs before the time that they are about";
 
 /// Columns of the verdict before each statement.
 const WORDS: usize = 20;

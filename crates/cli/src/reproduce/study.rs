@@ -34,6 +34,8 @@ pub(crate) struct Study {
     pub(crate) known: Vec<f64>,
     /// Phases that end by time take this share of their time.
     pub(crate) time_percent: u64,
+    /// Whether the command line limits the requests of workloads.
+    pub(crate) is_limited: bool,
 }
 
 /// A device.
@@ -99,6 +101,7 @@ impl Study {
             missing,
             known,
             time_percent,
+            is_limited: args.requests.is_some(),
         })
     }
 

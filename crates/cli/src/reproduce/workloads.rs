@@ -93,13 +93,6 @@ impl Source {
         if let Some(limit) = limit {
             let limit = u64::try_from(limit)?;
             for phase in &mut inputs.sections.workload.phases {
-                if phase.keys.time_ms > 0 {
-                    return Err(wrong(&format!(
-                        "--requests: workload {} ends with a time, and statements are about its \
-                         parts; leave --requests out",
-                        self.name
-                    )));
-                }
                 let own = phase.keys.requests;
                 phase.keys.requests = if own == 0 { limit } else { own.min(limit) };
             }
