@@ -80,9 +80,9 @@ fn page_transfers_take_energy_for_what_crosses() {
             (request.first_sector, request.sectors) = (request.first_sector + 3, 4);
         }
         let (report, run) = record(&settings, &[], &requests);
-        let crosses = run.requests.iter().map(|done| match whole {
-            true => u64::from(done.pages) * 4_096,
-            false => u64::from(done.request.sectors) * 512,
+        let crosses = run.requests.iter().map(|done| {
+            let (pages, sectors) = (u64::from(done.pages), u64::from(done.request.sectors));
+            if whole { pages * 4_096 } else { sectors * 512 }
         });
         assert_eq!(resource(&report, "link"), crosses.sum::<u64>() * 37);
     }
