@@ -244,7 +244,7 @@ fn idle_is_fifo_with_one_request_at_a_time() {
     assert_eq!(statement["verdict"], "by definition", "{statement}");
 }
 
-/// Streams burst in the middle third of a run that lasts for a time: forty requests show none of that
+/// Streams burst in the middle third of a run that lasts for a time: forty requests show nothing.
 #[test]
 fn nothing_is_judged_of_runs_that_end_before_their_time() {
     let object = study("framework");
