@@ -15,6 +15,9 @@ use libfuzzer_sys::fuzz_target;
 /// The bytes in front of the text; `cargo xtask fuzz` writes them as well.
 const CHOICES: usize = 11;
 
+/// Requests that are read of one input.
+const MOST_REQUESTS: usize = 10_000;
+
 fuzz_target!(|data: &[u8]| {
     let Some((choices, text)) = data.split_first_chunk::<CHOICES>() else { return };
     let &[format, split, capacity, ..] = choices;
@@ -42,7 +45,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let mut last = None;
-    while let Ok(Some(request)) = trace.next_request() {
+    // A trace may repeat a thousand million times.
+    for _ in 0..MOST_REQUESTS {
+        let Ok(Some(request)) = trace.next_request() else { break };
         assert!(last <= Some(request.arrival));
         last = Some(request.arrival);
         // The names in a binary trace are those of its writer, who may have named only some.

@@ -19,6 +19,8 @@ pub(super) struct Repeat {
     /// Repetitions that are over, and those that are still to come.
     done: u64,
     left: u64,
+    /// Whether this pass has given a request. If a pass gives none, neither does another.
+    gives: bool,
     /// How much later than on the clock of the trace requests arrive.
     shift_ns: u64,
     /// What the repetitions that are over have counted.
@@ -47,7 +49,15 @@ impl Repeat {
             });
         }
         let (options, before) = (options.clone(), SourceStats::default());
-        Ok(Some(Box::new(Self { input, options, done: 0, left, shift_ns: 0, before })))
+        Ok(Some(Box::new(Self {
+            input,
+            options,
+            done: 0,
+            left,
+            gives: false,
+            shift_ns: 0,
+            before,
+        })))
     }
 
     /// How far the whole is, of how far one pass is.
@@ -74,7 +84,10 @@ impl Trace {
     pub(super) fn next_of_repeated(&mut self) -> Result<Option<Request>, WorkloadError> {
         loop {
             if let Some(request) = self.next_of_pass()? {
-                let shift_ns = self.repeat.as_ref().map_or(0, |repeat| repeat.shift_ns);
+                let shift_ns = self.repeat.as_mut().map_or(0, |repeat| {
+                    repeat.gives = true;
+                    repeat.shift_ns
+                });
                 let arrival_ns = request.arrival.as_ns().checked_add(shift_ns);
                 let Some(ns) = arrival_ns.filter(|&ns| ns <= LAST_ARRIVAL.as_ns()) else {
                     return Err(WorkloadError::Key {
@@ -91,13 +104,16 @@ impl Trace {
         }
     }
 
-    /// Goes back to the start of the file; false where no repetition is left.
+    /// Goes back to the start of the file; false where no repetition is left, or none gives a
+    /// request.
     fn begin_again(&mut self) -> Result<bool, WorkloadError> {
         let stats = SourceStats { added: 0, folded: 0, ..self.stats() };
         let span_ns = self.clock.map_or(0, |clock| self.log.span_ns(&clock));
-        let Some(mut repeat) = self.repeat.take_if(|repeat| repeat.left > 0) else {
+        let goes_on = |repeat: &mut Box<Repeat>| repeat.left > 0 && repeat.gives;
+        let Some(mut repeat) = self.repeat.take_if(goes_on) else {
             return Ok(false);
         };
+        repeat.gives = false;
         repeat.left -= 1;
         repeat.done += 1;
         repeat.shift_ns = repeat.shift_ns.saturating_add(span_ns);
@@ -152,6 +168,13 @@ mod tests {
         let (stream, _) = read(&TraceKeys { repeat: 2, ..once }, Some(1));
         let ns: Vec<u64> = stream.iter().map(|request| request.arrival.as_ns()).collect();
         assert_eq!(ns, [ns[0], ns[0] + span]);
+    }
+
+    /// A thousand million passes of nothing end at once.
+    #[test]
+    fn a_trace_without_requests_of_a_stream_is_read_once() {
+        let keys = TraceKeys { repeat: 1_000_000_000, ..TraceKeys::default() };
+        assert_eq!(read(&keys, Some(9)).0, []);
     }
 
     #[test]
