@@ -173,7 +173,8 @@ mod tests {
     /// A thousand million passes of nothing end at once.
     #[test]
     fn a_trace_without_requests_of_a_stream_is_read_once() {
-        let keys = TraceKeys { repeat: 1_000_000_000, ..TraceKeys::default() };
+        let fold = Fold::Modulo;
+        let keys = TraceKeys { repeat: 1_000_000_000, fold, ..TraceKeys::default() };
         assert_eq!(read(&keys, Some(9)).0, []);
     }
 
