@@ -1,27 +1,28 @@
-//! `cargo xtask golden FILE...`: runs worked examples and prints the first difference.
+//! `cargo xtask golden [FILE...]`: runs worked examples, compares every value in them, and prints
+//! each difference; without a file those of `xtask/golden`.
 //!
-//! A file holds `cases`, each with `config` (K entries a line, map_ent entries a map page, depth,
-//! deadline_rrq_us, deadline_wrq_us, tR, tP, clt_lru_to_mru), `trace` (req, arr, type R or W, lpn,
-//! pages) and `expect` by policy (fot, completion, schedule, queue_events, avg_read, avg_write).
-//! Times are whole microseconds, except averages, which are rounded to three digits. A file with
-//! `examples` is one of translation layers (`golden_ftl`), one with `microcode`, `timelines` or
-//! `fair_queueing` one of the bus level (`golden_bus`), any other one of host policies and buffers
-//! (`golden_hosts`).
+//! A file is JSON and holds examples of one of four kinds, told by the names of its members:
+//! - `cases`: command policies on a device with a map cache ([`commands`]);
+//! - `microcode`, `single_op_ns`, `timelines`, `timelines_ns`, `fair_queueing`: the bus ([`bus`]);
+//! - `examples`: translation layers ([`ftl`]);
+//! - anything else: host policies and write buffers ([`hosts`]).
+//!
+//! A member that is a text explains; one of another type that is not known is a difference.
 //!
 //! `cargo xtask golden --update`: writes the regression tables anew: command policies, FTLs,
 //! precisions of the bus; the reference of keys; the picture of the README; the C header of the
 //! scheduler.
 
-use anyhow::{Context, Result, bail, ensure};
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
-use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
-use flashyard_sim::device::Device;
-use flashyard_sim::observe::{CommandDone, CommandName, Observer, Queued, RequestDone};
-use serde_json::{Map, Value, json};
-use std::cell::RefCell;
+mod bus;
+mod commands;
+mod ftl;
+mod hosts;
+mod tally;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::path::Path;
-use std::rc::Rc;
+use tally::Tally;
 
 /// The tables, and where they and their tests are, below the root of the repository.
 const TABLES: [&str; 3] = ["policies", "ftls", "precisions"];
@@ -59,205 +60,66 @@ pub(crate) fn update(root: &Path) -> Result<String> {
     Ok(format!("{files}, {documents} are written; review every line that differs"))
 }
 
-/// Runs every case of every file; an error names the first difference.
+/// The examples of the repository, below its root.
+const EXAMPLES: &str = "xtask/golden";
+
+/// Runs the examples of the repository.
+pub(crate) fn run_own(root: &Path) -> Result<String> {
+    let folder = root.join(EXAMPLES);
+    let entries = std::fs::read_dir(&folder);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        files.push(entry?.path().to_string_lossy().into_owned());
+    }
+    files.sort();
+    run(&files)
+}
+
+/// Runs every example of every file; an error lists what differs in any of them.
 pub(crate) fn run(files: &[String]) -> Result<String> {
-    ensure!(!files.is_empty(), "name at least one file of worked examples");
-    let mut passed = 0;
+    let (mut all, mut wrong) = ([0, 0], Vec::new());
     for file in files {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-        let all: Value = serde_json::from_str(&text).with_context(|| file.clone())?;
-        if crate::golden_bus::is_one(&all) {
-            passed += crate::golden_bus::run(&all).with_context(|| file.clone())?;
-            continue;
-        }
-        if all.get("examples").is_some() {
-            passed += crate::golden_ftl::run(&all).with_context(|| file.clone())?;
-            continue;
-        }
-        let Some(cases) = all.get("cases").and_then(Value::as_array) else {
-            passed += crate::golden_hosts::run(&all).with_context(|| file.clone())?;
-            continue;
-        };
-        for case in cases {
-            let name = case["name"].as_str().unwrap_or("?");
-            passed += run_case(case).with_context(|| format!("{file}: case {name}"))?;
+        match run_file(file) {
+            Ok((runs, values)) => all = [all[0] + runs, all[1] + values],
+            Err(error) => wrong.push(format!("{file}: {error:#}")),
         }
     }
-    Ok(format!("{passed} runs equal their worked examples"))
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let [runs, values] = all;
+    Ok(format!("{} files, {runs} runs: {values} values equal their worked examples", files.len()))
 }
 
-fn run_case(case: &Value) -> Result<usize> {
-    let expected = case["expect"].as_object().context("there is no `expect`")?;
-    let requests = requests(&case["trace"])?;
-    for (policy, expected) in expected {
-        let config = case["config"].as_object().context("there is no `config`")?;
-        let (settings, lines) = settings(config, &policy.to_lowercase(), &requests)?;
-        let found = simulate(&settings, &lines, &requests)?;
-        let expected = expected.as_object().with_context(|| format!("{policy}: not an object"))?;
-        for (what, expected) in expected {
-            let found = found.get(what).with_context(|| format!("{policy}: {what} is unknown"))?;
-            compare(what, expected, found).with_context(|| policy.clone())?;
-        }
+fn run_file(file: &str) -> Result<(usize, usize)> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+    let all: Value = serde_json::from_str(&text)?;
+    let mut tally = Tally::default();
+    if bus::is_one(&all) {
+        bus::run(&all, &mut tally)?;
+    } else if all.get("examples").is_some() {
+        ftl::run(&all, &mut tally)?;
+    } else if all.get("cases").is_some() {
+        commands::run(&all, &mut tally)?;
+    } else {
+        hosts::run(&all, &mut tally)?;
     }
-    Ok(expected.len())
+    tally.end()
 }
 
-fn compare(what: &str, expected: &Value, found: &Value) -> Result<()> {
-    if let (Some(expected), Some(found)) = (expected.as_array(), found.as_array()) {
-        for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
-            compare(&format!("{what}[{index}]"), expected, found)?;
-        }
-        ensure!(
-            expected.len() == found.len(),
-            "{what}: {} entries are expected, {} were found",
-            expected.len(),
-            found.len()
-        );
-        return Ok(());
-    }
-    ensure!(expected == found, "{what}: expected {expected}, found {found}");
-    Ok(())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-pub(crate) fn number(value: &Value, name: &str) -> Result<u64> {
-    value.get(name).and_then(Value::as_u64).with_context(|| format!("{name} is no whole number"))
-}
-
-fn requests(trace: &Value) -> Result<Vec<Request>> {
-    let rows = trace.as_array().context("there is no `trace`")?;
-    rows.iter()
-        .map(|row| {
-            let op = match row["type"].as_str() {
-                Some("R") => RequestOp::Read,
-                Some("W") => RequestOp::Write,
-                other => bail!("type {other:?} is neither R nor W"),
-            };
-            Ok(Request {
-                arrival: Time::from_us(number(row, "arr")?),
-                first_sector: number(row, "lpn")? * 8,
-                sectors: u32::try_from(number(row, "pages")? * 8)?,
-                stream: 0,
-                op,
-                flags: Flags::NONE,
-            })
-        })
-        .collect()
-}
-
-/// The device of a case and the lines of its cache, empty ones left out.
-fn settings(
-    config: &Map<String, Value>,
-    policy: &str,
-    requests: &[Request],
-) -> Result<(Settings, Vec<(u64, bool)>)> {
-    let all = Value::Object(config.clone());
-    let lines = config.get("clt_lru_to_mru").and_then(Value::as_array);
-    let lines = lines.context("clt_lru_to_mru is no list")?;
-    let entries = number(&all, "K")?;
-    let mut assignments = vec![
-        format!("policy.command={policy}"),
-        format!("map.entries_per_line={entries}"),
-        format!("map.cache_bytes={}", lines.len() as u64 * entries * 4),
-        "ftl.over_provisioning_percent=400".to_string(),
-    ];
-    for (name, value) in config {
-        let whole = || value.as_u64().with_context(|| format!("{name} is no whole number"));
-        match name.as_str() {
-            "K" | "clt_lru_to_mru" => {}
-            "map_ent" => assignments.push(format!("map.entries_per_page={}", whole()?)),
-            "depth" => assignments.push(format!("queue.depth={}", whole()?)),
-            "tR" => assignments.push(format!("nand.read_us={}", whole()?)),
-            "tP" => assignments.push(format!("nand.program_us={}", whole()?)),
-            "deadline_rrq_us" => assignments.extend(deadlines(&["fot", "drs"], "read", whole()?)),
-            "deadline_wrq_us" => {
-                assignments.extend(deadlines(&["rrf", "fot", "drs"], "write", whole()?));
-            }
-            _ => bail!("config key {name} is unknown"),
-        }
-    }
-    let filled = lines.iter().filter(|line| line.get("slpn").is_some_and(Value::is_u64));
-    let filled: Vec<(u64, bool)> = filled
-        .map(|line| Ok((number(line, "slpn")?, line["dirty"].as_bool().context("dirty")?)))
-        .collect::<Result<_>>()?;
-    let ends = requests.iter().filter_map(Request::end_sector).map(|sector| sector / 8);
-    let pages = ends.chain(filled.iter().map(|line| line.0 + entries)).max().unwrap_or(1);
-    assignments.push(format!("geometry.blocks_per_plane={}", 64 + pages.div_ceil(128) * 5));
-    let mut keys = DeviceKeys::default();
-    let mut problems = Vec::new();
-    for assignment in &assignments {
-        apply_setting("case", assignment, &mut keys, &mut problems);
-    }
-    ensure!(problems.is_empty(), "{}", problems[0]);
-    Ok((Settings::new(keys)?, filled))
-}
-
-fn deadlines(policies: &[&str], class: &str, us: u64) -> Vec<String> {
-    let ms = format!("{}.{:03}", us / 1_000, us % 1_000);
-    policies.iter().map(|policy| format!("policy.{policy}.{class}_deadline_ms={ms}")).collect()
-}
-
-#[derive(Default)]
-struct Log {
-    schedule: Vec<Value>,
-    queue_events: Vec<Value>,
-    requests: Vec<(u64, u64, u64)>,
-}
-
-struct Recorder(Rc<RefCell<Log>>);
-
-fn us(ns: u64) -> u64 {
-    ns / 1_000
-}
-
-fn row(name: &CommandName, queue: &str) -> Value {
-    let request = name.request.expect("worked examples have no work of the device's own");
-    json!({"req": request + 1, "page": name.page, "cmd": name.stage, "queue": queue})
-}
-
-impl Observer for Recorder {
-    fn queued(&mut self, event: &Queued) {
-        let mut row = row(&event.command, event.queue);
-        let by_time = matches!(event.queue, "RRQ" | "WRQ");
-        row["t"] = us(event.at.as_ns()).into();
-        row["event"] = if event.moved { "requeue" } else { "enqueue" }.into();
-        row["key"] = if by_time { us(event.key) } else { event.key }.into();
-        self.0.borrow_mut().queue_events.push(row);
+    /// Every worked example of the repository holds.
+    #[test]
+    fn the_worked_examples_of_the_repository_hold() {
+        run_own(&crate::root()).expect("they hold");
     }
 
-    fn command_done(&mut self, done: &CommandDone) {
-        let mut row = row(&done.command, done.queue);
-        row["start"] = us(done.start.as_ns()).into();
-        row["end"] = us(done.end.as_ns()).into();
-        self.0.borrow_mut().schedule.push(row);
+    #[test]
+    fn all_files_are_run_and_each_that_is_wrong_is_named() {
+        let error = run(&["no/one".to_owned(), "no/two".to_owned()]).expect_err("no files");
+        let text = error.to_string();
+        assert!(text.contains("no/one") && text.contains("no/two"), "{text}");
     }
-
-    fn request_done(&mut self, done: &RequestDone) {
-        let row = (done.order, us(done.completion.as_ns()), us(done.fot_ns));
-        self.0.borrow_mut().requests.push(row);
-    }
-}
-
-fn simulate(settings: &Settings, lines: &[(u64, bool)], requests: &[Request]) -> Result<Value> {
-    let mut device = Device::new(settings);
-    device.check();
-    device.preload_map(lines)?;
-    let log = Rc::new(RefCell::new(Log::default()));
-    device.observe(Box::new(Recorder(Rc::clone(&log))));
-    let mut source = requests.iter().copied();
-    let report = device.run(|| Ok::<_, std::convert::Infallible>(source.next()));
-    let report = report.map_err(|error| anyhow::anyhow!("{error:?}"))?;
-    let mut log = log.take();
-    log.requests.sort_unstable();
-    let average = |class: &str| {
-        let mean = report.latency_ns[class].mean;
-        mean.map(|mean| mean.round() / 1_000.0)
-    };
-    Ok(json!({
-        "schedule": log.schedule,
-        "queue_events": log.queue_events,
-        "completion": log.requests.iter().map(|row| row.1).collect::<Vec<_>>(),
-        "fot": log.requests.iter().map(|row| row.2).collect::<Vec<_>>(),
-        "avg_read": average("read"),
-        "avg_write": average("write"),
-    }))
 }

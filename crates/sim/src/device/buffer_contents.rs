@@ -55,6 +55,13 @@ impl Device {
         }
     }
 
+    /// The units in the write buffer and whether flash lacks them: the dirty ones first, of each
+    /// kind those first that were written or, as `buffer.recency` says, used longest ago.
+    pub fn buffered_units(&self) -> Vec<(u64, bool)> {
+        let contents = self.buffer.iter().flat_map(|buffer| buffer.contents());
+        contents.map(|(lpn, _, dirty)| (u64::from(lpn.get()), dirty)).collect()
+    }
+
     /// Fills the write buffer before the run: units, the bank of the line of each if it is not that
     /// of its number, and whether it is dirty; the least recently used one first. A clean unit
     /// holds what flash has.

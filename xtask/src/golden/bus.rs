@@ -11,8 +11,8 @@
 mod fair;
 mod microcode;
 
-use crate::golden::number;
-use anyhow::{Context, Result, bail, ensure};
+use super::tally::{Tally, entries, list, number};
+use anyhow::{Context, Result, bail};
 use flashyard_core::bus::channel::{Channel, FixedTimes, Lane, Order, Sent, Sequencer};
 use flashyard_core::bus::policy::decoupled::DecoupledKeys;
 use flashyard_core::bus::policy::out_of_order::OutOfOrderKeys;
@@ -29,46 +29,33 @@ use std::collections::VecDeque;
 const PARTS: [&str; 5] =
     ["microcode", "single_op_ns", "timelines", "timelines_ns", "fair_queueing"];
 
-/// Keys that explain and expect nothing.
-const TEXTS: [&str; 4] = ["note", "notes", "rule", "rules"];
-
 /// Whether a file is one of the bus level.
 pub(crate) fn is_one(all: &Value) -> bool {
     PARTS.iter().any(|part| all.get(part).is_some())
 }
 
-/// Runs every example of a file; an error names the first difference. Returns how many there are.
-pub(crate) fn run(all: &Value) -> Result<usize> {
-    let mut passed = 0;
+/// Runs every example of a file.
+pub(super) fn run(all: &Value, tally: &mut Tally) -> Result<()> {
     let mut microcode = Microcode::of(all.get("microcode"))?;
+    tally.known(all, &PARTS);
     for (part, value) in entries(all)? {
-        passed += match part.as_str() {
-            "microcode" => microcode.check(value),
-            "single_op_ns" => single_operations(value, &mut microcode),
+        tally.part(part, |tally| match part.as_str() {
+            "microcode" => microcode.check(value, tally),
+            "single_op_ns" => single_operations(value, &mut microcode, tally),
             "timelines" => {
-                let units = Units::of(value.get("units").context("there are no `units`")?)?;
-                timelines(value, &["units"], &units)
+                let units = Units::of(value.get("units").context("there are no `units`")?, tally)?;
+                timelines(value, &["units", "examples"], &units, tally)
             }
             "timelines_ns" => {
                 let units = Units::of_programs(value, &mut microcode)?;
-                timelines(value, &["chunk", "chunks", "durations", "tR", "tP", "tE"], &units)
+                let known = ["chunk", "chunks", "durations", "tR", "tP", "tE", "examples"];
+                timelines(value, &known, &units, tally)
             }
-            "fair_queueing" => fair::run(value),
-            _ => bail!("{part} is unknown"),
-        }
-        .with_context(|| part.clone())?;
+            "fair_queueing" => fair::run(value, tally),
+            _ => Ok(()),
+        });
     }
-    Ok(passed)
-}
-
-/// The members of an object but those that explain it.
-fn entries(value: &Value) -> Result<impl Iterator<Item = (&String, &Value)>> {
-    let object = value.as_object().with_context(|| format!("{value} is not an object"))?;
-    Ok(object.iter().filter(|(name, _)| !TEXTS.contains(&name.as_str())))
-}
-
-fn list<'a>(value: &'a Value, what: &str) -> Result<&'a Vec<Value>> {
-    value.as_array().with_context(|| format!("{what} is no list"))
+    Ok(())
 }
 
 /// How an example counts time: what requests and arrays take, and whether a read asks for its
@@ -85,12 +72,9 @@ struct Units {
 
 impl Units {
     /// Units of time of an example.
-    fn of(units: &Value) -> Result<Self> {
+    fn of(units: &Value, tally: &mut Tally) -> Result<Self> {
         let unit = |name: &str| number(units, name).map(Span::from_ns);
-        for (name, _) in entries(units)? {
-            let known = ["ACT", "DATA", "ST", "tR", "tP", "tE", "CH"].contains(&name.as_str());
-            ensure!(known, "unit {name} is unknown");
-        }
+        tally.known(units, &["ACT", "DATA", "ST", "tR", "tP", "tE", "CH"]);
         let (short, data, status) = (unit("ACT")?, unit("DATA")?, unit("ST")?);
         let kinds = BusKind::ALL.map(|kind| match kind {
             BusKind::DataIn | BusKind::DataOut => data,
@@ -149,63 +133,57 @@ fn given(durations: &Map<String, Value>, kind: BusKind, chunk: u32) -> Result<Sp
 }
 
 /// One operation of each sort on an idle bus.
-fn single_operations(value: &Value, microcode: &mut Microcode) -> Result<usize> {
+fn single_operations(value: &Value, microcode: &mut Microcode, tally: &mut Tally) -> Result<()> {
     let units = Units::of_programs(value, microcode)?;
-    let mut passed = 0;
-    for (name, expected) in entries(value)? {
-        let op = match name.as_str() {
-            "read" => Op::Read,
-            "program" => Op::Program,
-            "erase" => Op::Erase,
-            "chunk" | "chunks" | "durations" | "tR" | "tP" | "tE" => continue,
-            _ => bail!("{name} is unknown"),
-        };
+    let operations = [("read", Op::Read), ("program", Op::Program), ("erase", Op::Erase)];
+    let parameters = ["chunk", "chunks", "durations", "tR", "tP", "tE", "read", "program", "erase"];
+    tally.known(value, &parameters);
+    for (name, op) in operations {
+        let Some(expected) = value.get(name) else { continue };
         let policy = AnyBusPolicy::OutOfOrder(OutOfOrderKeys {});
         let sent = serve(&policy, &[units.operation(0, op, 0)], units.times);
         let found = sent.last().context("nothing was sent")?.until.as_ns();
-        ensure!(*expected == found, "{name}: expected {expected}, found {found}");
-        passed += 1;
+        tally.runs += 1;
+        tally.same(name, expected, &json!(found));
     }
-    Ok(passed)
+    Ok(())
 }
 
 /// Every example under every model.
-fn timelines(value: &Value, parameters: &[&str], units: &Units) -> Result<usize> {
-    let mut passed = 0;
-    for (name, examples) in entries(value)? {
-        if name != "examples" {
-            ensure!(parameters.contains(&name.as_str()), "{name} is unknown");
-            continue;
-        }
-        for (name, example) in entries(examples)? {
-            passed += timeline(example, units).with_context(|| name.clone())?;
-        }
+fn timelines(value: &Value, parameters: &[&str], units: &Units, tally: &mut Tally) -> Result<()> {
+    tally.known(value, parameters);
+    for (name, example) in entries(value.get("examples").context("there are no `examples`")?)? {
+        tally.part(name, |tally| timeline(example, units, tally));
     }
-    Ok(passed)
+    Ok(())
 }
 
-fn timeline(example: &Value, units: &Units) -> Result<usize> {
-    let words = list(&example["ops_in_arrival_order"], "ops_in_arrival_order")?;
+fn timeline(example: &Value, units: &Units, tally: &mut Tally) -> Result<()> {
+    let words = list(example, "ops_in_arrival_order")?;
     let names = words.iter().map(|word| word.as_str().context("an operation is no word"));
     let names = names.collect::<Result<Vec<_>>>()?;
     let operations = names.iter().enumerate().map(|(id, word)| operation(id, word, units));
     let operations = operations.collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = names.iter().filter_map(|word| word.split('@').next()).collect();
-    let mut passed = 0;
     for (model, expected) in entries(example)? {
         let policy = match model.as_str() {
-            "ops_in_arrival_order" => continue,
             "sequential" => AnyBusPolicy::Sequential(SequentialKeys {}),
             "decoupled" => AnyBusPolicy::Decoupled(DecoupledKeys {}),
             "out-of-order" | "out_of_order" => AnyBusPolicy::OutOfOrder(OutOfOrderKeys {}),
-            _ => bail!("model {model} is unknown"),
+            "ops_in_arrival_order" => continue,
+            _ => {
+                tally.unknown(model, expected);
+                continue;
+            }
         };
-        let sent = serve(&policy, &operations, units.times);
-        compare(expected, &sent, &names).with_context(|| model.clone())?;
-        passed += 1;
+        tally.part(model, |tally| {
+            tally.runs += 1;
+            tally.known(expected, &["bus", "completion", "total"]);
+            tally.same("sent", expected, &found(&serve(&policy, &operations, units.times), &names));
+            Ok(())
+        });
     }
-    ensure!(passed > 0, "no model is expected");
-    Ok(passed)
+    Ok(())
 }
 
 /// The operation of a word such as `R2@chip3`.
@@ -221,60 +199,18 @@ fn operation(id: usize, word: &str, units: &Units) -> Result<Operation> {
     Ok(units.operation(u32::try_from(id)?, op, chip.parse().with_context(wrong)?))
 }
 
-fn compare(expected: &Value, sent: &[Sent], names: &[&str]) -> Result<()> {
+/// What was sent, by the names of the operations.
+fn found(sent: &[Sent], names: &[&str]) -> Value {
     let name = |sent: &Sent| names[sent.request.operation as usize];
-    for (what, expected) in entries(expected)? {
-        match what.as_str() {
-            "bus" => {
-                let row = |sent: &Sent| {
-                    let (kind, chip) = (sent.request.kind.name(), sent.request.chip);
-                    json!([name(sent), kind, chip, sent.from.as_ns(), sent.until.as_ns()])
-                };
-                let found: Vec<Value> = sent.iter().map(row).collect();
-                same_rows(list(expected, "bus")?, &found).context("bus")?;
-            }
-            "completion" => {
-                let over = sent.iter().filter(|sent| sent.completes);
-                let found: Map<String, Value> =
-                    over.map(|sent| (name(sent).to_owned(), sent.until.as_ns().into())).collect();
-                let known = expected.as_object().context("completion is not an object")?;
-                for (name, expected) in known {
-                    let found = found.get(name).unwrap_or(&Value::Null);
-                    ensure!(
-                        expected == found,
-                        "completion of {name}: expected {expected}, found {found}"
-                    );
-                }
-                ensure!(
-                    known.len() == found.len(),
-                    "completion: {} operations are expected, {} were found",
-                    known.len(),
-                    found.len()
-                );
-            }
-            "total" => {
-                let found = sent.last().map_or(0, |sent| sent.until.as_ns());
-                ensure!(*expected == found, "total: expected {expected}, found {found}");
-            }
-            _ => bail!("{what} is unknown"),
-        }
-    }
-    Ok(())
-}
-
-/// Compares row by row; an error names the first one that differs.
-fn same_rows(expected: &[Value], found: &[Value]) -> Result<()> {
-    for row in 0..expected.len().max(found.len()) {
-        match (expected.get(row), found.get(row)) {
-            (Some(expected), Some(found)) => {
-                ensure!(expected == found, "row {row}: expected {expected}, found {found}");
-            }
-            (Some(expected), None) => bail!("row {row}: expected {expected}, found no more"),
-            (None, Some(found)) => bail!("row {row}: no more is expected, found {found}"),
-            (None, None) => {}
-        }
-    }
-    Ok(())
+    let row = |sent: &Sent| {
+        let (kind, chip) = (sent.request.kind.name(), sent.request.chip);
+        json!([name(sent), kind, chip, sent.from.as_ns(), sent.until.as_ns()])
+    };
+    let over = sent.iter().filter(|sent| sent.completes);
+    let over: Map<String, Value> =
+        over.map(|sent| (name(sent).to_owned(), sent.until.as_ns().into())).collect();
+    let total = sent.last().map_or(0, |sent| sent.until.as_ns());
+    json!({"bus": sent.iter().map(row).collect::<Vec<_>>(), "completion": over, "total": total})
 }
 
 /// Runs operations that have all arrived. Each chip serves its own in order, or all chips together
@@ -346,20 +282,33 @@ mod tests {
         json!({"timelines": {"rules": "ideal", "units": units, "examples": {"one": one}}})
     }
 
+    /// Runs and values that were compared, or what differs.
+    fn checked(all: &Value) -> Result<(usize, usize)> {
+        let mut tally = Tally::default();
+        run(all, &mut tally)?;
+        tally.end()
+    }
+
     #[test]
-    fn the_first_difference_is_named() {
+    fn each_difference_is_named() {
         let mut all = example();
-        assert_eq!(run(&all).expect("it is right"), 1);
-        let error = |all: &Value| format!("{:#}", run(all).expect_err("it is wrong"));
+        assert_eq!(checked(&all).expect("it is right"), (1, 4 * 5 + 2 + 1));
+        let error = |all: &Value| {
+            let text = format!("{:#}", checked(all).expect_err("it is wrong"));
+            text.split_once("\n  ").expect("a line").1.to_owned()
+        };
         all["timelines"]["examples"]["one"]["out-of-order"]["bus"][2][3] = 8.into();
         assert_eq!(
             error(&all),
-            "timelines: one: out-of-order: bus: row 2: expected [\"R1\",\"OD\",0,8,10], \
-             found [\"R1\",\"OD\",0,7,10]"
+            "timelines: one: out-of-order: sent.bus[2][3]: expected 8, found 7"
         );
         let mut all = example();
         all["timelines"]["examples"]["one"]["out-of-order"]["polls"] = 3.into();
-        assert_eq!(error(&all), "timelines: one: out-of-order: polls is unknown");
+        assert_eq!(
+            error(&all),
+            "timelines: one: out-of-order: polls is unknown\n  \
+             timelines: one: out-of-order: sent.polls: expected 3, found null"
+        );
         let mut all = example();
         all["timelines"]["energy"] = 1.into();
         assert_eq!(error(&all), "timelines: energy is unknown");
@@ -377,7 +326,7 @@ mod tests {
             "RDR x1", "CE- x1", "SND x1"]});
         let microcode = json!({"cycle_ns": 20, "instruction_cycles": cycles, "programs": programs});
         let single = json!({"chunk": 2_048, "chunks": 2, "tR": 60, "read": ns});
-        let passed = run(&json!({"microcode": microcode, "single_op_ns": single}));
-        assert_eq!(passed.expect("it is right"), 5 + 1 + 1);
+        let found = checked(&json!({"microcode": microcode, "single_op_ns": single}));
+        assert_eq!(found.expect("it is right"), (1, 5 + 1));
     }
 }
