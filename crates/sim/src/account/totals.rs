@@ -299,7 +299,7 @@ impl Account {
             self.totals.partial_writes += 1;
         }
         if let Some(checker) = self.checker() {
-            checker.arrived(order, first, pages);
+            checker.arrived(order, request, first, pages);
         }
     }
 

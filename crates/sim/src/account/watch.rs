@@ -2,6 +2,7 @@
 
 use super::Account;
 use super::timeline::FtlFigures;
+use crate::buffer::Held;
 use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
@@ -72,7 +73,7 @@ macro_rules! checked {
 }
 
 checked! {
-    adopt_buffer(lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>);
+    adopt_buffer(lines: impl Iterator<Item = Held>);
     asks(order: u64, request: &Request, durable: bool);
     must_carry(order: u64, bytes: u64);
     carried(order: u64, bytes: u64);
@@ -85,10 +86,13 @@ checked! {
     map_page_written(set: SetId);
     started(now: Time, die: DieId, op: Op);
     touched(plane: PlaneId, op: Op, ppn: Option<Ppn>, read: Option<(Lpn, Access)>);
-    array_over(die: DieId);
+    array_over(now: Time, die: DieId);
     released(die: DieId);
-    suspended(die: DieId, goes_on: bool);
-    transferred(channel: ChannelId, start: Time, end: Time);
+    suspended(now: Time, die: DieId, goes_on: bool);
+    transferred(channel: ChannelId, die: DieId, span: (Time, Time), out: bool);
+    old_read(lpn: Lpn, number: u64);
+    rest_read(lpn: Lpn, number: u64);
+    flush_begins(lpn: Lpn, number: u64);
     over(now: Time, die: DieId, op: Op, register: bool);
     read_over(order: u64, page: u32, errors: Option<TurnedBits>);
     programmed(order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64);

@@ -218,11 +218,19 @@ impl Buffer {
         end - first
     }
 
-    /// A set begins to carry the contents of a line to flash; what the line lacks is read for it.
-    pub(crate) fn begin_flush(&mut self, line: LineId, group: u32) {
+    /// A set begins to carry the contents of a line to flash. The line then has the whole unit,
+    /// unless the set first reads what is `lacking`.
+    pub(crate) fn begin_flush(&mut self, line: LineId, group: u32, lacking: bool) {
+        if !lacking {
+            self.fill(line);
+        }
+        self.lines.begin_flush(line, group);
+    }
+
+    /// A line has all sectors of its unit.
+    pub(crate) fn fill(&mut self, line: LineId) {
         let state = &mut self.lines[line];
         (state.from, state.until) = (self.sectors.start, self.sectors.end);
-        self.lines.begin_flush(line, group);
     }
 
     /// A program unit is under way that no request has asked for.

@@ -38,6 +38,17 @@ pub(crate) use writes::{is_unput, latest_unput};
 /// waits for it.
 const PLANE_LIMIT: u32 = 2;
 
+/// A unit that it holds.
+pub(crate) struct Held {
+    pub(crate) lpn: Lpn,
+    /// The number of the change that made its contents; none of what a read has found on flash.
+    pub(crate) number: Option<u64>,
+    /// Whether flash lacks them.
+    pub(crate) is_dirty: bool,
+    /// The sectors that its line has.
+    pub(crate) sectors: Range<u16>,
+}
+
 /// Where a read finds what the buffer has of its unit.
 pub(crate) enum Found {
     /// A write is about to put it.
@@ -140,11 +151,15 @@ impl Buffer {
         &self.ports
     }
 
-    /// Every unit that it holds, the dirty ones first; the number of the change that made its
-    /// contents, none of what a read has found on flash; and whether flash lacks them.
-    pub(crate) fn contents(&self) -> impl Iterator<Item = (Lpn, Option<u64>, bool)> {
+    /// Every unit that it holds, the dirty ones first.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = Held> {
         let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
-        lines.map(|line| (line.lpn, (!line.is_of_flash()).then_some(line.version), line.is_dirty()))
+        lines.map(|line| Held {
+            lpn: line.lpn,
+            number: (!line.is_of_flash()).then_some(line.version),
+            is_dirty: line.is_dirty(),
+            sectors: line.from..line.until,
+        })
     }
 
     /// The lines that a unit is programmed with: of its plane, which striping gives, and frontier.
@@ -159,14 +174,6 @@ impl Buffer {
     /// The sectors of a whole unit.
     pub(crate) fn unit_range(&self) -> Range<u16> {
         self.sectors.clone()
-    }
-
-    /// Whether it holds all sectors of a unit.
-    pub(crate) fn holds_whole(&self, lpn: Lpn) -> bool {
-        self.lines.find(lpn).is_some_and(|line| {
-            let line = &self.lines[line];
-            (line.from..line.until) == self.sectors
-        })
     }
 
     /// Whether a line holds these sectors of its unit.

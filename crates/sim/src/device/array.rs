@@ -133,7 +133,8 @@ impl Device {
 
     fn follow_phases(&mut self) {
         while let Some(transfer) = self.flash.next_transfer() {
-            self.account.transferred(transfer.channel, transfer.from, transfer.until);
+            let (span, out) = ((transfer.from, transfer.until), transfer.place == Place::Output);
+            self.account.transferred(transfer.channel, transfer.die, span, out);
             if self.account.is_followed() {
                 self.tell_channel(&transfer);
             }
@@ -170,7 +171,7 @@ impl Device {
         }
         let end = self.flash.array_done(die, self.now);
         if !matches!(end, ArrayEnd::Paused) {
-            self.account.array_over(die);
+            self.account.array_over(self.now, die);
         }
         self.array_ended(die, &end);
     }
@@ -241,7 +242,7 @@ impl Device {
             });
             self.account.record_suspended(self.now, die, operation, planes);
         }
-        self.account.suspended(die, false);
+        self.account.suspended(self.now, die, false);
         self.for_riders(operation.leader, |device, set| {
             device.close_with(set, operation);
             device.enter(set, Mode::Suspended);
@@ -270,7 +271,7 @@ impl Device {
     /// The suspended operation of a die goes on.
     pub(super) fn resume(&mut self, die: DieId) {
         let (leader, works) = self.flash.resume(die, self.now);
-        self.account.suspended(die, true);
+        self.account.suspended(self.now, die, true);
         self.for_riders(leader, |device, set| {
             device.enter(set, Mode::Running);
             device.sets[set].place = Place::Array;
@@ -336,6 +337,9 @@ impl Device {
             let read = (stage == Stage::Read)
                 .then(|| (state.lpn, (device.host[state.owner()].order, state.page)));
             device.account.touched(device.sets.plane(set), stage.op(), state.ppn, read);
+            if stage == Stage::OldRead {
+                device.account.old_read(state.lpn, device.sets.number(set));
+            }
             device.show_map_write(set);
         });
     }

@@ -85,9 +85,14 @@ impl Device {
             Found::Write(write) => {
                 let version = self.sets.number(write);
                 plan.wait(write, self.sets.stage_index(write, Stage::Buffer), EdgeKind::Order);
-                plan.push(Stage::Buffer, plane);
-                self.account.buffer_looked_up(true);
+                let whole = self.writes_all(write, handle, lpn) || self.ftl.locate(lpn).is_none();
+                self.account.buffer_looked_up(whole);
                 self.account.buffer_read(access, lpn, version, false);
+                if whole {
+                    plan.push(Stage::Buffer, plane);
+                } else {
+                    self.plan_read(plan, lpn);
+                }
                 return;
             }
             Found::Nothing => {
@@ -111,6 +116,17 @@ impl Device {
         } else {
             self.plan_read(plan, lpn);
         }
+    }
+
+    /// Whether a write that is about to be put has all that a read wants. What the line of its unit
+    /// holds by now does not count, for it may be gone by then.
+    fn writes_all(&self, write: SetId, read: RequestId, lpn: Lpn) -> bool {
+        if self.settings.keys.ftl.partial_write == PartialWrite::Ignore {
+            return true;
+        }
+        let written = self.covered(&self.host[self.sets[write].owner()].request, lpn);
+        let wanted = self.covered(&self.host[read].request, lpn);
+        written.start <= wanted.start && wanted.end <= written.end
     }
 
     /// The current command of a set is an access to the buffer: it begins, or waits for a line.
@@ -249,6 +265,8 @@ impl Device {
 
     /// The program of a write carries its own unit, and others fill its program unit.
     fn write_through(&mut self, set: SetId, line: LineId, group: u32) {
+        let Set { lpn, .. } = self.sets[set];
+        self.account.flush_begins(lpn, self.sets.number(set));
         self.begin_flush(set, line, group);
         if self.ftl.is_planned() {
             self.sets[set].asked = true;
@@ -292,11 +310,6 @@ impl Device {
             granted = true;
         }
         granted
-    }
-
-    /// Whether the buffer holds all sectors of a unit.
-    pub(super) fn line_holds_whole(&self, lpn: Lpn) -> bool {
-        self.buffer.as_ref().is_some_and(|buffer| buffer.holds_whole(lpn))
     }
 
     /// A line of the buffer.

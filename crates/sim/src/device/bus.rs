@@ -58,7 +58,7 @@ impl Device {
     pub(super) fn requests_array_done(&mut self, die: DieId) {
         let (finished, end) = self.flash.requests_array_done(die, self.now);
         if finished {
-            self.account.array_over(die);
+            self.account.array_over(self.now, die);
         }
         self.array_ended(die, &end);
     }

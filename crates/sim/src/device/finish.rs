@@ -189,8 +189,8 @@ impl Device {
             Stage::CopyProgram | Stage::MergeProgram => self.copy_over(set),
             Stage::Erase | Stage::MergeErase => self.erase_over(set),
             Stage::HostErase => self.host_erase_over(set),
+            Stage::OldRead => self.rest_read(set),
             Stage::EvictRead
-            | Stage::OldRead
             | Stage::CopyRead
             | Stage::MergeRead
             | Stage::RewriteRead

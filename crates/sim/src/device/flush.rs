@@ -33,7 +33,18 @@ impl Device {
     pub(super) fn begin_flush(&mut self, set: SetId, line: LineId, group: u32) {
         self.sets[set].buffered = Some(line);
         self.account.unit_flushed(self.phase());
-        self.write_buffer_mut().begin_flush(line, group);
+        let lacking = self.sets.commands(set).iter().any(|stage| stage.0 == Stage::OldRead);
+        self.write_buffer_mut().begin_flush(line, group, lacking);
+    }
+
+    /// A set has read what flash has of the unit that it changes: its line has it, where it
+    /// carries one.
+    pub(super) fn rest_read(&mut self, set: SetId) {
+        if let Some(line) = self.sets[set].buffered {
+            self.write_buffer_mut().fill(line);
+            let Set { lpn, .. } = self.sets[set];
+            self.account.rest_read(lpn, self.sets.number(set));
+        }
     }
 
     /// Begins to flush dirty units of a group, as far as a program unit has room, the line `head`
@@ -171,6 +182,7 @@ impl Device {
         }
         let set = self.numbered_set(state.version, &plan.completed(set), plan.stages());
         self.enlist(set, &plan);
+        self.account.flush_begins(state.lpn, state.version);
         self.begin_flush(set, line, group);
         set
     }

@@ -47,7 +47,9 @@ use crate::account::Account;
 pub use crate::account::{PhaseReport, Share, Utilisation};
 use crate::buffer::Buffer;
 use crate::check::Checker;
-use crate::config::{Acknowledge, DataOrder, InitialState, MapStore, Settings, Transfer};
+use crate::config::{
+    Acknowledge, DataOrder, InitialState, MapStore, PartialWrite, Settings, Transfer,
+};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::ftl::layer::Shape;
@@ -177,6 +179,9 @@ impl Device {
         let mut device = Self::fresh(settings, policy, Planned::new(settings, make));
         let made = initial::device::make_telling(settings, &mut device.ftl, tell);
         device.account.initial_made(made);
+        if settings.keys.ftl.partial_write == PartialWrite::Bitmap {
+            device.ftl.cover_written(settings.exported_units, settings.geometry.unit_sectors());
+        }
         device.fill_buffer();
         device
     }
@@ -241,6 +246,7 @@ impl Device {
         let blocks = self.ftl.blocks();
         if self.account.is_restored() || self.settings.keys.state.initial != InitialState::Fresh {
             checker.adopt(|lpn| self.ftl.locate(lpn), |block| blocks.written_units(block));
+            checker.adopt_sectors(|lpn, sector| self.ftl.is_covered(lpn, sector));
             if let Some(planned) = self.ftl.planned() {
                 checker.adopt_pages(planned.written_pages());
             }

@@ -317,7 +317,8 @@ impl Device {
         let partial = self.settings.keys.ftl.partial_write;
         if partial != PartialWrite::Ignore {
             let place = self.ftl.locate(lpn);
-            let old = (place.is_some() || earlier.is_some()) && !self.line_holds_whole(lpn);
+            // A line that has the whole unit may give way before this write is put.
+            let old = place.is_some() || earlier.is_some();
             let needed = match partial {
                 PartialWrite::Bitmap => self.ftl.cover(lpn, self.covered(&request, lpn)),
                 _ => self.is_partial(&request, lpn),

@@ -216,6 +216,20 @@ impl Ftl {
         self.map.cover(lpn, covered)
     }
 
+    /// Whether a sector of a unit counts as written; each does where that is not kept.
+    pub(crate) fn is_covered(&self, lpn: Lpn, sector: u64) -> bool {
+        self.map.is_covered(lpn, sector)
+    }
+
+    /// The initial state is made: every unit that it has written was written whole.
+    pub(crate) fn cover_written(&mut self, units: u32, unit_sectors: u32) {
+        for lpn in (0..units).map(Lpn::new) {
+            if self.locate(lpn).is_some() {
+                self.cover(lpn, 0..u64::from(unit_sectors));
+            }
+        }
+    }
+
     /// The data of a write is on flash, and no later change of the unit was committed before.
     #[inline]
     pub(crate) fn commit(&mut self, lpn: Lpn, ppn: Ppn) {
@@ -369,6 +383,7 @@ impl Ftl {
     /// A trim of a unit has been translated. Behind a write buffer, earlier writes of the unit may
     /// not have been planned yet: a layer then learns of the trim when it is committed.
     pub(crate) fn trim_translated(&mut self, lpn: Lpn) {
+        self.map.uncover(lpn);
         if !self.plans_flushes()
             && let Scheme::Planned(planned) = &mut self.scheme
         {

@@ -159,8 +159,15 @@ impl PageMap {
         others
     }
 
-    /// A logical unit is forgotten.
-    pub fn trim(&mut self, lpn: Lpn) {
+    /// Whether a sector of a unit counts as written; each does where that is not kept.
+    pub fn is_covered(&self, lpn: Lpn, sector: u64) -> bool {
+        let (word, bit) = bit_of(u64::from(lpn.get()) * self.unit_sectors + sector);
+        self.sectors.get(word).is_none_or(|bits| bits & bit != 0)
+    }
+
+    /// No sector of a unit counts as written, from the translation of a trim on: writes that are
+    /// translated behind it count at once.
+    pub fn uncover(&mut self, lpn: Lpn) {
         if !self.sectors.is_empty() {
             let first = u64::from(lpn.get()) * self.unit_sectors;
             for sector in first..first + self.unit_sectors {
@@ -168,6 +175,10 @@ impl PageMap {
                 self.sectors[word] &= !bit;
             }
         }
+    }
+
+    /// A logical unit is forgotten.
+    pub fn trim(&mut self, lpn: Lpn) {
         let old = std::mem::take(&mut self.l2p[lpn.index()]);
         self.forget(old);
     }

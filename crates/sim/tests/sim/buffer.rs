@@ -243,6 +243,38 @@ fn partial_writes_merge_and_read_the_rest_at_the_flush() {
     }
 }
 
+/// What the initial state has written counts as written, and so does what is written behind a trim:
+/// of both, a write of a part reads the rest.
+#[test]
+fn a_bitmap_knows_the_initial_state_and_trims() {
+    let part = |us, lpn: u64| Request { first_sector: 8 * lpn + 2, sectors: 3, ..write(us, lpn) };
+    let rests = |state: &str, requests: &[Request]| {
+        let settings = buffered(&["buffer.bytes=0", "ftl.partial_write=bitmap", state]);
+        let (report, _) = record(&settings, &[], requests);
+        conserves(&report);
+        report.flash.partial_writes_read
+    };
+    assert_eq!(rests("state.initial=full", &[part(0, 1)]), 1);
+    assert_eq!(rests("state.initial=fresh", &[part(0, 1)]), 0);
+    let trim = |us| request(us, RequestOp::Trim, 1, 1);
+    let behind = [write(0, 1), trim(9_000), write(9_000, 1), part(90_000, 1)];
+    assert_eq!(rests("state.initial=fresh", &behind), 1);
+    let trimmed = [write(0, 1), trim(9_000), part(90_000, 1)];
+    assert_eq!(rests("state.initial=fresh", &trimmed), 0);
+}
+
+/// A read behind a write of a part that waits for a line goes to flash for what that does not have.
+#[test]
+fn a_read_behind_a_part_that_waits_gets_the_rest_from_flash() {
+    let settings = buffered(&["ftl.partial_write=read_modify_write", "state.initial=full"]);
+    let mut requests: Vec<_> = (10..100).map(|lpn| write(0, lpn)).collect();
+    requests.push(Request { first_sector: 8, sectors: 4, ..write(1, 1) });
+    requests.push(request(2, RequestOp::Read, 1, 1));
+    let (report, run) = record(&settings, &[], &requests);
+    let reads = run.commands.iter().filter(|command| command.command.stage == "DR");
+    assert_eq!((reads.count(), report.buffer.read_misses), (1, 1));
+}
+
 /// A read of sectors that a line lacks goes to flash, one of others does not.
 #[test]
 fn a_read_of_a_part_is_a_hit_if_the_line_has_it() {

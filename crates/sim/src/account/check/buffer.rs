@@ -2,9 +2,19 @@
 //! a buffer that is not volatile, when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
+use crate::buffer::Held;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What a read gets from a line: a version of its unit and, where sectors are followed and the line
+/// has it already, what it has of them. Of what it lacks there may be nothing on flash.
+#[derive(Clone, Debug)]
+pub(super) struct FromLine {
+    pub(super) version: u64,
+    pub(super) sectors: Option<Box<[u64]>>,
+    pub(super) nothing_since: Option<u64>,
+}
 
 /// What is known of the write buffer.
 #[derive(Debug, Default)]
@@ -16,7 +26,7 @@ pub(super) struct BufferAccount {
     /// Versions that are being put.
     putting: BTreeSet<(Lpn, u64)>,
     /// What reads on their way got from it, by request and page.
-    pub(super) reading: BTreeMap<(u64, u32), u64>,
+    pub(super) reading: BTreeMap<(u64, u32), FromLine>,
     /// Whether it outlives a loss of power.
     is_kept: bool,
 }
@@ -26,14 +36,20 @@ impl BufferAccount {
     pub(super) fn new(is_kept: bool) -> Self {
         Self { is_kept, ..Self::default() }
     }
+
+    /// The version of a unit that it holds.
+    pub(super) fn held(&self, lpn: Lpn) -> Option<u64> {
+        self.held.get(&lpn).copied()
+    }
 }
 
 impl Checker {
     /// Takes over what a buffer holds before the run: units, the number of the change that made the
-    /// contents of each, none of what a read has found on flash, and whether flash lacks them.
-    pub fn adopt_buffer(&mut self, lines: impl Iterator<Item = (Lpn, Option<u64>, bool)>) {
+    /// contents of each, none of what a read has found on flash, whether flash lacks them, and the
+    /// sectors that the line has.
+    pub(crate) fn adopt_buffer(&mut self, lines: impl Iterator<Item = Held>) {
         self.buffer.held.clear();
-        for (lpn, number, is_dirty) in lines {
+        for Held { lpn, number, is_dirty, sectors } in lines {
             let newest = &mut self.newest[lpn.index()];
             if let Some(number) = number.filter(|_| !is_dirty) {
                 *newest = number + 1;
@@ -42,7 +58,11 @@ impl Checker {
                     self.data.store(Ppn::new(unit), lpn, *newest);
                 }
             }
-            self.buffer.held.insert(lpn, number.map_or(*newest, |number| number + 1));
+            let version = number.map_or(*newest, |number| number + 1);
+            self.buffer.held.insert(lpn, version);
+            if let Some(account) = &mut self.sectors {
+                account.adopt_line(lpn, version, sectors);
+            }
         }
     }
 
@@ -97,6 +117,10 @@ impl Checker {
         }
         let old = self.buffer.held.insert(lpn, number + 1);
         assert!(old < Some(number + 1), "{number} of {lpn:?} replaces newer contents, {old:?}");
+        if let Some(account) = &mut self.sectors {
+            let asked = &self.asked[&order];
+            account.put(&asked.request, (lpn, number + 1), old);
+        }
         self.buffer.putting.insert((lpn, number + 1));
         self.note(order, lpn, number + 1);
     }
@@ -133,19 +157,26 @@ impl Checker {
         assert_eq!(newest, version, "{lpn:?} is in the buffer as it was, not as it is");
         let old = self.buffer.held.insert(lpn, newest);
         assert_eq!(old, None, "{lpn:?} is in the buffer");
+        let place = self.place[lpn.index()].checked_sub(1).map(Ppn::new);
+        if let Some(account) = &mut self.sectors {
+            account.stays(lpn, newest, place);
+        }
     }
 
     /// The buffer forgets a unit: it was trimmed, or flash has it.
     pub fn unbuffered(&mut self, lpn: Lpn) {
         let version = self.buffer.held.remove(&lpn).expect("it was there");
         assert!(self.newest[lpn.index()] >= version, "version {version} of {lpn:?} was lost");
+        if let Some(account) = &mut self.sectors {
+            account.unbuffered(lpn);
+        }
     }
 
     /// A read gets what an earlier one has found on flash, where nothing newer is.
     pub fn allocated_read(&mut self, access: (u64, u32), lpn: Lpn) {
         let newest = self.newest[lpn.index()];
         assert_eq!(self.buffer.held.get(&lpn), Some(&newest), "{lpn:?} in the buffer is stale");
-        self.buffer.reading.insert(access, newest);
+        self.gets(access, lpn, newest, true);
     }
 
     /// A read gets a version of a unit from the buffer, where it is `held` unless its write is
@@ -154,7 +185,14 @@ impl Checker {
         if held {
             assert_eq!(self.buffer.held.get(&lpn), Some(&(number + 1)), "{lpn:?} in the buffer");
         }
-        self.buffer.reading.insert(access, number + 1);
+        self.gets(access, lpn, number + 1, held);
+    }
+
+    fn gets(&mut self, access: (u64, u32), lpn: Lpn, version: u64, held: bool) {
+        let account = self.sectors.as_ref().filter(|_| held);
+        let sectors = account.map(|account| account.of_line(lpn, version));
+        let nothing_since = (self.place[lpn.index()] == 0).then(|| self.newest[lpn.index()]);
+        self.buffer.reading.insert(access, FromLine { version, sectors, nothing_since });
     }
 
     /// The run is over: what was acknowledged is on flash or in the buffer.
@@ -198,7 +236,7 @@ mod tests {
     }
 
     fn arrive(checker: &mut Checker, order: u64, op: RequestOp, durable: bool) {
-        checker.arrived(order, Lpn::new(0), u32::from(op != RequestOp::Flush));
+        checker.arrived(order, &request(op), Lpn::new(0), u32::from(op != RequestOp::Flush));
         checker.asks(order, &request(op), durable);
         checker.entered(order);
     }

@@ -83,6 +83,15 @@ impl DataAccount {
 
     /// How many bits that a read returns now are other than promised, where `errors` turns some.
     fn wrong_bits(&self, promise: Promise, errors: Option<TurnedBits>) -> u64 {
+        if self.held[promise.ppn.index()] == promise.first {
+            // One pattern: what is wrong are the bits that errors turn, each of them once.
+            return errors.map_or(0, |TurnedBits { mut before, bits, .. }| {
+                let of_unit = u64::from(self.unit_bytes) * 8;
+                let mut turned = 0;
+                before.pass(bits, |bit| turned += u64::from(bit < of_unit));
+                turned
+            });
+        }
         let mut turned = Vec::new();
         if let Some(TurnedBits { mut before, bits, .. }) = errors {
             before.pass(bits, |bit| turned.push(bit));

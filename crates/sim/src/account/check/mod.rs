@@ -7,12 +7,15 @@
 mod buffer;
 mod data;
 mod map;
+mod sectors;
+mod times;
 
 use crate::config::{MapHazards, ProgramOrder, Settings};
 use crate::ftl::log::none::RawOrder;
 use crate::random::TurnedBits;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, PlaneId, Ppn, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,21 +24,26 @@ use std::ops::Range;
 const WORN_OUT: u32 = u32::MAX;
 
 /// A read on its way: what it will return.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Reading {
     lpn: Lpn,
     version: u64,
     block: Option<BlockId>,
     /// The data of its unit; none of a logical unit that is nowhere.
     promise: Option<data::Promise>,
+    /// What its sectors hold, where that is followed.
+    sectors: Option<Box<[u64]>>,
 }
 
 /// A request that has not been answered.
 #[derive(Clone, Debug)]
 struct Asked {
+    request: Request,
     first: Lpn,
     /// The newest acknowledged version of each page at arrival.
     acknowledged: Vec<u64>,
+    /// The same of the sectors of each page that is read, where they are followed.
+    sectors: Vec<Box<[u64]>>,
     /// What it has changed, with versions.
     changed: Vec<(Lpn, u64)>,
     /// Whether it is answered only when its changes are kept, whatever happens.
@@ -89,6 +97,10 @@ pub struct Checker {
     buffer: buffer::BufferAccount,
     /// That of a map on flash.
     map: map::MapAccount,
+    /// That of sectors, where parts of units are written and the rest is kept.
+    sectors: Option<Box<sectors::SectorAccount>>,
+    /// That of array times.
+    times: times::TimeAccount,
     entered: u64,
     last_time: Time,
     /// Whether the device sleeps, or is on its way there or back.
@@ -137,6 +149,8 @@ impl Checker {
                 if settings.map_pages > 0 { units } else { 0 },
                 settings.keys.map.hazards == MapHazards::Order,
             ),
+            sectors: sectors::SectorAccount::new(settings),
+            times: times::TimeAccount::new(settings),
             entered: 0,
             last_time: Time::ZERO,
             dozes: false,
@@ -150,6 +164,9 @@ impl Checker {
             let lpn = Lpn::from_index(index);
             *known = place(lpn).map_or(0, |ppn| {
                 self.data.store(ppn, lpn, 0);
+                if let Some(sectors) = &mut self.sectors {
+                    sectors.adopt(lpn);
+                }
                 ppn.get() + 1
             });
         }
@@ -198,12 +215,21 @@ impl Checker {
     }
 
     /// A request has arrived.
-    pub fn arrived(&mut self, order: u64, first: Lpn, pages: u32) {
+    pub fn arrived(&mut self, order: u64, request: &Request, first: Lpn, pages: u32) {
         let start = first.index();
         let acknowledged = self.acknowledged[start..start + pages as usize].to_vec();
+        let sectors = match &self.sectors {
+            Some(account) if request.op == RequestOp::Read => {
+                let units = (start..).map(Lpn::from_index).zip(&acknowledged);
+                units.map(|(lpn, version)| account.acknowledged(lpn, *version)).collect()
+            }
+            _ => Vec::new(),
+        };
         let asked = Asked {
+            request: *request,
             first,
             acknowledged,
+            sectors,
             changed: Vec::new(),
             durable: false,
             volatile: Vec::new(),
@@ -258,6 +284,7 @@ impl Checker {
     /// The array of a die begins an operation.
     pub fn started(&mut self, now: Time, die: DieId, op: Op) {
         self.clock(now);
+        self.times.started(now, die, self.suspended[die.index()].is_some());
         assert!(!self.dozes, "{die:?} begins work in a device that sleeps");
         let busy = self.array[die.index()].replace(op);
         assert!(busy.is_none(), "{die:?} does two array operations at a time");
@@ -271,11 +298,6 @@ impl Checker {
             let drawing = self.drawing.iter().filter(|drawing| **drawing).count();
             assert!(drawing <= self.most_drawing, "{drawing} dies are at work at once");
         }
-    }
-
-    /// The array of a die is done; what it has sensed may still wait for the page register.
-    pub fn array_over(&mut self, die: DieId) {
-        self.drawing[die.index()] = self.suspended[die.index()].is_some();
     }
 
     /// A page or block that an operation works on; `read` is the logical unit and the request and
@@ -292,6 +314,7 @@ impl Checker {
             let die = self.geometry.die_of_plane(plane);
             assert_eq!(self.geometry.die_of_plane(home), die, "{ppn:?} is not on this die");
         }
+        self.times.touched(self.geometry.die_of_plane(plane), op, ppn);
         match op {
             Op::Program => self.program(ppn.expect("a program has a unit")),
             Op::Erase => {
@@ -348,7 +371,8 @@ impl Checker {
         };
         let held = place.map(|_| (lpn, version));
         let promise = ppn.map(|ppn| data::DataAccount::promise(ppn, held));
-        self.reading.insert(access, Reading { lpn, version, block, promise });
+        let sectors = self.sectors_of(lpn);
+        self.reading.insert(access, Reading { lpn, version, block, promise, sectors });
     }
 
     fn clock(&mut self, now: Time) {
@@ -365,16 +389,28 @@ impl Checker {
     }
 
     /// The operation of a die is suspended, or goes on.
-    pub fn suspended(&mut self, die: DieId, goes_on: bool) {
+    pub fn suspended(&mut self, now: Time, die: DieId, goes_on: bool) {
         let (array, suspended) = (&mut self.array[die.index()], &mut self.suspended[die.index()]);
         let (from, to) = if goes_on { (suspended, array) } else { (array, suspended) };
         assert!(from.is_some() && to.is_none(), "{die:?} has no such operation");
-        assert_ne!(*from, Some(Op::Read), "{die:?}: reads are not suspended");
-        *to = from.take();
+        let op = from.take().expect("it has one");
+        assert_ne!(op, Op::Read, "{die:?}: reads are not suspended");
+        *to = Some(op);
+        self.times.suspended(now, die, op, goes_on);
     }
 
-    /// A channel carries a page.
-    pub fn transferred(&mut self, channel: ChannelId, start: Time, end: Time) {
+    /// A channel carries commands or data of a die, from `start` to `end`; `out` is whether data
+    /// leave it.
+    pub fn transferred(
+        &mut self,
+        channel: ChannelId,
+        die: DieId,
+        (start, end): (Time, Time),
+        out: bool,
+    ) {
+        if !out {
+            self.times.carried_in(die, end);
+        }
         let last = std::mem::replace(&mut self.channel_end[channel.index()], end);
         assert!(start >= last, "{channel:?} carries two things at a time");
         assert!(end > start, "a transfer takes time");
@@ -395,27 +431,32 @@ impl Checker {
     /// A host read has returned what its unit held when it started, but for `errors`.
     pub(crate) fn read_over(&mut self, order: u64, page: u32, errors: Option<TurnedBits>) {
         let reading = self.reading.remove(&(order, page));
+        let line = self.buffer.reading.remove(&(order, page));
         let asked = &self.asked[&order];
         let lpn = Lpn::new(asked.first.get() + page);
-        let flash = reading.map(|reading| {
+        let flash = reading.as_ref().map(|reading| {
             assert_eq!(reading.lpn, lpn, "a read of another page");
             if let Some(promise) = reading.promise {
                 self.compare(promise, errors);
             }
             reading.version
         });
-        let version = flash.max(self.buffer.reading.remove(&(order, page)));
-        let version = version.expect("a read was started");
+        let line_version = line.as_ref().map(|line| line.version);
+        let version = flash.max(line_version).expect("a read was started");
         let known = asked.acknowledged[page as usize];
         assert!(
             version >= known,
             "request {order} read version {version} of {lpn:?}, but {known} had been acknowledged when it arrived"
         );
+        let of_flash = reading.as_ref().and_then(|reading| reading.sectors.as_ref());
+        let of_line = line.and_then(|line| self.sectors_of_line(lpn, line));
+        self.sectors_read((order, page), asked, of_flash, of_line.as_ref());
     }
 
     /// Host data is on flash. `number` is its place in the order of translation; `order` names the
     /// request, none where the write buffer was flushed.
     pub fn programmed(&mut self, order: Option<u64>, ppn: Ppn, lpn: Lpn, number: u64) {
+        self.sectors_programmed(order, ppn, lpn, number + 1);
         self.contents[ppn.index()] = number + 1;
         self.data.store(ppn, lpn, number + 1);
         self.change(order, lpn, number + 1, ppn.get() + 1);
@@ -446,6 +487,9 @@ impl Checker {
     pub fn copied(&mut self, from: Ppn, to: Ppn, data: Option<Lpn>) {
         self.contents[to.index()] = self.contents[from.index()];
         self.data.copy(from, to);
+        if let Some(sectors) = &mut self.sectors {
+            sectors.copy(from, to);
+        }
         if let Some(lpn) = data
             && self.place[lpn.index()] == from.get() + 1
         {
@@ -479,6 +523,9 @@ impl Checker {
         self.keeps_promises(order, &asked);
         for (lpn, version) in asked.changed {
             let known = &mut self.acknowledged[lpn.index()];
+            if let Some(sectors) = &mut self.sectors {
+                sectors.acknowledge(&asked.request, lpn, version, *known);
+            }
             *known = (*known).max(version);
         }
     }
@@ -492,6 +539,7 @@ impl Checker {
         are_unmapped: impl Fn(Range<usize>) -> bool,
     ) {
         self.keeps_acknowledged();
+        self.keeps_sectors();
         assert!(self.asked.is_empty(), "requests are unanswered: {:?}", self.asked.keys());
         for (chunk, places) in self.place.chunks(CHUNK).enumerate() {
             let first = chunk * CHUNK;
