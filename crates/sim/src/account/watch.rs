@@ -2,7 +2,6 @@
 
 use super::Account;
 use super::timeline::FtlFigures;
-use crate::buffer::Held;
 use crate::check::Checker;
 use crate::handle::{RequestId, SetId};
 use crate::metrics::counters::Tally;
@@ -18,6 +17,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::command::Op;
 use flashyard_core::request::Request;
 use flashyard_core::units::{BlockId, ChannelId, DieId, Lpn, MapPage, PlaneId, Ppn, Time};
+use std::ops::Range;
 
 /// A page access of a host request: the request by order of arrival, and the page in it.
 type Access = (u64, u32);
@@ -73,7 +73,7 @@ macro_rules! checked {
 }
 
 checked! {
-    adopt_buffer(lines: impl Iterator<Item = Held>);
+    adopt_buffer(lines: impl Iterator<Item = (Lpn, Option<u64>, bool, Range<u16>)>);
     asks(order: u64, request: &Request, durable: bool);
     must_carry(order: u64, bytes: u64);
     carried(order: u64, bytes: u64);

@@ -38,17 +38,6 @@ pub(crate) use writes::{is_unput, latest_unput};
 /// waits for it.
 const PLANE_LIMIT: u32 = 2;
 
-/// A unit that it holds.
-pub(crate) struct Held {
-    pub(crate) lpn: Lpn,
-    /// The number of the change that made its contents; none of what a read has found on flash.
-    pub(crate) number: Option<u64>,
-    /// Whether flash lacks them.
-    pub(crate) is_dirty: bool,
-    /// The sectors that its line has.
-    pub(crate) sectors: Range<u16>,
-}
-
 /// Where a read finds what the buffer has of its unit.
 pub(crate) enum Found {
     /// A write is about to put it.
@@ -151,14 +140,14 @@ impl Buffer {
         &self.ports
     }
 
-    /// Every unit that it holds, the dirty ones first.
-    pub(crate) fn contents(&self) -> impl Iterator<Item = Held> {
+    /// Every unit that it holds, the dirty ones first; the number of the change that made its
+    /// contents, none of what a read has found on flash; whether flash lacks them; and the sectors
+    /// that its line has.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = (Lpn, Option<u64>, bool, Range<u16>)> {
         let lines = self.lines.dirty_lines().chain(self.lines.clean_lines());
-        lines.map(|line| Held {
-            lpn: line.lpn,
-            number: (!line.is_of_flash()).then_some(line.version),
-            is_dirty: line.is_dirty(),
-            sectors: line.from..line.until,
+        lines.map(|line| {
+            let number = (!line.is_of_flash()).then_some(line.version);
+            (line.lpn, number, line.is_dirty(), line.from..line.until)
         })
     }
 

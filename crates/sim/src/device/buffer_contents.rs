@@ -59,7 +59,7 @@ impl Device {
     /// kind those first that were written or, as `buffer.recency` says, used longest ago.
     pub fn buffered_units(&self) -> Vec<(u64, bool)> {
         let contents = self.buffer.iter().flat_map(|buffer| buffer.contents());
-        contents.map(|held| (u64::from(held.lpn.get()), held.is_dirty)).collect()
+        contents.map(|(lpn, _, dirty, _)| (u64::from(lpn.get()), dirty)).collect()
     }
 
     /// Fills the write buffer before the run: units, the bank of the line of each if it is not that

@@ -2,10 +2,10 @@
 //! a buffer that is not volatile, when.
 
 use super::{Asked, CHUNK, Checker, is_untouched};
-use crate::buffer::Held;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What a read gets from a line: a version of its unit and, where sectors are followed and the line
 /// has it already, what it has of them. Of what it lacks there may be nothing on flash.
@@ -47,9 +47,12 @@ impl Checker {
     /// Takes over what a buffer holds before the run: units, the number of the change that made the
     /// contents of each, none of what a read has found on flash, whether flash lacks them, and the
     /// sectors that the line has.
-    pub(crate) fn adopt_buffer(&mut self, lines: impl Iterator<Item = Held>) {
+    pub(crate) fn adopt_buffer(
+        &mut self,
+        lines: impl Iterator<Item = (Lpn, Option<u64>, bool, Range<u16>)>,
+    ) {
         self.buffer.held.clear();
-        for Held { lpn, number, is_dirty, sectors } in lines {
+        for (lpn, number, is_dirty, sectors) in lines {
             let newest = &mut self.newest[lpn.index()];
             if let Some(number) = number.filter(|_| !is_dirty) {
                 *newest = number + 1;
