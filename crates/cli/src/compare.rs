@@ -2,7 +2,7 @@
 
 use crate::args::CompareArgs;
 use crate::error::wrong;
-use crate::inputs::Inputs;
+use crate::inputs::{Bases, Inputs};
 use crate::output::verdict::{self, OfSeveral};
 use crate::output::{json, print, remark};
 use crate::points::axis::{self, Axis};
@@ -62,9 +62,9 @@ const SHOWN: [&str; 28] = [
 pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     let axes = args.vary.iter().map(|vary| Axis::parse("--vary", vary));
     let points = axis::combinations("--vary", &axes.collect::<Result<Vec<_>>>()?)?;
-    let mut runs: Vec<Run> = Vec::new();
+    let (bases, mut runs) = (Bases::new(own), Vec::<Run>::new());
     for point in points {
-        let inputs = points::inputs(own, &args.input, "--vary", &point)?;
+        let inputs = points::inputs(&bases, &args.input, "--vary", &point)?;
         refuse_standard_input("compare", &inputs)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, args.input.check).check()?;
@@ -249,7 +249,7 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
     let progress = Progress::many("", "runs", runs.len() as u64);
     let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
-    runs::all(&runs.iter().collect::<Vec<_>>(), check, &progress, |place, outcome| {
+    runs::each(runs, check, &progress, |place, outcome| {
         let go_on = outcome.is_ok();
         found[place] = Some(outcome);
         go_on

@@ -15,8 +15,9 @@ use flashyard_sim::config::{
 };
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::random::stream_seed;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What only a workload file has.
 const WORKLOAD_TABLES: [&str; 10] = [
@@ -84,6 +85,117 @@ pub(crate) struct Inputs {
     memory_mib: Option<u64>,
 }
 
+/// A device and a workload as they stand, before settings: what files have, and what is wrong with
+/// them.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    device_name: String,
+    sections: AllSections,
+    description: Description,
+    problems: Vec<Problem>,
+}
+
+impl Base {
+    /// A device and a workload by name.
+    pub(crate) fn named(own: OwnParts, device: &str, workload: &str) -> Result<Self> {
+        let read = |keys: &mut _, problems: &mut _| device::read(device, keys, problems);
+        let workload = |problems: &mut _| workload_file::named(workload, false, problems);
+        Self::read(own, device, read, workload)
+    }
+
+    /// A device and a workload from anywhere.
+    fn read(
+        own: OwnParts,
+        device: &str,
+        read: impl FnOnce(&mut DeviceKeys, &mut Vec<Problem>) -> Result<Description>,
+        workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
+    ) -> Result<Self> {
+        let mut problems = Vec::new();
+        let mut sections = AllSections::new(own);
+        let description = read(&mut sections.device, &mut problems)?;
+        sections.workload = workload(&mut problems)?;
+        Ok(Self { device_name: device.to_string(), sections, description, problems })
+    }
+
+    /// With settings applied to both: the option that gave a setting, and `section.key=value`.
+    /// Every problem of every file is reported at once.
+    pub(crate) fn with(&self, set: &[(&str, String)]) -> Result<Inputs> {
+        let Self { device_name, mut sections, mut description, mut problems } = self.clone();
+        for (option, setting) in set {
+            let before = problems.len();
+            if set_text(&mut sections.workload, setting)
+                || set_device(option, setting, &mut sections, &mut description, &mut problems)
+            {
+                continue;
+            }
+            apply_setting(option, setting, &mut sections, &mut problems);
+            let path = setting.split('=').next().unwrap_or_default().trim();
+            description.set(path, option, &format!("set by {option}"));
+            let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+            if let Some(why) = sections.workload.idle(section)
+                && problems.len() == before
+            {
+                let what = format!("it would change nothing: {why}");
+                problems.push(Problem { place: format!("{option} {setting}"), what });
+            }
+        }
+        if problems.is_empty()
+            && let Some(bytes) = description.capacity
+            && let Err(what) = capacity::scale(&mut sections.device, bytes, &mut description)
+        {
+            problems.push(Problem { place: format!("device {device_name}"), what });
+        }
+        if problems.is_empty() {
+            shares::resolve(&mut sections.device, &mut description);
+            layer::size_cache(&mut sections.device, &mut description);
+            device::resolve_family(&mut sections.device, &mut description);
+            let found = sections.workload.contradictions();
+            problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
+        }
+        if !problems.is_empty() {
+            return Err(config_error(problems));
+        }
+        let inputs = Inputs {
+            device_name,
+            sections,
+            description,
+            seed: DEFAULT_SEED,
+            restore: None,
+            image: None,
+            memory_mib: None,
+        };
+        if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
+            return Err(wrong("-: standard input can be read only once: save it to a file"));
+        }
+        Ok(inputs)
+    }
+}
+
+/// Devices and workloads by name, each pair read once.
+#[derive(Debug)]
+pub(crate) struct Bases {
+    own: OwnParts,
+    known: Mutex<BTreeMap<(String, String), Arc<Base>>>,
+}
+
+impl Bases {
+    pub(crate) const fn new(own: OwnParts) -> Self {
+        Self { own, known: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// A device and a workload.
+    pub(crate) fn get(&self, device: &str, workload: &str) -> Result<Arc<Base>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = (device.to_string(), workload.to_string());
+        if let Some(base) = known.get(&names) {
+            return Ok(Arc::clone(base));
+        }
+        let base = Arc::new(Base::named(self.own, device, workload)?);
+        known.insert(names, Arc::clone(&base));
+        Ok(base)
+    }
+}
+
 /// What an argument is.
 pub(crate) enum Named {
     Device(String),
@@ -93,7 +205,7 @@ pub(crate) enum Named {
 impl Inputs {
     /// Resolves the arguments; every problem of every file is reported at once.
     /// `vary` has further settings, each with the option that gave it.
-    pub(crate) fn new(own: OwnParts, args: &InputArgs, vary: &[(&str, String)]) -> Result<Self> {
+    pub(crate) fn new(bases: &Bases, args: &InputArgs, vary: &[(&str, String)]) -> Result<Self> {
         let (device, workload) = Self::named(args)?;
         let device = device.unwrap_or_else(|| DEFAULT_DEVICE.to_string());
         let workload = workload.unwrap_or_else(|| presets::default_workload(&device).to_string());
@@ -104,7 +216,7 @@ impl Inputs {
         let size = args.capacity.iter().map(|size| ("--capacity", format!("capacity={size}")));
         let set: Vec<_> =
             layer.chain(timing).chain(size).chain(set).chain(vary.iter().cloned()).collect();
-        let mut inputs = Self::load(own, &device, &workload, &set)?;
+        let mut inputs = bases.get(&device, &workload)?.with(&set)?;
         inputs.seed = args.seed.unwrap_or(DEFAULT_SEED);
         if args.seed.is_some() && !inputs.experiment().has_seed() {
             return Err(wrong("--seed: a trace has no seed; it is for generated workloads"));
@@ -172,8 +284,7 @@ impl Inputs {
         workload: &str,
         set: &[(&str, String)],
     ) -> Result<Self> {
-        let workload = |problems: &mut _| workload_file::named(workload, false, problems);
-        Self::load_with(own, device, workload, set)
+        Base::named(own, device, workload)?.with(set)
     }
 
     /// The same with a workload from elsewhere.
@@ -184,7 +295,7 @@ impl Inputs {
         set: &[(&str, String)],
     ) -> Result<Self> {
         let read = |keys: &mut _, problems: &mut _| device::read(device, keys, problems);
-        Self::load_both(own, device, read, workload, set)
+        Base::read(own, device, read, workload)?.with(set)
     }
 
     /// The same of the texts of two files, each with its name.
@@ -199,69 +310,7 @@ impl Inputs {
         };
         let workload_of =
             |problems: &mut _| workload_file::parse(workload, workload_text, false, problems);
-        Self::load_both(own, device, device_of, workload_of, set)
-    }
-
-    /// A device and a workload from anywhere, with settings applied to both.
-    fn load_both(
-        own: OwnParts,
-        device: &str,
-        read: impl FnOnce(&mut DeviceKeys, &mut Vec<Problem>) -> Result<Description>,
-        workload: impl FnOnce(&mut Vec<Problem>) -> Result<Experiment>,
-        set: &[(&str, String)],
-    ) -> Result<Self> {
-        let mut problems = Vec::new();
-        let mut sections = AllSections::new(own);
-        let mut description = read(&mut sections.device, &mut problems)?;
-        sections.workload = workload(&mut problems)?;
-        for (option, setting) in set {
-            let before = problems.len();
-            if set_text(&mut sections.workload, setting)
-                || set_device(option, setting, &mut sections, &mut description, &mut problems)
-            {
-                continue;
-            }
-            apply_setting(option, setting, &mut sections, &mut problems);
-            let path = setting.split('=').next().unwrap_or_default().trim();
-            description.set(path, option, &format!("set by {option}"));
-            let section = path.rsplit_once('.').map_or("", |(section, _)| section);
-            if let Some(why) = sections.workload.idle(section)
-                && problems.len() == before
-            {
-                let what = format!("it would change nothing: {why}");
-                problems.push(Problem { place: format!("{option} {setting}"), what });
-            }
-        }
-        if problems.is_empty()
-            && let Some(bytes) = description.capacity
-            && let Err(what) = capacity::scale(&mut sections.device, bytes, &mut description)
-        {
-            problems.push(Problem { place: format!("device {device}"), what });
-        }
-        if problems.is_empty() {
-            shares::resolve(&mut sections.device, &mut description);
-            layer::size_cache(&mut sections.device, &mut description);
-            device::resolve_family(&mut sections.device, &mut description);
-            let found = sections.workload.contradictions();
-            problems.extend(found.into_iter().map(|what| Problem { place: String::new(), what }));
-        }
-        if !problems.is_empty() {
-            return Err(config_error(problems));
-        }
-        let device_name = device.to_string();
-        let inputs = Self {
-            device_name,
-            sections,
-            description,
-            seed: DEFAULT_SEED,
-            restore: None,
-            image: None,
-            memory_mib: None,
-        };
-        if inputs.experiment().streams().filter(|stream| stream.is_standard_input()).count() > 1 {
-            return Err(wrong("-: standard input can be read only once: save it to a file"));
-        }
-        Ok(inputs)
+        Base::read(own, device, device_of, workload_of)?.with(set)
     }
 
     /// What the run does.

@@ -128,6 +128,26 @@ impl Need<'_> {
     }
 }
 
+/// The largest device that was not refused: none that is smaller needs a look at the system.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Largest {
+    at_start: u64,
+    bytes: u64,
+}
+
+impl Largest {
+    /// [`Need::check`], of many devices for the same memory.
+    pub(crate) fn check(&mut self, need: &Need<'_>) -> Result<()> {
+        let footprint = need.footprint();
+        let (at_start, bytes) = (footprint.bytes_at_start(), footprint.bytes());
+        if at_start > self.at_start || bytes > self.bytes {
+            need.check()?;
+            *self = Self { at_start, bytes };
+        }
+        Ok(())
+    }
+}
+
 /// Whether a device fits; if not, why, and what would help.
 fn fits(footprint: &Footprint, free: Free) -> Result<(), String> {
     let short = |limit: Option<Limit>, bytes: u64| {

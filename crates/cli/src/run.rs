@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::error::wrong;
-use crate::inputs::Inputs;
+use crate::inputs::{Bases, Inputs};
 use crate::output::bus::BusLogger;
 use crate::output::commands::CommandLogger;
 use crate::output::json;
@@ -109,7 +109,7 @@ struct Wanted {
 
 /// Resolves the arguments, and says what was changed that nobody named.
 fn wanted(args: &RunArgs, own: OwnParts) -> Result<Wanted> {
-    let mut inputs = Inputs::new(own, &args.input, &[])?;
+    let mut inputs = Inputs::new(&Bases::new(own), &args.input, &[])?;
     // A timeline shows power where measured time is simulated time.
     let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
     if args.power.is_some() || (args.timeline.is_some() && whole) {

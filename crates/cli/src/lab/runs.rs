@@ -17,7 +17,7 @@ pub(super) fn all(inputs: Vec<Inputs>, check: bool) -> Result<Vec<Result<Report>
     let progress = Progress::many("", "runs", all.len() as u64);
     let mut found: Vec<Result<Report>> =
         all.iter().map(|_| Err(anyhow!("it was not run"))).collect();
-    runs::all(&all.iter().collect::<Vec<_>>(), check, &progress, |place, outcome| {
+    runs::each(&all, check, &progress, |place, outcome| {
         found[place] = outcome.map(|outcome| outcome.report);
         true
     });

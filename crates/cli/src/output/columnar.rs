@@ -6,53 +6,60 @@ use anyhow::{Context, Result};
 use std::path::Path;
 
 /// The cells of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cells {
+pub(crate) enum Cells<'a> {
     Text(Vec<Option<String>>),
     Count(Vec<Option<u64>>),
     Number(Vec<Option<f64>>),
+    /// So many texts that would take much memory together: each is made when its row is written.
+    Made(usize, Box<dyn Fn(usize) -> Result<String> + 'a>),
 }
 
 /// A column.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
+pub(crate) struct Column<'a> {
     pub(crate) name: String,
-    pub(crate) cells: Cells,
+    pub(crate) cells: Cells<'a>,
 }
 
-impl Cells {
+impl Cells<'_> {
     const fn kind(&self) -> Kind {
         match self {
-            Self::Text(_) => Kind::Text,
+            Self::Text(_) | Self::Made(..) => Kind::Text,
             Self::Count(_) => Kind::Count,
             Self::Number(_) => Kind::Number,
         }
     }
 
-    fn cell(&self, row: usize) -> Cell<'_> {
+    /// The text of a row that is made for it.
+    fn made(&self, row: usize) -> Result<Option<String>> {
+        match self {
+            Self::Made(_, make) => make(row).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// A cell, with the text that was made for it.
+    fn cell<'a>(&'a self, row: usize, made: Option<&'a str>) -> Cell<'a> {
         match self {
             Self::Text(cells) => cells[row].as_deref().map_or(Cell::Nothing, Cell::Text),
+            Self::Made(..) => made.map_or(Cell::Nothing, Cell::Text),
             Self::Count(cells) => cells[row].map_or(Cell::Nothing, Cell::Count),
             Self::Number(cells) => cells[row].map_or(Cell::Nothing, Cell::Number),
         }
     }
 
     /// A cell of a CSV file. No text of one begins as a formula of a spreadsheet does.
-    fn get(&self, row: usize) -> String {
-        let unlike_formula = |text: &String| {
+    fn get(&self, row: usize) -> Result<String> {
+        let unlike_formula = |text: String| {
             let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-            if is_formula && text.parse::<f64>().is_err() {
-                format!("'{text}")
-            } else {
-                text.clone()
-            }
+            if is_formula && text.parse::<f64>().is_err() { format!("'{text}") } else { text }
         };
-        match self {
-            Self::Text(cells) => cells[row].as_ref().map(unlike_formula),
+        let text = match self {
+            Self::Text(cells) => cells[row].clone().map(unlike_formula),
+            Self::Made(_, make) => Some(unlike_formula(make(row)?)),
             Self::Count(cells) => cells[row].map(|cell| cell.to_string()),
             Self::Number(cells) => cells[row].map(|cell| cell.to_string()),
-        }
-        .unwrap_or_default()
+        };
+        Ok(text.unwrap_or_default())
     }
 
     fn len(&self) -> usize {
@@ -60,6 +67,7 @@ impl Cells {
             Self::Text(cells) => cells.len(),
             Self::Count(cells) => cells.len(),
             Self::Number(cells) => cells.len(),
+            Self::Made(rows, _) => *rows,
         }
     }
 }
@@ -68,11 +76,11 @@ impl Cells {
 /// it is, `notes` are metadata of the whole.
 pub(crate) fn parquet(
     path: &Path,
-    columns: &[Column],
+    columns: &[Column<'_>],
     about: impl Fn(&str) -> (String, String),
     notes: &[Note],
 ) -> Result<WholeFile> {
-    let field = |column: &Column| {
+    let field = |column: &Column<'_>| {
         let (unit, what) = about(&column.name);
         Field::owned(&column.name, column.cells.kind(), &unit, &what)
     };
@@ -80,20 +88,23 @@ pub(crate) fn parquet(
     let fields: Vec<Field> = columns.iter().map(field).collect();
     let mut table = Table::new(WholeFile::create(path)?, &fields).with_context(say)?;
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        table.push(columns.iter().map(|column| column.cells.cell(row))).with_context(say)?;
+        let made = columns.iter().map(|column| column.cells.made(row));
+        let made = made.collect::<Result<Vec<_>>>()?;
+        let cells =
+            columns.iter().zip(&made).map(|(column, made)| column.cells.cell(row, made.as_deref()));
+        table.push(cells).with_context(say)?;
     }
     table.finish(notes).with_context(say)
 }
 
 /// Writes a CSV file with a header, gaps as empty cells; it has yet to get its name.
-pub(crate) fn csv(path: &Path, columns: &[Column]) -> Result<WholeFile> {
+pub(crate) fn csv(path: &Path, columns: &[Column<'_>]) -> Result<WholeFile> {
     let say = || format!("{}: cannot be written", path.display());
     let mut writer = csv::Writer::from_writer(WholeFile::create(path)?);
     writer.write_record(columns.iter().map(|column| &column.name)).with_context(say)?;
     for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
-        writer
-            .write_record(columns.iter().map(|column| column.cells.get(row)))
-            .with_context(say)?;
+        let cells = columns.iter().map(|column| column.cells.get(row));
+        writer.write_record(cells.collect::<Result<Vec<_>>>()?).with_context(say)?;
     }
     writer.into_inner().map_err(csv::IntoInnerError::into_error).with_context(say)
 }
@@ -106,7 +117,7 @@ mod tests {
     fn no_text_becomes_a_formula() {
         let texts = ["=1+1", "@x", "-5", "-x", "plain", ""];
         let cells = Cells::Text(texts.map(|text| Some(text.to_string())).to_vec());
-        let found: Vec<String> = (0..texts.len()).map(|row| cells.get(row)).collect();
+        let found: Vec<String> = (0..texts.len()).map(|row| cells.get(row).unwrap()).collect();
         assert_eq!(found, ["'=1+1", "'@x", "-5", "'-x", "plain", ""]);
     }
 }

@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Rows of a row group: what is kept in memory before it is written.
 const GROUP_ROWS: usize = 65_536;
 
+/// Bytes of texts of a row group, about: a row of a sweep has some thousand.
+const GROUP_BYTES: usize = 64 << 20;
+
 /// Whether a file of this name is a Parquet file.
 pub(crate) fn is_parquet(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
@@ -185,7 +188,9 @@ impl Column {
 pub(crate) struct Table {
     writer: SerializedFileWriter<WholeFile>,
     columns: Vec<Column>,
+    /// What the row group has so far: rows, and bytes of texts.
     rows: usize,
+    bytes: usize,
     /// The unit and the meaning of each column, as JSON.
     about: [(&'static str, String); 2],
 }
@@ -215,18 +220,29 @@ impl Table {
             ("flashyard.units", by_name(|field| &field.unit)?),
             ("flashyard.columns", by_name(|field| &field.what)?),
         ];
-        Ok(Self { writer, columns: fields.iter().map(Column::new).collect(), rows: 0, about })
+        Ok(Self {
+            writer,
+            columns: fields.iter().map(Column::new).collect(),
+            rows: 0,
+            bytes: 0,
+            about,
+        })
     }
 
     /// Adds a row: a cell for each column.
     pub(crate) fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<()> {
         let mut cells = cells.into_iter();
         for column in &mut self.columns {
-            column.push(cells.next().context("fewer cells than columns")?)?;
+            let cell = cells.next().context("fewer cells than columns")?;
+            if let Cell::Text(text) = &cell {
+                self.bytes += text.len();
+            }
+            column.push(cell)?;
         }
         ensure!(cells.next().is_none(), "more cells than columns");
         self.rows += 1;
-        if self.rows == GROUP_ROWS { self.write_group() } else { Ok(()) }
+        let full = self.rows == GROUP_ROWS || self.bytes >= GROUP_BYTES;
+        if full { self.write_group() } else { Ok(()) }
     }
 
     fn write_group(&mut self) -> Result<()> {
@@ -236,7 +252,7 @@ impl Table {
             columns.next().context("more columns than data")?.write(to)?;
         }
         group.close()?;
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         Ok(())
     }
 

@@ -10,15 +10,14 @@ pub(crate) mod states;
 use crate::args::InputArgs;
 use crate::error::wrong;
 use crate::experiment::StreamPlan;
-use crate::inputs::Inputs;
+use crate::inputs::{Bases, Inputs};
 use anyhow::Result;
 use axis::Setting;
-use flashyard_sim::own::OwnParts;
 
 /// The inputs of a point: those of the arguments with its settings on top. `option` is what
 /// messages call the place of a setting.
 pub(crate) fn inputs(
-    own: OwnParts,
+    bases: &Bases,
     args: &InputArgs,
     option: &str,
     point: &[Setting],
@@ -50,7 +49,7 @@ pub(crate) fn inputs(
     if named("device") || named("workload") {
         Inputs::fill_names(&mut args);
     }
-    Inputs::new(own, &args, &set)
+    Inputs::new(bases, &args, &set)
 }
 
 /// Refuses a workload that cannot be read once for each run.

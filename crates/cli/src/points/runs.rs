@@ -8,12 +8,13 @@ use crate::progress::{Part, Progress};
 use crate::simulate::{Outcome, simulate};
 use anyhow::{Result, anyhow};
 use flashyard_sim::config::Settings;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// One run of a point, with one seed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// What its point sets.
     pub(crate) point: Vec<Setting>,
@@ -23,31 +24,79 @@ pub(crate) struct Run {
     pub(crate) prepare: Option<Inputs>,
 }
 
+impl Run {
+    /// The room for devices like that of this run.
+    pub(crate) fn room(&self, check: bool) -> Room {
+        self.inputs.need(&self.settings, check).room()
+    }
+
+    /// Its outline, where there is so much room.
+    pub(crate) fn outline(&self, room: Room, check: bool) -> Outline {
+        Outline {
+            state: states::key(&self.inputs, &self.settings, self.prepare.as_ref(), room),
+            prepared: self.prepare.is_some(),
+            device: self.inputs.need(&self.settings, check).bytes(),
+            image: self.settings.footprint(false).bytes(),
+        }
+    }
+}
+
+/// What the order of runs and their room depend on; the runs of a point have one outline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outline {
+    /// Runs of the same key share a state.
+    state: Option<[u8; 32]>,
+    prepared: bool,
+    /// Bytes of its device.
+    device: u64,
+    /// Bytes of the image that it starts from, at most about.
+    image: u64,
+}
+
 /// A run as a job: with the state that it shares.
-struct Job<'a> {
+struct Job {
     place: usize,
-    run: &'a Run,
     shared: Option<Arc<Shared>>,
 }
 
 /// Runs all, each a piece of `progress`. `done` takes what was found of the run at a place, and
 /// returns whether to go on.
-pub(crate) fn all(
-    runs: &[&Run],
+pub(crate) fn each(
+    runs: &[Run],
     check: bool,
     progress: &Progress,
     mut done: impl FnMut(usize, Result<Outcome>) -> bool + Send,
 ) {
-    let room = room(runs, check);
-    let jobs = jobs(runs, room);
-    let bytes = |job: &Job<'_>| {
-        let device = job.run.inputs.need(&job.run.settings, check).bytes();
-        // The image that it starts from is at most about as large as the device.
-        let image = job.run.settings.footprint(false).bytes();
-        device + if job.shared.is_some() { image } else { 0 }
+    let room = runs.first().map_or_else(Room::default, |run| run.room(check));
+    let outlines: Vec<Outline> = runs.iter().map(|run| run.outline(room, check)).collect();
+    let make = |place: usize| Ok(Cow::Borrowed(&runs[place]));
+    all(&outlines, room, check, progress, make, |place, found| {
+        done(place, found.map(|(_, outcome)| outcome))
+    });
+}
+
+/// The same of runs that are made when their turn comes, by their places. They have these outlines
+/// and this room.
+pub(crate) fn all<'a>(
+    outlines: &[Outline],
+    room: Room,
+    check: bool,
+    progress: &Progress,
+    make: impl Fn(usize) -> Result<Cow<'a, Run>> + Sync,
+    mut done: impl FnMut(usize, Result<(Cow<'a, Run>, Outcome)>) -> bool + Send,
+) {
+    let jobs = jobs(outlines);
+    let bytes = |job: &Job| {
+        let outline = &outlines[job.place];
+        outline.device + if job.shared.is_some() { outline.image } else { 0 }
     };
-    let run = |job: &Job<'_>| {
-        let found = catch_unwind(AssertUnwindSafe(|| one(job, check, progress.part(1.0))));
+    let run = |job: &Job| {
+        let one = || {
+            let run = make(job.place)?;
+            let outcome = one(&run, job.shared.as_deref(), check, progress.part(1.0))?;
+            Ok((run, outcome))
+        };
+        let found = catch_unwind(AssertUnwindSafe(one));
         if let Some(shared) = &job.shared {
             shared.leave();
         }
@@ -56,17 +105,12 @@ pub(crate) fn all(
     pool::run(&jobs, room, bytes, run, |place, found| done(jobs[place].place, found));
 }
 
-/// The room for the devices of all runs.
-fn room(runs: &[&Run], check: bool) -> Room {
-    runs.first().map_or_else(Room::default, |run| run.inputs.need(&run.settings, check).room())
-}
-
 /// Runs that share a state one after the other, so that it is not kept for longer than needed.
-fn jobs<'a>(runs: &[&'a Run], room: Room) -> Vec<Job<'a>> {
+fn jobs(outlines: &[Outline]) -> Vec<Job> {
     let mut states: BTreeMap<[u8; 32], (usize, Vec<usize>)> = BTreeMap::new();
     let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (place, run) in runs.iter().enumerate() {
-        match states::key(&run.inputs, &run.settings, run.prepare.as_ref(), room) {
+    for (place, outline) in outlines.iter().enumerate() {
+        match outline.state {
             Some(key) => states.entry(key).or_insert((place, Vec::new())).1.push(place),
             None => groups.push((place, vec![place])),
         }
@@ -74,17 +118,16 @@ fn jobs<'a>(runs: &[&'a Run], room: Room) -> Vec<Job<'a>> {
     groups.extend(states.into_values());
     groups.sort();
     let of = |(_, places): (usize, Vec<usize>)| {
-        let prepared = runs[places[0]].prepare.is_some();
+        let prepared = outlines[places[0]].prepared;
         let shared = (places.len() > 1 || prepared).then(|| Shared::of(places.len()));
-        let job = move |place: usize| Job { place, run: runs[place], shared: shared.clone() };
-        places.into_iter().map(job).collect::<Vec<_>>()
+        places.into_iter().map(move |place| Job { place, shared: shared.clone() })
     };
     groups.into_iter().flat_map(of).collect()
 }
 
-fn one(job: &Job<'_>, check: bool, part: Part) -> Result<Outcome> {
-    let Run { inputs, settings, prepare, .. } = job.run;
-    let image = match (&job.shared, prepare) {
+fn one(run: &Run, shared: Option<&Shared>, check: bool, part: Part) -> Result<Outcome> {
+    let Run { inputs, settings, prepare, .. } = run;
+    let image = match (shared, prepare) {
         (Some(shared), prepare) => Some(shared.get(settings, prepare.as_ref())?),
         (None, Some(prepare)) => Some(Arc::new(crate::simulate::image(settings, Some(prepare))?)),
         (None, None) => None,

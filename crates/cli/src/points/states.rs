@@ -84,7 +84,7 @@ pub(crate) fn key(
         keys.has_section(section) && (prepare.is_some() || !WITHOUT_EFFECT.contains(&family))
     };
     let mut hash = Sha256::new();
-    hash.update(json::settings(keys, is_of_state).to_string());
+    json::hash_settings(&mut hash, keys, is_of_state);
     if let Some(prepare) = prepare {
         hash.update(format!("{:?} {:?}", prepare.experiment(), prepare.seed()));
     }
@@ -95,6 +95,7 @@ pub(crate) fn key(
 mod tests {
     use super::*;
     use crate::args::InputArgs;
+    use crate::inputs::Bases;
     use crate::progress::Part;
     use crate::simulate::simulate;
     use flashyard_core::key::{Kind, Value};
@@ -116,7 +117,7 @@ mod tests {
             check: false,
             microcode: None,
         };
-        Inputs::new(OwnParts::default(), &args, &[]).unwrap()
+        Inputs::new(&Bases::new(OwnParts::default()), &args, &[]).unwrap()
     }
 
     fn report(inputs: &Inputs) -> String {

@@ -8,6 +8,7 @@
 //! Each line begins with a checksum over the header and itself. A line whose checksum is wrong
 //! counts for nothing, wherever it stands: its run is done again.
 
+use super::plan::Name;
 use crate::error::wrong;
 use crate::output::{json, remark};
 use crate::points::headline;
@@ -66,10 +67,10 @@ struct Line {
 }
 
 impl Line {
-    fn new(run: &str, found: &Found) -> Self {
+    fn new(run: &Name, found: &Found) -> Self {
         let values = found.values.iter().map(|value| value.map(|value| value.to_string()));
         Self {
-            run: run.to_string(),
+            run: json::hex(run),
             values: values.collect(),
             warnings: found.warnings.clone(),
             workload: found.workload.clone(),
@@ -77,14 +78,18 @@ impl Line {
         }
     }
 
-    fn found(self) -> Option<(String, Found)> {
+    fn found(self) -> Option<(Name, Found)> {
         let number = |value: Option<String>| match value {
             None => Some(None),
             Some(text) => text.parse().ok().map(Some),
         };
         let values = self.values.into_iter().map(number).collect::<Option<Vec<_>>>()?;
         let Self { run, warnings, workload, failed, .. } = self;
-        Some((run, Found { values, warnings, workload, failed }))
+        let mut name = Name::default();
+        for (place, byte) in name.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(run.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some((name, Found { values, warnings, workload, failed }))
     }
 }
 
@@ -113,7 +118,7 @@ pub(crate) struct Journal {
     header: String,
     /// When it was last brought to the disk.
     synced: Option<Instant>,
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<Name, Found>,
 }
 
 impl Drop for Journal {
@@ -168,7 +173,7 @@ impl Journal {
     }
 
     /// What a run found, if it is finished.
-    pub(crate) fn found(&self, run: &str) -> Option<&Found> {
+    pub(crate) fn found(&self, run: &Name) -> Option<&Found> {
         self.found.get(run)
     }
 
@@ -178,10 +183,10 @@ impl Journal {
     }
 
     /// Adds a run.
-    pub(crate) fn add(&mut self, run: &str, found: Found) -> Result<()> {
+    pub(crate) fn add(&mut self, run: &Name, found: Found) -> Result<()> {
         let line = serde_json::to_string(&Line::new(run, &found))?;
         self.write(&line)?;
-        self.found.insert(run.to_string(), found);
+        self.found.insert(*run, found);
         Ok(())
     }
 
@@ -203,7 +208,7 @@ impl Journal {
 
 /// What the bytes of a journal say.
 struct Contents {
-    found: BTreeMap<String, Found>,
+    found: BTreeMap<Name, Found>,
     /// How many of the bytes are whole lines, right or damaged.
     whole: usize,
     /// Which lines are damaged, as a remark.
@@ -253,6 +258,8 @@ mod tests {
     use super::*;
     use tempfile::TempDir;
 
+    const RUNS: [Name; 3] = [[1; 32], [0xa2; 32], [255; 32]];
+
     fn found(value: f64) -> Found {
         let values = vec![Some(value), None];
         Found { values, warnings: vec!["a\nb".into()], ..Found::default() }
@@ -265,7 +272,7 @@ mod tests {
         let path = folder.path().join("j");
         let values = [0.1 + 0.2, 1e300, 5e-324];
         let mut journal = Journal::open(&path).unwrap();
-        for (run, value) in ["a", "b", "c"].iter().zip(values) {
+        for (run, value) in RUNS.iter().zip(values) {
             journal.add(run, found(value)).unwrap();
         }
         drop(journal);
@@ -276,7 +283,7 @@ mod tests {
             let mut journal = Journal::open(&path).unwrap();
             let lines = all[..length].split(|byte| *byte == b'\n').count() - 1;
             assert_eq!(journal.found.len(), lines.saturating_sub(1), "{length}");
-            for (run, value) in ["a", "b", "c"].iter().zip(values) {
+            for (run, value) in RUNS.iter().zip(values) {
                 if journal.found(run).is_none() {
                     journal.add(run, found(value)).unwrap();
                 }
@@ -293,9 +300,8 @@ mod tests {
     fn a_damaged_line_costs_its_own_run_alone() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("j");
-        let runs = ["a", "b", "c"];
         let mut journal = Journal::open(&path).unwrap();
-        for run in runs {
+        for run in &RUNS {
             journal.add(run, found(2.5)).unwrap();
         }
         drop(journal);
@@ -311,7 +317,7 @@ mod tests {
                 assert!(read.values().all(|one| *one == found(2.5)), "{at} {other}");
                 // A line end that is another byte joins two lines.
                 let lost = if at + 1 < all.len() && all[at] == b'\n' { 2 } else { 1 };
-                assert!(read.len() >= runs.len() - lost, "{at} {other}");
+                assert!(read.len() >= RUNS.len() - lost, "{at} {other}");
                 let is_cut = at + 1 == all.len();
                 assert!(is_cut || damaged.is_some(), "{at} {other}");
             }

@@ -1,7 +1,8 @@
 //! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
 //!
-//! `file` reads the sweep file, `plan` makes runs of points, `journal` keeps what is finished,
-//! `goal` searches, `results` makes the table, `show` prints.
+//! `file` reads the sweep file, `plan` makes runs of points, `varied` knows in which keys they
+//! differ, `journal` keeps what is finished, `goal` searches, `results` makes the table, `show`
+//! prints.
 
 mod file;
 mod goal;
@@ -9,6 +10,7 @@ mod journal;
 mod plan;
 mod results;
 mod show;
+mod varied;
 
 use crate::args::SweepArgs;
 use crate::error::wrong;
@@ -27,9 +29,10 @@ use file::{Goal, Sweep};
 use flashyard_sim::own::OwnParts;
 use goal::{End, Search, Tried};
 use journal::{Found, Journal};
-use plan::{Named, Planned, Planner};
+use plan::{Name, Planned, Planner};
 use results::Row;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -74,35 +77,37 @@ fn grid(
         return Err(wrong(&format!("no point can run: {why}")));
     }
     if args.dry_run {
-        return list(&planned, &Journal::look(path)?);
+        return list(planned.iter(), &Journal::look(path)?);
     }
-    let runs = planned.iter().flat_map(|point| point.runs.iter().flatten()).count();
+    let runs = planned.iter().map(|point| point.names().len()).sum::<usize>();
     let mut runner = Runner::open(path, args.check)?;
     runner.say_what_is_known(planned.iter());
     let progress = Progress::many("", "runs", runs as u64);
-    runner.run(&planned.iter().collect::<Vec<_>>(), &progress)?;
+    runner.run(planner, &planned.iter().collect::<Vec<_>>(), &progress)?;
     drop(progress);
     let rows: Vec<Row<'_>> =
-        (1..).zip(&planned).map(|(number, point)| runner.row(number, point)).collect();
-    finish(sweep, args, out, &rows, "")
+        (1..).zip(&planned).map(|(number, point)| runner.row(planner, number, point)).collect();
+    finish(sweep, args, out, planner, &rows, "")
 }
 
 /// The points, and how much of each is done, if anything is.
-fn list(planned: &[Planned], journal: &Journal) -> Result<()> {
+fn list<'a>(planned: impl Iterator<Item = &'a Planned>, journal: &Journal) -> Result<()> {
     let mut text = String::new();
-    let (mut all, mut known) = (0, 0);
-    for (number, point) in (1..).zip(planned) {
+    let (mut points, mut all, mut known) = (0, 0, 0);
+    for point in planned {
+        points += 1;
         let found = match &point.runs {
             Err(why) => format!(": impossible: {why}"),
             Ok(runs) => {
-                let done = runs.iter().filter(|one| journal.found(&one.name).is_some()).count();
-                (all, known) = (all + runs.len(), known + done);
-                if done > 0 { format!(" ({done} of {} runs)", runs.len()) } else { String::new() }
+                let names = &runs.names;
+                let done = names.iter().filter(|name| journal.found(name).is_some()).count();
+                (all, known) = (all + names.len(), known + done);
+                if done > 0 { format!(" ({done} of {} runs)", names.len()) } else { String::new() }
             }
         };
-        text += &hanging(&format!("{number:>5}  "), &format!("{}{found}", label(&point.point)));
+        text += &hanging(&format!("{points:>5}  "), &format!("{}{found}", label(&point.point)));
     }
-    print(&format!("{text}{} points, {known} of {all} runs done\n", planned.len()))
+    print(&format!("{text}{points} points, {known} of {all} runs done\n"))
 }
 
 /// Runs points, and keeps what they find.
@@ -110,7 +115,7 @@ struct Runner {
     journal: Journal,
     /// Runs that this machine has no memory for. Another one may have it, so the journal does not
     /// have them.
-    refused: BTreeMap<String, Found>,
+    refused: BTreeMap<Name, Found>,
     check: bool,
 }
 
@@ -126,64 +131,76 @@ impl Runner {
 
     /// Says how many runs need not be done again.
     fn say_what_is_known<'a>(&self, planned: impl Iterator<Item = &'a Planned>) {
-        let runs: Vec<&Named> = planned.flat_map(|point| point.runs.iter().flatten()).collect();
-        let known = runs.iter().filter(|one| self.journal.found(&one.name).is_some()).count();
+        let (mut runs, mut known) = (0, 0);
+        for name in planned.flat_map(Planned::names) {
+            runs += 1;
+            known += usize::from(self.journal.found(name).is_some());
+        }
         if known > 0 {
-            remark(&format!("{known} of {} runs were done before", runs.len()));
+            remark(&format!("{known} of {runs} runs were done before"));
         } else if !self.journal.is_empty() {
             remark("the journal has no run of these settings, workloads and program; all are done");
         }
     }
 
     /// Runs what is not in the journal.
-    fn run(&mut self, points: &[&Planned], progress: &Progress) -> Result<()> {
+    fn run(
+        &mut self,
+        planner: &Planner<'_>,
+        points: &[&Planned],
+        progress: &Progress,
+    ) -> Result<()> {
         let mut wanted = BTreeSet::new();
-        let mut pending: Vec<&Named> = Vec::new();
-        for one in points.iter().flat_map(|point| point.runs.iter().flatten()) {
-            if self.found(&one.name).is_some() || !wanted.insert(&one.name) {
-                progress.skip();
-                continue;
-            }
-            match one.run.inputs.need(&one.run.settings, self.check).check() {
-                Ok(_) => pending.push(one),
-                Err(error) => {
-                    let failed = Some(format!("{error:#}"));
-                    self.refused.insert(one.name.clone(), Found { failed, ..Found::default() });
+        let (mut pending, mut outlines) = (Vec::new(), Vec::new());
+        for (point, runs) in points.iter().filter_map(|one| Some((one, one.runs.as_ref().ok()?))) {
+            for (seed, name) in runs.names.iter().enumerate() {
+                if self.found(name).is_some() || !wanted.insert(name) {
                     progress.skip();
+                } else if runs.refused.is_some() {
+                    let found = Found { failed: runs.refused.clone(), ..Found::default() };
+                    self.refused.insert(*name, found);
+                    progress.skip();
+                } else {
+                    pending.push((point, seed, name));
+                    outlines.push(runs.outline);
                 }
             }
         }
-        let runs: Vec<&Run> = pending.iter().map(|one| &one.run).collect();
+        let (room, check) = (planner.room(), self.check);
+        let make = |place: usize| {
+            let (point, seed, _) = pending[place];
+            planner.run(&point.point, seed).map(Cow::Owned)
+        };
         let journal = &mut self.journal;
         let mut written = Ok(());
-        runs::all(&runs, self.check, progress, |place, outcome| {
-            let found = found(&pending[place].run, outcome);
-            written = journal.add(&pending[place].name, found);
+        runs::all(&outlines, room, check, progress, make, |place, outcome| {
+            written = journal.add(pending[place].2, found(outcome));
             written.is_ok()
         });
         written
     }
 
-    fn found(&self, name: &str) -> Option<&Found> {
+    fn found(&self, name: &Name) -> Option<&Found> {
         self.journal.found(name).or_else(|| self.refused.get(name))
     }
 
     /// The row of a point whose runs are all done.
-    fn row<'a>(&'a self, number: usize, planned: &'a Planned) -> Row<'a> {
-        let of = |one: &'a Named| {
-            let found = self.found(&one.name).expect("all runs are done");
-            (one.run.inputs.seed(), found)
-        };
-        let found = planned.runs.iter().flatten().map(of).collect();
+    fn row<'a>(&'a self, planner: &Planner<'_>, number: usize, planned: &'a Planned) -> Row<'a> {
+        let mut found = Vec::new();
+        for (place, name) in planned.names().iter().enumerate() {
+            let runs = planned.runs.as_ref().expect("it has names");
+            let one = self.found(name).expect("all runs are done");
+            found.push((planner.seed(runs, place), one));
+        }
         Row { number, planned, found, goal: None }
     }
 }
 
 /// What the journal keeps of a run.
-fn found(run: &Run, outcome: Result<Outcome>) -> Found {
+fn found(outcome: Result<(Cow<'_, Run>, Outcome)>) -> Found {
     match outcome {
         Err(error) => Found { failed: Some(format!("{error:#}")), ..Found::default() },
-        Ok(Outcome { report, provenance, .. }) => Found {
+        Ok((run, Outcome { report, provenance, .. })) => Found {
             values: headline::ALL.iter().map(|headline| headline.value(&report)).collect(),
             warnings: verdict::warnings(&run.inputs, &report),
             workload: provenance.workload_sha256,
@@ -205,17 +222,17 @@ fn search(
     let mut planned: BTreeMap<(usize, u64), Planned> = BTreeMap::new();
     let first = plan_next(sweep, goal, &searches, planner)?;
     if args.dry_run {
-        return list(&first.into_values().collect::<Vec<_>>(), &Journal::look(path)?);
+        return list(first.values(), &Journal::look(path)?);
     }
     let most = Search::most(goal) * (searches.len() * sweep.seeds.len()) as u64;
     let mut runner = Runner::open(path, args.check)?;
     let progress = Progress::many("", "runs at most", most);
     let mut next = first;
     while !next.is_empty() {
-        runner.run(&next.values().collect::<Vec<_>>(), &progress)?;
+        runner.run(planner, &next.values().collect::<Vec<_>>(), &progress)?;
         for (&(place, number), point) in &next {
-            let row = runner.row(0, point);
-            let (value, half) = summary(&row.figures()[goal.metric]);
+            let row = runner.row(planner, 0, point);
+            let (value, half) = summary(&row.figure(goal.metric));
             searches[place].tried.insert(number, Tried { value, half });
         }
         planned.append(&mut next);
@@ -223,7 +240,7 @@ fn search(
     }
     let mut rows = Vec::new();
     for ((place, number), point) in &planned {
-        let mut row = runner.row(rows.len() + 1, point);
+        let mut row = runner.row(planner, rows.len() + 1, point);
         let end = searches[*place].end(goal);
         let answer = matches!(end, End::Between { answer, .. } | End::Everywhere(answer)
             if answer == *number);
@@ -233,7 +250,7 @@ fn search(
     let found = sweep.points.iter().zip(&searches);
     let found: Vec<String> = found.map(|(point, search)| show::goal(goal, point, search)).collect();
     drop(progress);
-    finish(sweep, args, out, &rows, &found.join("\n"))
+    finish(sweep, args, out, planner, &rows, &found.join("\n"))
 }
 
 /// The points that searches try next, by search and number of the value.
@@ -256,9 +273,16 @@ fn plan_next(
 }
 
 /// Writes the files, prints the tables, and reports what failed.
-fn finish(sweep: &Sweep, args: &SweepArgs, out: &Path, rows: &[Row<'_>], goal: &str) -> Result<()> {
-    let names = results::write(rows, sweep, args, out)?;
-    let mut text = show::points(sweep, rows);
+fn finish(
+    sweep: &Sweep,
+    args: &SweepArgs,
+    out: &Path,
+    planner: &Planner<'_>,
+    rows: &[Row<'_>],
+    goal: &str,
+) -> Result<()> {
+    let names = results::write(rows, planner, sweep, args, out)?;
+    let mut text = show::points(sweep, planner, rows);
     if !goal.is_empty() {
         text += &format!("\n{goal}");
     }

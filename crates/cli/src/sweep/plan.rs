@@ -1,15 +1,18 @@
 //! The runs of a sweep: each with its settings, and the name by which the journal knows it.
 
 use super::file::{Prepare, Sweep};
+use super::varied::{Varied, VariedKey};
 use crate::args::{InputArgs, SweepArgs};
 use crate::error::wrong;
 use crate::experiment::Origin;
-use crate::inputs::Inputs;
+use crate::inputs::{Bases, Inputs};
+use crate::memory::{Largest, Room};
 use crate::output::json;
 use crate::points::axis::{Setting, setting};
-use crate::points::runs::Run;
+use crate::points::runs::{Outline, Run};
 use crate::points::{self, refuse_standard_input};
 use anyhow::{Context, Result};
+use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -17,30 +20,47 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A run with its name.
-#[derive(Debug)]
-pub(crate) struct Named {
-    pub(crate) run: Run,
-    /// SHA-256 of all that decides what it finds.
-    pub(crate) name: String,
-}
-
-/// A point: its runs, or why its device is impossible.
+/// A point: what is known of its runs, or why its device is impossible. The runs themselves are
+/// made when their turn comes.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) point: Vec<Setting>,
-    /// Its inputs, with the first seed.
-    pub(crate) inputs: Inputs,
-    pub(crate) runs: Result<Vec<Named>, String>,
+    pub(crate) runs: Result<PlannedRuns, String>,
 }
+
+impl Planned {
+    /// The names of its runs; none where its device is impossible.
+    pub(crate) fn names(&self) -> &[Name] {
+        self.runs.as_ref().map_or(&[], |runs| &runs.names)
+    }
+}
+
+/// The runs of a point.
+#[derive(Debug)]
+pub(crate) struct PlannedRuns {
+    pub(crate) outline: Outline,
+    /// Why this machine cannot run them. Another one may have the memory.
+    pub(crate) refused: Option<String>,
+    /// The name of each run, in the order of seeds: SHA-256 of all that decides what it finds.
+    pub(crate) names: Vec<Name>,
+    /// Whether the workload has a seed. One without it has one run.
+    seeded: bool,
+}
+
+/// The name of a run.
+pub(crate) type Name = [u8; 32];
 
 /// Makes runs of points.
 #[derive(Debug)]
 pub(crate) struct Planner<'a> {
     sweep: &'a Sweep,
     args: &'a SweepArgs,
-    own: OwnParts,
+    bases: Bases,
     input: InputArgs,
+    /// The room for devices, known with the first one.
+    room: Option<Room>,
+    largest: Largest,
+    varied: Varied,
     /// Settings of the file.
     set: Vec<Setting>,
     place: String,
@@ -91,46 +111,115 @@ impl<'a> Planner<'a> {
         if let Some(microcode) = &args.microcode {
             program += &hash_of(microcode)?;
         }
-        Ok(Self { sweep, args, own, input, set, place, program, files: BTreeMap::new() })
+        let (bases, files) = (Bases::new(own), BTreeMap::new());
+        let (largest, varied) = (Largest::default(), Varied::default());
+        Ok(Self {
+            sweep,
+            args,
+            bases,
+            input,
+            room: None,
+            largest,
+            varied,
+            set,
+            place,
+            program,
+            files,
+        })
+    }
+
+    /// The inputs of a point, with the first seed.
+    pub(crate) fn inputs(&self, point: &[Setting]) -> Result<Inputs> {
+        let all = [&self.set[..], point].concat();
+        let mut inputs = points::inputs(&self.bases, &self.input, &self.place, &all)?;
+        inputs.set_seed(self.sweep.seeds[0]);
+        Ok(inputs)
+    }
+
+    /// The names of the device and the workload of a point that was planned.
+    pub(crate) fn names(&self, point: &[Setting]) -> [String; 2] {
+        let inputs = self.inputs(point).expect("it was planned");
+        [inputs.device_name.clone(), inputs.workload_name().to_string()]
+    }
+
+    /// The value of a key of a point that was planned, set by it or not.
+    pub(crate) fn value(&self, point: &[Setting], key: &str) -> String {
+        points::value(&self.inputs(point).expect("it was planned"), point, key)
+    }
+
+    /// A run of a point, with the seed of this place.
+    pub(crate) fn run(&self, point: &[Setting], seed: usize) -> Result<Run> {
+        let inputs = self.inputs(point)?;
+        let settings = inputs.settings()?;
+        self.run_of(point, inputs, &settings, seed)
+    }
+
+    fn run_of(
+        &self,
+        point: &[Setting],
+        mut inputs: Inputs,
+        settings: &Settings,
+        seed: usize,
+    ) -> Result<Run> {
+        let prepare = self.sweep.file.prepare.as_ref();
+        let prepare = prepare.map(|prepare| self.prepare(prepare, &inputs)).transpose()?;
+        inputs.set_seed(self.sweep.seeds[seed]);
+        Ok(Run { point: point.to_vec(), inputs, settings: *settings, prepare })
+    }
+
+    /// The seed of a run of a point, if its workload has one.
+    pub(crate) fn seed(&self, runs: &PlannedRuns, place: usize) -> Option<u64> {
+        runs.seeded.then(|| self.sweep.seeds[place])
+    }
+
+    /// The keys in which the points that were planned differ, and those that they name.
+    pub(crate) fn varied(&self, named: &[String]) -> Vec<VariedKey> {
+        self.varied.keys(named)
+    }
+
+    /// The room for devices, once a point is planned that has one.
+    pub(crate) fn room(&self) -> Room {
+        self.room.unwrap_or_default()
     }
 
     /// The runs of a point. Settings that no device has are an error; a device that cannot be made
     /// of them is a point that failed.
     pub(crate) fn plan(&mut self, point: &[Setting]) -> Result<Planned> {
-        let all = [&self.set[..], point].concat();
-        let inputs = points::inputs(self.own, &self.input, &self.place, &all)?;
+        let inputs = self.inputs(point)?;
         refuse_standard_input("sweep", &inputs)?;
-        let (point, settings) = (point.to_vec(), inputs.settings());
-        let settings = match settings {
-            Ok(settings) => settings,
-            Err(error) => {
-                return Ok(Planned { point, inputs, runs: Err(format!("{error:#}")) });
-            }
+        self.varied.note(&inputs);
+        let runs = match inputs.settings() {
+            Ok(settings) => Ok(self.outlined(&self.run_of(point, inputs, &settings, 0)?)?),
+            Err(error) => Err(format!("{error:#}")),
         };
-        let prepare = self.sweep.file.prepare.as_ref();
-        let prepare = prepare.map(|prepare| self.prepare(prepare, &inputs)).transpose()?;
-        // A workload without a seed has one run.
-        let seeded = inputs.seed().is_some();
+        Ok(Planned { point: point.to_vec(), runs })
+    }
+
+    /// What is kept of the runs of a point, of which this is the first.
+    fn outlined(&mut self, run: &Run) -> Result<PlannedRuns> {
+        let check = self.args.check;
+        let room = *self.room.get_or_insert_with(|| run.room(check));
+        let refused = self.largest.check(&run.inputs.need(&run.settings, check)).err();
+        let seeded = run.inputs.seed().is_some();
         let count = if seeded { self.sweep.seeds.len() } else { 1 };
-        let mut runs = Vec::new();
-        for &seed in &self.sweep.seeds[..count] {
-            let mut inputs = inputs.clone();
-            inputs.set_seed(seed);
-            let (prepare, point) = (prepare.clone(), point.clone());
-            let run = Run { point, inputs, settings, prepare };
-            let name = self.name(&run)?;
-            runs.push(Named { run, name });
-        }
-        let mut inputs = inputs;
-        inputs.set_seed(self.sweep.seeds[0]);
-        Ok(Planned { point, inputs, runs: Ok(runs) })
+        let hash = self.hash(run)?;
+        let name = |seed: &u64| -> Name {
+            let seed = seeded.then(|| seed.to_le_bytes());
+            hash.clone().chain_update(seed.unwrap_or_default()).finalize().into()
+        };
+        Ok(PlannedRuns {
+            outline: run.outline(room, check),
+            refused: refused.map(|error| format!("{error:#}")),
+            names: self.sweep.seeds[..count].iter().map(name).collect(),
+            seeded,
+        })
     }
 
     /// The workload that the device of these inputs runs first.
     fn prepare(&self, prepare: &Prepare, inputs: &Inputs) -> Result<Inputs> {
         let option = format!("{}: prepare.set", self.place);
         let set: Vec<_> = prepare.set.iter().map(|text| (&option[..], text.clone())).collect();
-        let loaded = Inputs::load(self.own, &inputs.device_name, &prepare.workload, &set)?;
+        let loaded = self.bases.get(&inputs.device_name, &prepare.workload)?.with(&set)?;
         refuse_standard_input("sweep", &loaded)?;
         let initial = [inputs, &loaded].into_iter().any(|inputs| {
             let experiment = inputs.experiment();
@@ -146,8 +235,8 @@ impl<'a> Planner<'a> {
         Ok(prepared)
     }
 
-    /// The name of a run.
-    fn name(&mut self, run: &Run) -> Result<String> {
+    /// What decides all runs of a point, but for their seeds.
+    fn hash(&mut self, run: &Run) -> Result<Sha256> {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             hash.update((text.len() as u64).to_le_bytes());
@@ -156,10 +245,8 @@ impl<'a> Planner<'a> {
         add(env!("CARGO_PKG_VERSION"));
         add(&self.program);
         add(if self.args.check { "checked" } else { "" });
-        let keys = &run.inputs.sections.device;
-        add(&json::settings(keys, |section| keys.has_section(section)).to_string());
         for inputs in [Some(&run.inputs), run.prepare.as_ref()].into_iter().flatten() {
-            add(&format!("{:?} {:?}", inputs.seed(), inputs.experiment()));
+            add(&format!("{:?}", inputs.experiment()));
             for stream in inputs.experiment().streams() {
                 if let Origin::Trace { path, .. } | Origin::Raw(Some(path)) = &stream.origin {
                     let known = self.files.get(path).cloned();
@@ -169,7 +256,10 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        Ok(json::hex(&hash.finalize()))
+        add(&format!("{:?}", run.prepare.as_ref().map(Inputs::seed)));
+        let keys = &run.inputs.sections.device;
+        json::hash_settings(&mut hash, keys, |section| keys.has_section(section));
+        Ok(hash)
     }
 }
 

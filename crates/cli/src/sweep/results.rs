@@ -2,20 +2,17 @@
 
 use super::file::Sweep;
 use super::journal::Found;
-use super::plan::Planned;
+use super::plan::{Planned, Planner};
 use crate::args::SweepArgs;
 use crate::error::{read_text, wrong};
-use crate::inputs::Inputs;
 use crate::output::WholeFile;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings};
+use crate::points;
 use crate::points::columns::{Figures, summary};
 use crate::points::headline;
 use anyhow::Result;
-use flashyard_core::key::Kind;
-use flashyard_sim::config::{Sections, show_value};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A point with what its runs found, or one of its runs.
@@ -43,14 +40,17 @@ impl Row<'_> {
         })
     }
 
-    /// By headline, the figures of its runs; none where one failed.
+    /// The figures of its runs under the headline at a place; none where one failed.
+    pub(crate) fn figure(&self, place: usize) -> Vec<Option<f64>> {
+        let failed = self.planned.runs.is_err()
+            || self.found.iter().any(|(_, found)| found.failed.is_some());
+        let values = self.found.iter().map(|(_, found)| found.values[place]);
+        if failed { Vec::new() } else { values.collect() }
+    }
+
+    /// The same by headline.
     pub(crate) fn figures(&self) -> Figures {
-        let failed = self.failed().is_some();
-        let of = |place: usize| {
-            let values = self.found.iter().map(|(_, found)| found.values[place]);
-            if failed { Vec::new() } else { values.collect() }
-        };
-        (0..headline::ALL.len()).map(of).collect()
+        (0..headline::ALL.len()).map(|place| self.figure(place)).collect()
     }
 
     /// The rows of its runs.
@@ -74,79 +74,22 @@ impl Row<'_> {
     }
 }
 
-/// A key of a point: its path, its value as files have it, its unit.
-type Setting = (String, String, &'static str);
-
-/// The effective keys of a device and its workload.
-fn effective(inputs: &Inputs) -> Vec<Setting> {
-    let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
-    let mut all = Vec::new();
-    let mut add = |sections: &dyn Sections, is_used: &dyn Fn(&str) -> bool| {
-        for (section, keys, _) in sections.sections() {
-            for key in keys.iter().filter(|_| is_used(&section)) {
-                let value = sections.get(&section, key.name).expect("a listed key has a value");
-                let unit = match key.kind {
-                    Kind::Number { unit, .. } => unit,
-                    _ => "",
-                };
-                let path = format!("{section}.{}", key.name);
-                all.push((path, show_value(&key.kind, value), unit));
-            }
-        }
-    };
-    add(device, &|section| device.has_section(section));
-    add(workload, &|section| workload.idle(section).is_none());
-    all
-}
-
-/// Columns of the keys in which points differ, and their units.
-fn settings(rows: &[Row<'_>]) -> Vec<(Column, &'static str)> {
-    let mut order: Vec<(String, &'static str)> = Vec::new();
-    let mut values: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate() {
-        for (path, value, unit) in effective(&row.planned.inputs) {
-            let cells = values.entry(path.clone()).or_insert_with(|| {
-                order.push((path, unit));
-                vec![None; rows.len()]
-            });
-            cells[place] = Some(value);
-        }
-    }
-    let varied =
-        |path: &str| rows.iter().any(|row| row.planned.point.iter().any(|(key, _)| key == path));
-    let mut columns = Vec::new();
-    for (path, unit) in order {
-        let texts = &values[&path];
-        let mut known = texts.iter().flatten();
-        let first = known.next();
-        if known.all(|value| Some(value) == first) && !varied(&path) {
-            continue;
-        }
-        let number = |text: &Option<String>| text.as_ref().map(|text| text.parse::<f64>().ok());
-        let numbers: Option<Vec<Option<f64>>> =
-            texts.iter().map(|text| number(text).map_or(Some(None), |one| one.map(Some))).collect();
-        let cells = numbers.map_or_else(|| Cells::Text(texts.clone()), Cells::Number);
-        columns.push((Column { name: path, cells }, unit));
-    }
-    columns
-}
-
 /// The columns with the unit and the meaning of each.
-pub(crate) struct Table {
-    pub(crate) columns: Vec<Column>,
+struct Table<'a> {
+    columns: Vec<Column<'a>>,
     units: Map<String, Value>,
     meanings: Map<String, Value>,
 }
 
-impl Table {
-    fn add(&mut self, name: &str, unit: &str, what: &str, cells: Cells) {
+impl<'a> Table<'a> {
+    fn add(&mut self, name: &str, unit: &str, what: &str, cells: Cells<'a>) {
         self.units.insert(name.to_string(), unit.into());
         self.meanings.insert(name.to_string(), what.into());
         self.columns.push(Column { name: name.to_string(), cells });
     }
 
     /// The table of points; of runs where they have one each.
-    pub(crate) fn of(rows: &[Row<'_>]) -> Self {
+    fn of(rows: &'a [Row<'_>], planner: &'a Planner<'_>) -> Result<Self> {
         let mut table = Self { columns: Vec::new(), units: Map::new(), meanings: Map::new() };
         let text =
             |of: &dyn Fn(&Row<'_>) -> Option<String>| Cells::Text(rows.iter().map(of).collect());
@@ -157,10 +100,21 @@ impl Table {
         };
         let number = |row: &Row<'_>| Some(row.number as u64);
         table.add("point", "", "number of the point, in the order of the file", count(&number));
-        let device = |row: &Row<'_>| Some(row.planned.inputs.device_name.clone());
-        table.add("device", "", "preset or file of the device", text(&device));
-        let workload = |row: &Row<'_>| Some(row.planned.inputs.workload_name().to_string());
-        table.add("workload", "", "name or file of the workload", text(&workload));
+        let named = points::keys(rows.iter().map(|row| &row.planned.point[..]));
+        let keys = planner.varied(&named);
+        let mut names = [Vec::new(), Vec::new()];
+        let mut values: Vec<Vec<Option<String>>> = keys.iter().map(|_| Vec::new()).collect();
+        for row in rows {
+            let inputs = planner.inputs(&row.planned.point)?;
+            names[0].push(Some(inputs.device_name.clone()));
+            names[1].push(Some(inputs.workload_name().to_string()));
+            for (key, values) in keys.iter().zip(&mut values) {
+                values.push(key.value(&inputs));
+            }
+        }
+        let [device, workload] = names.map(Cells::Text);
+        table.add("device", "", "preset or file of the device", device);
+        table.add("workload", "", "name or file of the workload", workload);
         let seed = |row: &Row<'_>| match &row.found[..] {
             [(seed, _)] => *seed,
             _ => None,
@@ -168,8 +122,9 @@ impl Table {
         table.add("seed", "", "seed of the run; empty for a mean of several", count(&seed));
         let runs = |row: &Row<'_>| Some(row.found.len() as u64);
         table.add("runs", "", "runs that the figures are the mean of, one a seed", count(&runs));
-        for (column, unit) in settings(rows) {
-            table.add(&column.name, unit, "effective setting (docs/KEYS.md)", column.cells);
+        for (key, texts) in keys.iter().zip(values) {
+            let what = "effective setting (docs/KEYS.md)";
+            table.add(&key.path(), key.unit(), what, as_numbers(texts));
         }
         if rows.iter().any(|row| row.goal.is_some()) {
             let holds = |row: &Row<'_>| row.goal.map(|(holds, _)| u64::from(holds));
@@ -190,17 +145,19 @@ impl Table {
             _ => None,
         };
         table.add("workload_sha256", "", "hash of the requests of the run", text(&hash));
-        let all = |row: &Row<'_>| Some(all_settings(&row.planned.inputs));
-        table.add("settings", "", "all effective settings, as JSON", text(&all));
-        table
+        let all = |row: usize| {
+            planner.inputs(&rows[row].planned.point).map(|inputs| all_settings(&inputs))
+        };
+        let all = Cells::Made(rows.len(), Box::new(all));
+        table.add("settings", "", "all effective settings, as JSON", all);
+        Ok(table)
     }
 
     /// Means, with half of their confidence intervals where points have several runs.
     fn figures(&mut self, rows: &[Row<'_>]) {
-        let figures: Vec<Figures> = rows.iter().map(Row::figures).collect();
         let several = rows.iter().any(|row| row.found.len() > 1);
         for (place, headline) in headline::ALL.iter().enumerate() {
-            let both: Vec<_> = figures.iter().map(|figures| summary(&figures[place])).collect();
+            let both: Vec<_> = rows.iter().map(|row| summary(&row.figure(place))).collect();
             let means = both.iter().map(|(mean, _)| *mean).collect();
             self.add(&headline.name, headline.unit, &headline.what, Cells::Number(means));
             if several {
@@ -233,14 +190,23 @@ impl Table {
     }
 }
 
+/// Values of a key as numbers, where all of them are.
+fn as_numbers(texts: Vec<Option<String>>) -> Cells<'static> {
+    let number = |text: &Option<String>| text.as_ref().map(|text| text.parse::<f64>().ok());
+    let numbers: Option<Vec<Option<f64>>> =
+        texts.iter().map(|text| number(text).map_or(Some(None), |one| one.map(Some))).collect();
+    numbers.map_or(Cells::Text(texts), Cells::Number)
+}
+
 /// Writes the files that are asked for; all of them or none.
 pub(crate) fn write(
     rows: &[Row<'_>],
+    planner: &Planner<'_>,
     sweep: &Sweep,
     args: &SweepArgs,
     out: &Path,
 ) -> Result<Vec<String>> {
-    let table = Table::of(rows);
+    let table = Table::of(rows, planner)?;
     let mut files = vec![table.parquet(out, &Table::notes(sweep, args))?];
     let mut names = vec![out.display().to_string()];
     if let Some(path) = &args.csv {
@@ -249,7 +215,7 @@ pub(crate) fn write(
     }
     if let Some(path) = &args.runs {
         let rows: Vec<Row<'_>> = rows.iter().flat_map(Row::by_run).collect();
-        let table = Table::of(&rows);
+        let table = Table::of(&rows, planner)?;
         files.push(if is_csv(path) {
             columnar::csv(path, &table.columns)?
         } else {

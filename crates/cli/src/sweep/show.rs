@@ -2,6 +2,7 @@
 
 use super::file::{Find, Goal, Sweep};
 use super::goal::{End, Search};
+use super::plan::Planner;
 use super::results::Row;
 use crate::output::table;
 use crate::output::text::WIDTH;
@@ -19,22 +20,20 @@ const MOST: usize = 40;
 const ENDS: usize = 10;
 
 /// The table of points, and the best and the worst of them.
-pub(crate) fn points(sweep: &Sweep, rows: &[Row<'_>]) -> String {
+pub(crate) fn points(sweep: &Sweep, planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
     let fine: Vec<&Row<'_>> = rows.iter().filter(|row| row.failed().is_none()).collect();
-    let mut ranked: Vec<(f64, &Row<'_>)> = fine
-        .iter()
-        .filter_map(|row| Some((summary(&row.figures()[sweep.rank]).0?, *row)))
-        .collect();
+    let mut ranked: Vec<(f64, &Row<'_>)> =
+        fine.iter().filter_map(|row| Some((summary(&row.figure(sweep.rank)).0?, *row))).collect();
     let more = headline::ALL[sweep.rank].better == Better::More;
     ranked.sort_by(|(a, _), (b, _)| if more { b.total_cmp(a) } else { a.total_cmp(b) });
     let mut text =
         if sweep.file.title.is_empty() { String::new() } else { format!("{}\n", sweep.file.title) };
-    text += &heading(rows);
+    text += &heading(planner, rows);
     text += "\n\n";
     if fine.len() <= MOST || ranked.len() <= 2 * ENDS {
-        text += &table(sweep, &fine);
+        text += &table(sweep, planner, &fine);
     } else {
-        text += &ends(sweep, &ranked);
+        text += &ends(sweep, planner, &ranked);
     }
     if ranked.len() > 1 && sweep.goal.is_none() {
         text += "\n";
@@ -44,9 +43,9 @@ pub(crate) fn points(sweep: &Sweep, rows: &[Row<'_>]) -> String {
 }
 
 /// The first and the last points by rank.
-fn ends(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
+fn ends(sweep: &Sweep, planner: &Planner<'_>, ranked: &[(f64, &Row<'_>)]) -> String {
     let rows = |part: &[(f64, &Row<'_>)]| {
-        table(sweep, &part.iter().map(|(_, row)| *row).collect::<Vec<_>>())
+        table(sweep, planner, &part.iter().map(|(_, row)| *row).collect::<Vec<_>>())
     };
     let left = ranked.len() - 2 * ENDS;
     let name = title(&headline::ALL[sweep.rank]);
@@ -59,21 +58,29 @@ fn ends(sweep: &Sweep, ranked: &[(f64, &Row<'_>)]) -> String {
 }
 
 /// Device and workload where all points have the same.
-fn heading(rows: &[Row<'_>]) -> String {
-    let one = |name: &str, of: &dyn Fn(&Row<'_>) -> String| {
-        let first = of(&rows[0]);
-        let alike = rows.iter().all(|row| of(row) == first);
-        if alike { format!("{name} {}", short(&first)) } else { format!("{name}s by point") }
+fn heading(planner: &Planner<'_>, rows: &[Row<'_>]) -> String {
+    let is_name = |(key, _): &Setting| key == "device" || key == "workload";
+    let first = planner.names(&rows[0].planned.point);
+    let mut alike = [true; 2];
+    let are_named = rows.iter().any(|row| row.planned.point.iter().any(is_name));
+    for row in rows.iter().filter(|_| are_named) {
+        let names = planner.names(&row.planned.point);
+        for (alike, (name, first)) in alike.iter_mut().zip(names.iter().zip(&first)) {
+            *alike &= name == first;
+        }
+    }
+    let one = |place: usize, name: &str| {
+        let known = alike[place];
+        if known { format!("{name} {}", short(&first[place])) } else { format!("{name}s by point") }
     };
-    let device = one("device", &|row| row.planned.inputs.device_name.clone());
-    let workload = one("workload", &|row| row.planned.inputs.workload_name().to_string());
+    let (device, workload) = (one(0, "device"), one(1, "workload"));
     let runs = rows.iter().map(|row| row.found.len()).max().unwrap_or(0);
     let seeds = if runs > 1 { columns::note(runs) } else { String::new() };
     format!("{device}, {workload}{seeds}")
 }
 
 /// A row for each point where its settings and figures fit a line, else a column for each.
-fn table(sweep: &Sweep, rows: &[&Row<'_>]) -> String {
+fn table(sweep: &Sweep, planner: &Planner<'_>, rows: &[&Row<'_>]) -> String {
     let mut names: Vec<&str> = vec![&headline::ALL[sweep.rank].name];
     let wanted: Vec<&str> = sweep.file.columns.iter().map(String::as_str).collect();
     let wanted = if wanted.is_empty() { SHOWN.to_vec() } else { wanted };
@@ -89,8 +96,7 @@ fn table(sweep: &Sweep, rows: &[&Row<'_>]) -> String {
             .collect(),
     ];
     for key in &keys {
-        let value =
-            |row: &&Row<'_>| short(&points::value(&row.planned.inputs, &row.planned.point, key));
+        let value = |row: &&Row<'_>| short(&planner.value(&row.planned.point, key));
         let heading = key.replacen('.', ".\n", 1);
         cells.push(std::iter::once(heading).chain(rows.iter().map(value)).collect());
     }
@@ -111,7 +117,7 @@ fn table(sweep: &Sweep, rows: &[&Row<'_>]) -> String {
         }
     }
     if figures == 0 && !rows.is_empty() {
-        return by_column(&keys, &names, rows);
+        return by_column(planner, &keys, &names, rows);
     }
     let header: Vec<&str> = cells.iter().map(|column| column[0].as_str()).collect();
     let mut all = table::table(&header);
@@ -125,15 +131,15 @@ fn figure(rows: &[&Row<'_>], place: usize) -> Vec<String> {
     let headline = &headline::ALL[place];
     let heading = title(headline).replace(" (", "\n(");
     let value = |row: &&Row<'_>| {
-        let (value, half) = summary(&row.figures()[place]);
+        let (value, half) = summary(&row.figure(place));
         columns::with_half(headline, value, half)
     };
     std::iter::once(heading).chain(rows.iter().map(value)).collect()
 }
 
-fn by_column(keys: &[String], names: &[&str], rows: &[&Row<'_>]) -> String {
+fn by_column(planner: &Planner<'_>, keys: &[String], names: &[&str], rows: &[&Row<'_>]) -> String {
     let value = |key: &String| {
-        let of = |row: &&Row<'_>| points::value(&row.planned.inputs, &row.planned.point, key);
+        let of = |row: &&Row<'_>| planner.value(&row.planned.point, key);
         (key.clone(), rows.iter().map(of).collect())
     };
     let number = rows.iter().map(|row| row.number.to_string()).collect();

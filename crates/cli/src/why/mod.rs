@@ -15,7 +15,7 @@ mod words;
 
 use crate::args::{WhyArgs, WhyClass};
 use crate::error::wrong;
-use crate::inputs::Inputs;
+use crate::inputs::{Bases, Inputs};
 use crate::output::units::time;
 use crate::output::{print, remark};
 use crate::points::axis::{self, Axis, Setting};
@@ -158,7 +158,7 @@ fn two_points(vary: &str) -> Result<[Vec<Setting>; 2]> {
 
 /// Runs the workload twice and explains the chosen requests.
 fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> Result<Vec<Side>> {
-    let inputs = points::inputs(own, &args.input, "--vary", point)?;
+    let inputs = points::inputs(&Bases::new(own), &args.input, "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
     inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
