@@ -212,7 +212,7 @@ impl Device {
     }
 
     /// Whether the next page access of a request can have a slot now.
-    fn page_has_slot(&self, handle: RequestId) -> bool {
+    fn page_has_slot(&mut self, handle: RequestId) -> bool {
         let request = &self.host[handle];
         self.sets.has_slots_for(Lpn::new(request.first.get() + request.translated), 1)
     }

@@ -17,12 +17,60 @@ pub(super) struct Slots {
     /// Slots that are taken, of the device and by die.
     taken: u64,
     of_dies: Vec<u64>,
+    asked: Asked,
+}
+
+/// The pages that last asked for slots together. Who waits asks at each slot that is given back.
+#[derive(Debug, Default)]
+struct Asked {
+    first: u32,
+    pages: u32,
+    /// Their dies, and how many are on each.
+    dies: Vec<(DieId, u64)>,
+    /// The place of the die that had too few slots.
+    short: usize,
+    /// By die, pages that are counted; all 0 between counts.
+    counts: Vec<u64>,
+}
+
+impl Asked {
+    /// Counts pages by die, unless they are those that asked last.
+    fn count(&mut self, geometry: &Geometry, first: Lpn, pages: u32) {
+        if (self.first, self.pages) == (first.get(), pages) {
+            return;
+        }
+        (self.first, self.pages, self.short) = (first.get(), pages, 0);
+        self.dies.clear();
+        self.counts.resize(geometry.dies() as usize, 0);
+        for lpn in first.get()..first.get() + pages {
+            let die = geometry.die_of_lpn(Lpn::new(lpn));
+            let count = &mut self.counts[die.index()];
+            if *count == 0 {
+                self.dies.push((die, 0));
+            }
+            *count += 1;
+        }
+        for (die, pages) in &mut self.dies {
+            *pages = std::mem::take(&mut self.counts[die.index()]);
+        }
+    }
+
+    /// Whether each die has slots for its pages.
+    fn fit(&mut self, has_slots: impl Fn(DieId, u64) -> bool) -> bool {
+        let (before, rest) = self.dies.split_at(self.short);
+        let is_short = |&(die, pages): &(DieId, u64)| !has_slots(die, pages);
+        let short = rest.iter().position(is_short).map(|place| self.short + place);
+        let short = short.or_else(|| before.iter().position(is_short));
+        self.short = short.unwrap_or(0);
+        short.is_none()
+    }
 }
 
 impl Slots {
     pub(super) fn new(geometry: &Geometry, keys: &QueueKeys) -> Self {
         let of_dies = vec![0; geometry.dies() as usize];
-        Self { geometry: *geometry, keys: *keys, waiting: VecDeque::new(), taken: 0, of_dies }
+        let (geometry, keys, waiting) = (*geometry, *keys, VecDeque::new());
+        Self { geometry, keys, waiting, taken: 0, of_dies, asked: Asked::default() }
     }
 
     pub(super) fn reserve(&mut self, sets: usize) {
@@ -56,23 +104,17 @@ impl Sets {
     }
 
     /// Whether so many page accesses from one on could have slots now, or no slot is taken.
-    pub(crate) fn has_slots_for(&self, first: Lpn, pages: u32) -> bool {
-        let Slots { geometry, keys, taken, of_dies, .. } = &self.slots;
+    pub(crate) fn has_slots_for(&mut self, first: Lpn, pages: u32) -> bool {
+        let Slots { geometry, keys, taken, of_dies, asked, .. } = &mut self.slots;
         if keys.slots_scope == SlotsScope::Device || *taken == 0 {
             return *taken == 0 || u64::from(pages) <= keys.depth.saturating_sub(*taken);
         }
-        let free = |die: DieId| keys.depth.saturating_sub(of_dies[die.index()]);
-        if geometry.units_per_page == 1 && geometry.planes == 1 {
-            let dies = geometry.dies();
-            return (0..pages.min(dies)).all(|page| {
-                let die = geometry.die_of_lpn(Lpn::new(first.get() + page));
-                u64::from((pages - page).div_ceil(dies)) <= free(die)
-            });
+        let has_slots = |die: DieId, pages: u64| of_dies[die.index()] + pages <= keys.depth;
+        if pages == 1 {
+            return has_slots(geometry.die_of_lpn(first), 1);
         }
-        (0..geometry.dies()).map(DieId::new).all(|die| {
-            let lpns = (first.get()..first.get() + pages).map(Lpn::new);
-            lpns.filter(|lpn| geometry.die_of_lpn(*lpn) == die).count() as u64 <= free(die)
-        })
+        asked.count(geometry, first, pages);
+        asked.fit(has_slots)
     }
 
     /// Takes the next set that waits for a slot, if it gets one or needs none, and whether it gets
