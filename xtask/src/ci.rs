@@ -41,6 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     step("tidy", || crate::tidy::run(root).map(|summary| crate::log(&summary)))?;
     ci.cargo("clippy", "clippy --workspace --all-targets -- -D warnings", &[])?;
     ci.no_std()?;
+    ci.dependencies()?;
     ci.cargo("doc", "doc --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")])?;
     ci.cargo("doc tests", "test --workspace --doc", &[])?;
     ci.own_parts()?;
@@ -87,6 +88,24 @@ impl Ci<'_> {
             crate::log(&format!("ci: no_std on {BARE_METAL} skipped: it is not installed"));
             Ok(())
         }
+    }
+
+    /// Licences, sources and advisories of all dependencies, as far as this machine can tell.
+    fn dependencies(&self) -> Result<()> {
+        let succeeds = |arguments: &str| {
+            let output = crate::cargo().args(arguments.split(' ')).current_dir(self.root).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        if !succeeds("deny --version") {
+            crate::log("ci: dependencies skipped: cargo deny is not installed");
+            return Ok(());
+        }
+        self.cargo("dependencies", "deny check licenses bans sources", &[])?;
+        if !succeeds("deny fetch db") {
+            crate::log("ci: advisories skipped: the database cannot be reached");
+            return Ok(());
+        }
+        self.cargo("advisories", "deny check advisories", &[])
     }
 
     /// Lints the example of a user's own parts, and runs its tests: the whole command with them. It

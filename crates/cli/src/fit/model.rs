@@ -4,6 +4,7 @@ use super::cells::{Cell, Class, Figure, What};
 use crate::args::SearchArgs;
 use crate::error::wrong;
 use crate::inputs::Inputs;
+use crate::output::remark;
 use crate::progress::Part;
 use crate::simulate::simulate;
 use crate::workload_file;
@@ -95,7 +96,7 @@ impl Model {
     }
 
     /// The same of the device as its file has it, one cell after the other, since it may be large.
-    /// A device that does not fit into the memory is the small one.
+    /// A device that does not fit into the memory is the small one, which is remarked on.
     pub(crate) fn figures_of_file(
         &self,
         cells: &[Cell],
@@ -103,14 +104,26 @@ impl Model {
         tell: impl Fn(),
     ) -> Result<Vec<Vec<f64>>> {
         let whole = Self { is_small: false, ..self.clone() };
+        let mut refused = None;
         let run = |cell: &Cell| {
-            let inputs = whole.inputs(cell, keys)?;
-            let fits = writes(cell) && inputs.need(&inputs.settings()?, false).check().is_ok();
-            let figures = if fits { whole.run(cell, keys) } else { self.run(cell, keys) };
+            let model = if writes(cell) {
+                let inputs = whole.inputs(cell, keys)?;
+                let why = inputs.need(&inputs.settings()?, false).check().err();
+                let fits = why.is_none();
+                refused = refused.take().or(why);
+                if fits { &whole } else { self }
+            } else {
+                self
+            };
+            let figures = model.run(cell, keys);
             tell();
             figures
         };
-        cells.iter().map(run).collect()
+        let figures = cells.iter().map(run).collect();
+        if let Some(why) = refused {
+            remark(&format!("figures of cells with writes are those of a small device: {why:#}"));
+        }
+        figures
     }
 
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The columns behind `start_ns`, as they are called in `series.bins` of the JSON object.
-static COLUMNS: [Field; 16] = [
+static COLUMNS: [Field; 20] = [
     Field::new("reads", Kind::Count, "requests", "reads that arrived"),
     Field::new("writes", Kind::Count, "requests", "writes that arrived"),
     Field::new("trims", Kind::Count, "requests", "trims that arrived"),
@@ -21,6 +21,10 @@ static COLUMNS: [Field; 16] = [
     Field::new("write_bytes", Kind::Count, "bytes", "bytes of writes"),
     Field::new("latency_mean_ns", Kind::Number, "ns", "mean latency"),
     Field::new("latency_max_ns", Kind::Count, "ns", "greatest latency"),
+    Field::new("read_latency_mean_ns", Kind::Number, "ns", "mean latency of reads"),
+    Field::new("read_latency_max_ns", Kind::Count, "ns", "greatest latency of reads"),
+    Field::new("write_latency_mean_ns", Kind::Number, "ns", "mean latency of writes"),
+    Field::new("write_latency_max_ns", Kind::Count, "ns", "greatest latency of writes"),
     Field::new("outstanding_mean", Kind::Number, "requests", "mean number under way"),
     Field::new("host_programs", Kind::Count, "operations", "programs for the host"),
     Field::new("gc_programs", Kind::Count, "operations", "programs for garbage collection"),

@@ -103,7 +103,7 @@ impl Run<'_> {
         };
         section.plots.extend(series.throughput());
         section.plots.extend(series.streams());
-        section.plots.push(series.latency());
+        section.plots.extend(series.latency());
         section.plots.push(series.outstanding());
         if self.is_disk() {
             let why = "a disk collects no garbage and erases no blocks".to_string();

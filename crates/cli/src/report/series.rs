@@ -8,6 +8,9 @@ use flashyard_sim::report::Report;
 /// doubles until the run fits.
 pub(crate) const START_NS: u64 = 1_000;
 
+/// Requests that move data.
+const CLASSES: [&str; 2] = ["read", "write"];
+
 /// The most points of a line.
 const POINTS: usize = 512;
 
@@ -29,10 +32,11 @@ type Figure<'a> = (&'a str, &'a dyn Fn(&Group) -> Option<f64>);
 struct Group {
     end_ns: u64,
     span_ns: u64,
-    requests: u64,
+    /// Of reads and of writes.
+    requests: [u64; 2],
     bytes: [u64; 2],
-    latency_ns: f64,
-    latency_max: Option<u64>,
+    latency_ns: [f64; 2],
+    latency_max: [Option<u64>; 2],
     outstanding_ns: f64,
     programs: [u64; 2],
     erases: u64,
@@ -42,13 +46,16 @@ struct Group {
 
 impl Group {
     fn add(&mut self, bin: &BinReport, span_ns: u64) {
-        let requests = bin.reads + bin.writes + bin.trims + bin.flushes;
         self.span_ns += span_ns;
-        self.requests += requests;
         self.bytes[0] += bin.read_bytes;
         self.bytes[1] += bin.write_bytes;
-        self.latency_ns += bin.latency_mean_ns.unwrap_or(0.0) * requests as f64;
-        self.latency_max = self.latency_max.max(bin.latency_max_ns);
+        let reads = (bin.reads, bin.read_latency_mean_ns, bin.read_latency_max_ns);
+        let writes = (bin.writes, bin.write_latency_mean_ns, bin.write_latency_max_ns);
+        for (place, (requests, mean, most)) in [reads, writes].into_iter().enumerate() {
+            self.requests[place] += requests;
+            self.latency_ns[place] += mean.unwrap_or(0.0) * requests as f64;
+            self.latency_max[place] = self.latency_max[place].max(most);
+        }
         self.outstanding_ns += bin.outstanding_ns as f64;
         self.programs[0] += bin.host_programs;
         self.programs[1] += bin.gc_programs;
@@ -132,7 +139,7 @@ impl Series {
             let note = format!("Bytes of the {name} that were answered.");
             Some(Plot::new(&format!("throughput-{class}"), &title, &note, kind))
         };
-        ["read", "write"].into_iter().enumerate().filter_map(of).collect()
+        CLASSES.into_iter().enumerate().filter_map(of).collect()
     }
 
     /// The same by stream.
@@ -160,14 +167,25 @@ impl Series {
         Some(Plot::new("streams", "Throughput of streams over time", note, kind))
     }
 
-    /// Latencies of what was answered.
-    pub(crate) fn latency(&self) -> Plot {
-        let mean =
-            |group: &Group| (group.requests > 0).then(|| group.latency_ns / group.requests as f64);
-        let most = |group: &Group| group.latency_max.map(|ns| ns as f64);
-        let kind = self.lines(Axis::new("latency", "ns"), &[("mean", &mean), ("greatest", &most)]);
-        let note = "Of the requests that were answered in each interval.";
-        Plot::new("latency-time", "Latency over time", note, kind)
+    /// Latencies of the reads and of the writes that were answered, each on its own axis: behind a
+    /// buffer a write takes a hundredth of the time of a read, or a hundred times as long.
+    pub(crate) fn latency(&self) -> Vec<Plot> {
+        let of = |(place, class): (usize, &str)| {
+            if self.groups.iter().all(|group| group.requests[place] == 0) {
+                return None;
+            }
+            let mean = |group: &Group| {
+                let requests = Some(group.requests[place]).filter(|requests| *requests > 0)?;
+                Some(group.latency_ns[place] / requests as f64)
+            };
+            let most = |group: &Group| group.latency_max[place].map(|ns| ns as f64);
+            let y = Axis::new("latency", "ns");
+            let kind = self.lines(y, &[("mean", &mean), ("greatest", &most)]);
+            let title = format!("Latency of {class}s over time");
+            let note = format!("Of the {class}s that were answered in each interval.");
+            Some(Plot::new(&format!("latency-time-{class}"), &title, &note, kind))
+        };
+        CLASSES.into_iter().enumerate().filter_map(of).collect()
     }
 
     /// Outstanding requests.

@@ -35,6 +35,8 @@ pub(crate) const METRICS: &[Metric] = metrics! { Metric, &Report:
     "flush", "mean latency of flushes, ns", |report| latency(report, "flush");
     "read_p99", "99th percentile of the latencies of reads, ns", |report| p99(report, "read");
     "io_p99", "99th percentile of the latencies of all requests, ns", |report| p99(report, "all");
+    "write_p50", "median of the latencies of writes, ns", |report: &Report| report.latency_ns["write"].p50.map(|ns| ns as f64);
+    "write_p90", "90th percentile of the latencies of writes, ns", |report: &Report| report.latency_ns["write"].p90.map(|ns| ns as f64);
     "reads", "reads whose latency counts", |report| answered(report, "read");
     "writes", "writes whose latency counts", |report| answered(report, "write");
     "queue_wait", "mean wait of all requests for the first slot, ns (one die)", |report| wait(report, 0);

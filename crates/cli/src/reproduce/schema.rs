@@ -1,6 +1,6 @@
 //! What an experiment file says. docs/STUDIES.md describes it.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ const fn one() -> u64 {
 }
 
 /// The short form of a study, which still judges; what it does not name stays.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Short {
     pub(crate) replicas: Option<usize>,
@@ -63,6 +63,26 @@ pub(crate) struct Short {
     pub(crate) requests: Option<usize>,
     /// Phases that end by time, and the bursts in them, take this share of their time.
     pub(crate) time_percent: Option<u64>,
+    /// By grid, the points that stay.
+    #[serde(default)]
+    pub(crate) points: BTreeMap<String, Vec<String>>,
+}
+
+impl Short {
+    /// Takes the points away that the short form leaves out.
+    pub(crate) fn leave_out(&self, grids: &mut [Grid]) -> Result<()> {
+        for (name, kept) in &self.points {
+            let grid = grids.iter_mut().find(|grid| grid.name == *name);
+            let grid =
+                grid.with_context(|| format!("[short]: points: {name}: no grid of this name"))?;
+            for point in kept {
+                let is_known = grid.point.iter().any(|known| known.name == *point);
+                ensure!(is_known, "[short]: points: {name}: it has no point {point}");
+            }
+            grid.point.retain(|point| kept.contains(&point.name));
+        }
+        Ok(())
+    }
 }
 
 /// A device: a preset and what is changed in it.

@@ -53,7 +53,8 @@ impl Study {
     /// The study of an experiment file, with what the command line says of devices and traces.
     pub(crate) fn new(name: &str, text: &str, args: &ReproduceArgs, own: OwnParts) -> Result<Self> {
         let mut experiment = Experiment::parse(text)?;
-        let short = if args.short { experiment.short } else { schema::Short::default() };
+        let short = if args.short { experiment.short.clone() } else { schema::Short::default() };
+        short.leave_out(&mut experiment.grid)?;
         if let Some(replicas) = args.replicas.or(short.replicas) {
             experiment.replicas = replicas;
         }

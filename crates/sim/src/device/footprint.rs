@@ -197,7 +197,12 @@ impl Settings {
             _ => bits(units),
         };
         let of_blocks = ENTRY * u64::from(self.geometry.blocks());
-        let bytes = 16 * units + 28 * exported + of_maps + of_order + of_blocks;
+        // Units of which a part was written take more, each when it is.
+        let of_sectors = match self.keys.ftl.partial_write {
+            PartialWrite::Ignore => 0,
+            _ => 2 * bits(exported),
+        };
+        let bytes = 16 * units + 28 * exported + of_maps + of_order + of_blocks + of_sectors;
         footprint.add("checker", bytes, self.is_written(), "leave --check out");
     }
 }

@@ -239,7 +239,8 @@ impl Device {
     }
 
     /// Checks every rule while the run goes on; a broken one is a panic. Costs time, and
-    /// memory: 16 bytes a physical and 28 a logical page.
+    /// memory: 16 bytes a physical and 28 a logical page; where the rest of a unit is kept, about
+    /// 8 bytes more for each sector of a unit whose sectors were written apart.
     pub fn check(&mut self) {
         self.flash.note_transfers();
         let mut checker = Checker::new(&self.settings);

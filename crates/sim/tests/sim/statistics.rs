@@ -82,9 +82,33 @@ fn check_sums(report: &Report) {
     assert!(sum(|bin| bin.erases) > 50, "garbage was collected");
     let max = series.bins.iter().filter_map(|bin| bin.latency_max_ns).max();
     assert_eq!(max, report.latency_ns["all"].max);
+    let bins = &series.bins;
+    let read = |bin: &BinReport| (bin.reads, bin.read_latency_mean_ns, bin.read_latency_max_ns);
+    check_latencies(report, "read", bins.iter().map(read));
+    let write = |bin: &BinReport| (bin.writes, bin.write_latency_mean_ns, bin.write_latency_max_ns);
+    check_latencies(report, "write", bins.iter().map(write));
     let seconds = report.throughput.makespan_ns as f64 / 1e9;
     let bytes = report.throughput.write_bytes_per_s.unwrap() * seconds;
     assert!((sum(|bin| bin.write_bytes) as f64 - bytes).abs() < 1e-6 * bytes);
+}
+
+/// Latencies of a class by bin (requests, mean, greatest) come to those of the report.
+#[track_caller]
+fn check_latencies(
+    report: &Report,
+    class: &str,
+    bins: impl Iterator<Item = (u64, Option<f64>, Option<u64>)>,
+) {
+    let (mut sum, mut max) = (0.0, None);
+    for (count, mean, most) in bins {
+        assert_eq!((mean.is_some(), most.is_some()), (count > 0, count > 0));
+        sum += mean.unwrap_or(0.0) * count as f64;
+        max = max.max(most);
+    }
+    let of_class = &report.latency_ns[class];
+    assert_eq!(max, of_class.max);
+    let all = of_class.mean.unwrap() * of_class.count as f64;
+    assert!((sum - all).abs() < 1e-9 * all, "{class}: {sum} and {all}");
 }
 
 /// The bins of a series add up to the report, and only measured time is in them.

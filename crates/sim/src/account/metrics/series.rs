@@ -50,8 +50,8 @@ pub struct Counts {
 struct Bin {
     requests: [u64; 4],
     sectors: [u64; 4],
-    latency_ns: u128,
-    latency_max: u64,
+    latency_ns: [u128; 4],
+    latency_max: [u64; 4],
     /// Integral of the outstanding requests over time.
     outstanding_ns: u128,
     /// Energy of arrays, channels and background.
@@ -64,9 +64,9 @@ impl Bin {
         for class in 0..4 {
             self.requests[class] += later.requests[class];
             self.sectors[class] += later.sectors[class];
+            self.latency_ns[class] += later.latency_ns[class];
+            self.latency_max[class] = self.latency_max[class].max(later.latency_max[class]);
         }
-        self.latency_ns += later.latency_ns;
-        self.latency_max = self.latency_max.max(later.latency_max);
         self.outstanding_ns += later.outstanding_ns;
         add(&mut self.energy, later.energy);
         self.counts.host_programs += later.counts.host_programs;
@@ -206,11 +206,11 @@ impl Series {
 
     /// A request is answered.
     pub fn answered(&mut self, op: RequestOp, sectors: u32, latency_ns: u64) {
-        let bin = self.bins.last_mut().expect("a bin is open");
-        bin.requests[op as usize] += 1;
-        bin.sectors[op as usize] += u64::from(sectors);
-        bin.latency_ns += u128::from(latency_ns);
-        bin.latency_max = bin.latency_max.max(latency_ns);
+        let (bin, class) = (self.bins.last_mut().expect("a bin is open"), op as usize);
+        bin.requests[class] += 1;
+        bin.sectors[class] += u64::from(sectors);
+        bin.latency_ns[class] += u128::from(latency_ns);
+        bin.latency_max[class] = bin.latency_max[class].max(latency_ns);
     }
 
     /// The request that was answered is one of the stream of this number, where there are several.
@@ -328,6 +328,14 @@ pub struct BinReport {
     pub latency_mean_ns: Option<f64>,
     /// Their greatest latency.
     pub latency_max_ns: Option<u64>,
+    /// Mean latency of the reads that were answered.
+    pub read_latency_mean_ns: Option<f64>,
+    /// Their greatest latency.
+    pub read_latency_max_ns: Option<u64>,
+    /// Mean latency of the writes that were answered.
+    pub write_latency_mean_ns: Option<f64>,
+    /// Their greatest latency.
+    pub write_latency_max_ns: Option<u64>,
     /// Mean of the outstanding requests over time.
     pub outstanding_mean: Option<f64>,
     /// The same as an integral, in request-nanoseconds.
@@ -351,7 +359,17 @@ pub struct BinReport {
 
 impl BinReport {
     fn of(bin: &Bin, width: u64, unit_bytes: u64, energy_pj: u128) -> Self {
-        let count: u64 = bin.requests.iter().sum();
+        let all = [RequestOp::Read, RequestOp::Write, RequestOp::Trim, RequestOp::Flush];
+        let count = |ops: &[RequestOp]| ops.iter().map(|op| bin.requests[*op as usize]).sum();
+        let mean = |ops: &[RequestOp]| {
+            let ns: u128 = ops.iter().map(|op| bin.latency_ns[*op as usize]).sum();
+            Some(count(ops)).filter(|count| *count > 0).map(|count: u64| ns as f64 / count as f64)
+        };
+        let most = |ops: &[RequestOp]| {
+            let answered = ops.iter().filter(|op| bin.requests[**op as usize] > 0);
+            answered.map(|op| bin.latency_max[*op as usize]).max()
+        };
+        let (read, write) = (&[RequestOp::Read], &[RequestOp::Write]);
         let bytes = |op: RequestOp| bin.sectors[op as usize] * u64::from(SECTOR_BYTES);
         let written = bytes(RequestOp::Write);
         let programmed = (bin.counts.programs * unit_bytes) as f64;
@@ -362,8 +380,12 @@ impl BinReport {
             flushes: bin.requests[RequestOp::Flush as usize],
             read_bytes: bytes(RequestOp::Read),
             write_bytes: written,
-            latency_mean_ns: (count > 0).then(|| bin.latency_ns as f64 / count as f64),
-            latency_max_ns: (count > 0).then_some(bin.latency_max),
+            latency_mean_ns: mean(&all),
+            latency_max_ns: most(&all),
+            read_latency_mean_ns: mean(read),
+            read_latency_max_ns: most(read),
+            write_latency_mean_ns: mean(write),
+            write_latency_max_ns: most(write),
             outstanding_mean: (width > 0).then(|| bin.outstanding_ns as f64 / width as f64),
             outstanding_ns: bin.outstanding_ns,
             host_programs: bin.counts.host_programs,
