@@ -13,6 +13,9 @@ use crate::sets::{Mode, Operation};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::units::{Span, Time};
 
+/// Waits along which an account is followed before a further one is the first of a row.
+const LONG: u8 = 8;
+
 impl Device {
     /// Ends the current segment of a set's account and begins the next in `mode`.
     pub(super) fn enter(&mut self, set: SetId, mode: Mode) {
@@ -24,11 +27,10 @@ impl Device {
             }
             Mode::Waiting => {
                 let wait = self.sets.first_wait(set).expect("a blocked set waits for something");
-                let base = self.account(wait.source);
+                self.wait_for(set, wait.source);
                 let track = self.sets.track_mut(set);
                 track.source = Some(wait.source);
                 track.reason = wait.kind;
-                track.base = base;
             }
             Mode::Slotless
             | Mode::Firmware
@@ -39,6 +41,19 @@ impl Device {
             | Mode::Running => {}
         }
         self.rest(set, mode);
+    }
+
+    /// A set begins to wait for another one, whose account is its base, or the sum of a row.
+    fn wait_for(&mut self, set: SetId, source: SetId) {
+        let waits = self.sets[source].mode == Mode::Waiting;
+        let steps = if waits { self.sets.track(source).steps.saturating_add(1) } else { 0 };
+        self.sets.track_mut(set).steps = steps;
+        if steps >= LONG && self.sets.may_join(set, source) {
+            let account = self.account(self.sets.head_of(source).unwrap_or(source));
+            self.sets.join_row(set, source, &account);
+        } else {
+            self.sets.track_mut(set).base = self.account(source);
+        }
     }
 
     /// Charges those that have lost a wait, while the account of the set that they waited for is
@@ -73,6 +88,10 @@ impl Device {
     pub(super) fn close_segment(&mut self, set: SetId) {
         if self.sets.track(set).since < self.now {
             self.charge_segment(set);
+        }
+        if let Some(head) = self.sets.head_of(set) {
+            let account = self.account(head);
+            self.sets.leave_row(set, &account);
         }
     }
 
@@ -115,8 +134,10 @@ impl Device {
                 self.charge_running(set, &operation);
             }
             Mode::Waiting => {
-                let source = self.account(self.awaited(set));
-                self.charge_waiting(set, &source);
+                let head = self.sets.head_of(set);
+                let account = self.account(head.unwrap_or_else(|| self.awaited(set)));
+                let spent = self.shared_segment(set, &account);
+                self.charge_waiting(set, &spent);
             }
         }
     }
@@ -182,27 +203,26 @@ impl Device {
         }
     }
 
-    /// A command waited for another set, whose account is `source`.
-    fn charge_waiting(&mut self, set: SetId, source: &[u64; ACCOUNTS]) {
-        let spent = self.shared_segment(set, source);
+    /// A command waited for another set, and so spent what that one did.
+    fn charge_waiting(&mut self, set: SetId, spent: &[u64; ACCOUNTS]) {
         let track = self.sets.track_mut(set);
         let elapsed = self.now.since(track.since).as_ns();
         assert_eq!(spent.iter().sum::<u64>(), elapsed, "an account lost time in {set:?}");
-        for (sum, ns) in track.spent.iter_mut().zip(&spent) {
+        for (sum, ns) in track.spent.iter_mut().zip(spent) {
             *sum += ns;
         }
         if track.reason == EdgeKind::Flush {
             return track.parts.add(Part::Flush, elapsed);
         }
-        for (part, &ns) in PART_OF.iter().zip(&spent) {
+        for (part, &ns) in PART_OF.iter().zip(spent) {
             track.parts.add(*part, ns);
         }
         track.parts.add(Part::Delaying, spent[OTHER]);
         track.parts.add(Part::OwnMap, spent[OWN]);
     }
 
-    /// A set's account as of now. Walks along the waits to a set that waits for nobody, or only
-    /// since now, and back.
+    /// A set's account as of now. Walks along the waits, of a row at once to its head, to a set that
+    /// waits for nobody, or only since now, and back.
     fn account(&mut self, set: SetId) -> [u64; ACCOUNTS] {
         let mut chain = std::mem::take(&mut self.work.chain);
         let mut at = set;
@@ -216,7 +236,7 @@ impl Device {
                 break;
             }
             chain.push(at);
-            at = self.awaited(at);
+            at = self.sets.head_of(at).unwrap_or_else(|| self.awaited(at));
         }
         let mut account = self.with_earlier(at, segment);
         while let Some(waiter) = chain.pop() {
@@ -239,16 +259,18 @@ impl Device {
         segment
     }
 
-    /// The current segment of a set that waits for another one, whose account is `source`.
+    /// The current segment of a set that waits for another one, whose account this is; of a member
+    /// of a row, that of the head.
     #[inline]
-    fn shared_segment(&self, set: SetId, source: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
-        let request = self.sets[set].request;
-        let mut spent = *source;
+    fn shared_segment(&self, set: SetId, account: &[u64; ACCOUNTS]) -> [u64; ACCOUNTS] {
+        let is_member = self.sets.head_of(set).is_some();
+        let mut spent = if is_member { self.sets.sum_of_row(set, account) } else { *account };
         for (spent, base) in spent.iter_mut().zip(&self.sets.track(set).base) {
             *spent -= base;
         }
-        let same = self.sets[self.awaited(set)].request == request;
-        if !same || request.is_none() {
+        let request = self.sets[set].request;
+        let same = request.is_some() && self.sets[self.awaited(set)].request == request;
+        if !is_member && !same {
             spent[OTHER] += std::mem::take(&mut spent[OWN]);
         }
         spent

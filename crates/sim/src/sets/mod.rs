@@ -5,6 +5,7 @@
 
 mod changes;
 mod operation;
+mod rows;
 pub(crate) mod set;
 mod slots;
 pub(crate) mod stage;
@@ -18,6 +19,7 @@ use flashyard_core::graph::{self, Edge, EdgeKind, Graph, Node, Reach};
 use flashyard_core::units::{PlaneId, Span, Time};
 pub(crate) use operation::{Operation, Place};
 pub(crate) use set::{Mode, Set};
+use rows::Rows;
 use slots::Slots;
 pub(crate) use stage::{STAGE_KINDS, Stage};
 use std::ops::{Index, IndexMut};
@@ -62,6 +64,7 @@ pub(crate) struct Sets {
     /// Sets that may have lost their last wait, until they are woken; the next one to wake comes
     /// last.
     ready: Vec<SetId>,
+    rows: Rows,
 }
 
 impl Index<SetId> for Sets {
@@ -96,6 +99,7 @@ impl Sets {
             next_number: 0,
             slots: Slots::new(geometry, queue),
             ready: Vec::new(),
+            rows: Rows::default(),
         }
     }
 
@@ -180,6 +184,8 @@ impl Sets {
 
     /// Forgets a set whose commands are all over.
     pub(crate) fn remove(&mut self, set: SetId) {
+        let Track { row, behind, .. } = self.track(set);
+        debug_assert!(row.is_none() && behind.is_none(), "{set:?} is of a row");
         self.graph.remove(set.get());
     }
 

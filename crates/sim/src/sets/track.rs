@@ -39,13 +39,17 @@ pub(crate) const DIE_ACCOUNTS: usize = DIE_POWER + 1;
 pub(crate) struct Track {
     /// When the current segment began.
     pub(crate) since: Time,
+    /// The row of which it is a member, and the member behind it, or behind it as the head of one.
+    pub(super) row: Option<u32>,
+    pub(super) behind: Option<SetId>,
     /// What earlier segments spent.
     pub(crate) spent: [u64; ACCOUNTS],
     /// The die's or the other set's account when the current segment began.
     pub(crate) base: [u64; ACCOUNTS],
-    /// The set that is waited for, and why.
+    /// The set that is waited for, and why; behind how many others that waited, at most.
     pub(crate) source: Option<SetId>,
     pub(crate) reason: EdgeKind,
+    pub(crate) steps: u8,
     /// Time of its own commands, and that on the channel not yet charged.
     pub(crate) own: Span,
     pub(crate) channel_ns: u64,
@@ -56,10 +60,13 @@ pub(crate) struct Track {
 impl Track {
     pub(crate) const NEW: Self = Self {
         since: Time::ZERO,
+        row: None,
+        behind: None,
         spent: [0; ACCOUNTS],
         base: [0; ACCOUNTS],
         source: None,
         reason: EdgeKind::Order,
+        steps: 0,
         own: Span::ZERO,
         channel_ns: 0,
         parts: Parts([0; PARTS]),
