@@ -221,8 +221,8 @@ impl Device {
         track.parts.add(Part::OwnMap, spent[OWN]);
     }
 
-    /// A set's account as of now. Walks along the waits, of a row at once to its head, to a set that
-    /// waits for nobody, or only since now, and back.
+    /// The account of a set as of now. Walks along the waits, of a row at once to its head, to a
+    /// set that waits for nobody, or only since now, and back.
     fn account(&mut self, set: SetId) -> [u64; ACCOUNTS] {
         let mut chain = std::mem::take(&mut self.work.chain);
         let mut at = set;
