@@ -88,8 +88,8 @@ choice! {
 choice! {
     /// What the buffer of a new device holds.
     pub enum InitialBuffer {
-        /// As `state.initial` says: with `steady`, the buffer holds random dirty units in
-        /// `high_percent` of the lines; otherwise it holds nothing.
+        /// As `state.initial` says: with `steady`, random dirty units in all lines, or with
+        /// `state.rested` in `high_percent` of them; otherwise the buffer holds nothing.
         Auto = "auto",
         /// Nothing.
         Empty = "empty",

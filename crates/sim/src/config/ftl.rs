@@ -206,8 +206,10 @@ keys! {
             flip: "80", with: &["@full", "state.initial=aged"],
         },
         /// Whether `aged` and `steady` leave as many free blocks as garbage collection makes in
-        /// idle time (`gc.soft_free_blocks`). Otherwise they leave as many as a load without idle
-        /// time does (`gc.hard_free_blocks`). It has no effect with `gc.pacing`.
+        /// idle time (`gc.soft_free_blocks`), and `steady` a write buffer in which flushing is
+        /// about to begin (`buffer.high_percent`). Otherwise they leave as many free blocks as a
+        /// load without idle time does (`gc.hard_free_blocks`), and a write buffer whose lines are
+        /// all dirty. With `gc.pacing` it has no effect on free blocks.
         rested: bool = false => {
             kind: Kind::Bool,
             source: "assumed: a load without idle time, whose results depend on the state the most",

@@ -35,15 +35,14 @@ impl Device {
         }
     }
 
-    /// Makes different units dirty at random, at most half of those that have been written, until
-    /// flushing is about to begin.
+    /// Makes different units dirty at random, at most half of those that have been written: all
+    /// lines, as a load without idle time does, or until flushing is about to begin.
     fn fill_at_random(&mut self) {
         let state = self.settings.keys.state;
         let written = initial::device::share(self.settings.exported_units, state.fill_percent);
-        let count = initial::device::share(
-            self.settings.buffer_units,
-            self.settings.keys.buffer.high_percent,
-        );
+        let lines = self.settings.buffer_units;
+        let high = self.settings.keys.buffer.high_percent;
+        let count = if state.rested { initial::device::share(lines, high) } else { lines };
         let mut random = Random::new(state.seed, 4);
         let mut left = count.min(written / 2);
         while left > 0 {

@@ -2,7 +2,7 @@
 //!
 //! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
 //! stream, then one round of admission, then idle dies take commands in ascending order, then
-//! channels that have become free choose.
+//! channels that have become free choose, and dies that a channel asks for their next command take it.
 
 use super::{Device, SimError};
 use crate::metrics::counters::Phase;
@@ -51,6 +51,9 @@ impl Device {
         self.dispatch_stirred();
         self.flash.channels_choose(now);
         self.phases_began();
+        while let Some(die) = self.flash.next_asked() {
+            self.dispatch(die);
+        }
         self.failed.take().map_or(Ok(()), Err)
     }
 }

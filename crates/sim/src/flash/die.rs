@@ -17,6 +17,9 @@ pub(crate) struct Die {
     pub(super) output_due: Time,
     /// Whether the array is on its way from the suspended operation.
     pub(super) pausing: bool,
+    /// Whether it takes its next command while the last data leave its page register: the loop of
+    /// the framework has sent the request for them.
+    pub(super) leaving: bool,
     /// Whether its place among the due dies is to be set anew.
     pub(super) moved: bool,
     /// What time is charged to, and since when.
@@ -37,6 +40,7 @@ impl Die {
             array_due: Time::MAX,
             output_due: Time::MAX,
             pausing: false,
+            leaving: false,
             moved: false,
             doing: None,
             since: Time::ZERO,

@@ -100,6 +100,8 @@ pub(crate) struct Flash {
     suspends: bool,
     /// Dies whose commands have got the channel, where operations may be suspended.
     granted: VecDeque<DieId>,
+    /// Dies whose next command the loop of the framework asks for.
+    asked: Vec<DieId>,
     /// Transfers, where they are checked.
     notes_transfers: bool,
     /// Whether anybody asks what channels have begun to carry.
@@ -143,6 +145,7 @@ impl Flash {
             resume: Span::from_ns(nand.resume_us),
             suspends,
             granted: VecDeque::new(),
+            asked: Vec::new(),
             notes_transfers: false,
             is_followed,
             transfers: VecDeque::new(),
@@ -164,6 +167,11 @@ impl Flash {
     /// suspended.
     pub(crate) fn next_granted(&mut self) -> Option<DieId> {
         self.granted.pop_front()
+    }
+
+    /// A die whose next command the loop of the framework has asked for since the last look.
+    pub(crate) fn next_asked(&mut self) -> Option<DieId> {
+        self.asked.pop()
     }
 
     /// Whether anybody asks what channels have begun to carry: the checker, reads that may suspend
@@ -338,7 +346,7 @@ impl Flash {
     #[inline]
     pub(crate) fn accepts(&self, die: DieId) -> Accepts {
         let unit = &self.dies[die.index()];
-        let outputs = unit.output.is_some();
+        let outputs = unit.output.is_some() && !unit.leaving;
         if unit.array.is_some() || unit.pausing || (outputs && !self.cache_read) {
             Accepts::Nothing
         } else if unit.suspended.is_some() {
@@ -458,6 +466,7 @@ impl Flash {
         let unit = &mut self.dies[die.index()];
         let operation = unit.output;
         unit.output.leader = Operation::NONE.leader;
+        unit.leaving = false;
         self.relabel(die, now);
         operation
     }

@@ -10,9 +10,10 @@ mod map;
 mod sectors;
 mod times;
 
-use crate::config::{MapHazards, ProgramOrder, Settings};
+use crate::config::{MapHazards, Precision, ProgramOrder, Settings};
 use crate::ftl::log::none::RawOrder;
 use crate::random::TurnedBits;
+use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::{Request, RequestOp};
@@ -78,6 +79,8 @@ pub struct Checker {
     register: Vec<bool>,
     suspended: Vec<Option<Op>>,
     cache_read: bool,
+    /// Whether a die begins while the last data of the operation before leave its register.
+    by_loop: bool,
     /// In which order pages of a block are programmed, and a bit a page that has been, where that
     /// is not one after the other.
     order: ProgramOrder,
@@ -129,6 +132,9 @@ impl Checker {
             register: vec![false; geometry.dies() as usize],
             suspended: vec![None; geometry.dies() as usize],
             cache_read: settings.keys.nand.cache_read,
+            by_loop: raw
+                && settings.keys.bus.precision == Precision::Requests
+                && settings.keys.channel.arbitration == BusPolicyName::Framework,
             raw,
             any_state,
             order,
@@ -288,7 +294,7 @@ impl Checker {
         assert!(!self.dozes, "{die:?} begins work in a device that sleeps");
         let busy = self.array[die.index()].replace(op);
         assert!(busy.is_none(), "{die:?} does two array operations at a time");
-        let reads_on = self.cache_read && op == Op::Read;
+        let reads_on = self.by_loop || self.cache_read && op == Op::Read;
         assert!(!self.register[die.index()] || reads_on, "{die:?} has a page in its register");
         if self.suspended[die.index()].is_some() {
             assert_eq!(op, Op::Read, "{die:?} only reads while an operation is suspended");

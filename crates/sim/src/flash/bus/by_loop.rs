@@ -43,16 +43,22 @@ pub(super) struct Loops {
     /// Channels of the device, and chips of each.
     channels: usize,
     width: usize,
+    /// Whether a chip takes its next operation when the request for the last data of a read has
+    /// been sent, as in the published loop. Where the device translates, it does when the data have
+    /// left: a copy that has been read may share a program with the next one, which is not read
+    /// yet.
+    early: bool,
     all: Vec<Loop>,
 }
 
 impl Loops {
-    /// Loops that have nothing to do; `shared` is whether one serves all channels.
+    /// Loops that have nothing to do; `shared` is whether one serves all channels, `early` whether
+    /// chips are asked for the next operation before the data of a read have left.
     pub(super) fn new(
         costs: &FrameworkKeys,
         wires: &Wires,
         (dies, channels): (u32, u32),
-        shared: bool,
+        (shared, early): (bool, bool),
     ) -> Self {
         let width = dies / channels;
         let (count, channels_each) = if shared { (1, channels) } else { (channels, 1) };
@@ -75,7 +81,8 @@ impl Loops {
             },
         };
         let all = (0..count).map(one).collect();
-        Self { costs: *costs, channels: channels as usize, width: width as usize, all }
+        let (channels, width) = (channels as usize, width as usize);
+        Self { costs: *costs, channels, width, early, all }
     }
 
     /// Of each loop its time, and the chip of each of its channels that moved data last.
@@ -165,7 +172,9 @@ impl Loops {
             return;
         }
         state.now = now + Span::from_ns(costs.loop_ns);
-        let mut board = Board { flash, wires, state, costs: &costs };
+        let (channels, width, early) = (self.channels, self.width, self.early);
+        let mut board =
+            Board { flash, wires, state, costs: &costs, first: index, channels, width, early };
         let busy = scheduler.iterate(&mut board);
         let question = scheduler.next_question();
         let answer = state.responses.front().map_or(Time::MAX, |response| response.0);
@@ -183,6 +192,11 @@ struct Board<'a> {
     wires: &'a mut Wires,
     state: &'a mut LoopState,
     costs: &'a FrameworkKeys,
+    /// The first channel of the loop, channels of the device, chips of a channel.
+    first: usize,
+    channels: usize,
+    width: usize,
+    early: bool,
 }
 
 impl Board<'_> {
@@ -203,7 +217,13 @@ impl Platform for Board<'_> {
     }
 
     fn next(&mut self, chip: u32) -> Option<Operation> {
-        self.state.handed[chip as usize].take()
+        let operation = self.state.handed[chip as usize].take();
+        if operation.is_none() && self.early {
+            let (chip, width) = (chip as usize, self.width);
+            let die = (chip % width) * self.channels + chip / width + self.first;
+            self.flash.ask(DieId::new(u32::try_from(die).expect("a die of the device")));
+        }
+        operation
     }
 
     fn send(&mut self, request: &BusRequest) -> Time {

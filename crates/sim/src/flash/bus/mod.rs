@@ -126,7 +126,8 @@ impl Bus {
         };
         let engine = match BusRule::of(&settings.keys) {
             BusRule::BuiltIn(AnyBusPolicy::Framework(keys)) => {
-                Engine::Loops(Loops::new(&keys, &wires, (dies, channels), shared))
+                let early = settings.keys.is_raw();
+                Engine::Loops(Loops::new(&keys, &wires, (dies, channels), (shared, early)))
             }
             policy => {
                 let lanes = if settings.keys.nand.cache_read { 2 } else { 1 };
@@ -453,6 +454,15 @@ impl Flash {
         if wire.has_ended() {
             self.dies[die.index()].array_due = known;
             self.note_due(die);
+        }
+    }
+
+    /// The loop asks for the next operation of a die that serves none, as far as it knows. The
+    /// die's data may still be leaving.
+    fn ask(&mut self, die: DieId) {
+        let unit = &mut self.dies[die.index()];
+        if unit.output.is_some() && !std::mem::replace(&mut unit.leaving, true) {
+            self.asked.push(die);
         }
     }
 
