@@ -2,7 +2,7 @@
 //!
 //! Order at one instant: completions by ascending die, then timers, then all arrivals by ascending
 //! stream, then one round of admission, then idle dies take commands in ascending order, then
-//! channels that have become free choose, and dies that a channel asks for their next command take it.
+//! channels that have become free choose, then dies whose channel asks for a command take one.
 
 use super::{Device, SimError};
 use crate::metrics::counters::Phase;
