@@ -2,11 +2,12 @@
 //! that leaves its dies no idle time.
 
 use crate::common::Random;
+use flashyard_core::command::Op;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting, read_toml};
 use flashyard_sim::device::{Device, PhaseKeys};
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -42,78 +43,101 @@ fn settings_of(small: &Small) -> Settings {
     Settings::new(keys).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Latencies of reads and of writes, in nanoseconds.
-#[derive(Default)]
-struct Latencies([Vec<u64>; 2]);
+/// Windows of a fill.
+const FIFTHS: usize = 5;
 
-struct Recorder(Rc<RefCell<Latencies>>);
+/// What a part of a run has: latencies of reads and of writes, in nanoseconds, and units that were
+/// programmed.
+#[derive(Clone, Default)]
+struct Window {
+    latencies: [Vec<u64>; 2],
+    programmed: u64,
+}
+
+/// Windows one after the other, of so many writes each.
+struct Recorder {
+    writes: usize,
+    windows: Rc<RefCell<Vec<Window>>>,
+}
 
 impl Observer for Recorder {
     fn request_done(&mut self, done: &RequestDone) {
+        let mut windows = self.windows.borrow_mut();
+        if windows.last().is_none_or(|last| last.latencies[1].len() == self.writes) {
+            windows.push(Window::default());
+        }
+        let class = usize::from(done.request.op == RequestOp::Write);
         let latency = done.completion.since(done.request.arrival).as_ns();
-        self.0.borrow_mut().0[usize::from(done.request.op == RequestOp::Write)].push(latency);
+        windows.last_mut().expect("one is there").latencies[class].push(latency);
+    }
+
+    fn command_done(&mut self, command: &CommandDone) {
+        if let Some(last) = self.windows.borrow_mut().last_mut() {
+            last.programmed += u64::from(command.op == Op::Program);
+        }
     }
 }
 
-/// What a fill of the drive brought: write amplification, and of reads and of writes the mean, the
+/// What one window or several brought: write amplification, and of reads and of writes the mean, the
 /// 99th and the 99.9th percentile of the latency in microseconds.
 #[derive(Clone, Copy, Debug)]
-struct Fill {
+struct Found {
     amplification: f64,
     mean: [f64; 2],
     p99: [f64; 2],
     p999: [f64; 2],
 }
 
-impl Fill {
-    fn new(amplification: f64, latencies: &mut Latencies) -> Self {
-        latencies.0.iter_mut().for_each(|all| all.sort_unstable());
+impl Found {
+    /// Every write has one unit.
+    fn new(windows: &[Window]) -> Self {
+        let all = |class: usize| windows.iter().flat_map(move |window| &window.latencies[class]);
+        let mut latencies = [0, 1].map(|class| all(class).copied().collect::<Vec<u64>>());
+        latencies.iter_mut().for_each(|all| all.sort_unstable());
         let percentile = |class: usize, per_mille: usize| {
-            let all = &latencies.0[class];
+            let all = &latencies[class];
             all[(all.len() * per_mille).div_ceil(1_000) - 1] as f64 / 1e3
         };
         let p99 = [percentile(0, 990), percentile(1, 990)];
         let p999 = [percentile(0, 999), percentile(1, 999)];
         let mean = [0, 1].map(|class| {
-            let all = &latencies.0[class];
+            let all = &latencies[class];
             all.iter().sum::<u64>() as f64 / all.len() as f64 / 1e3
         });
+        let programmed: u64 = windows.iter().map(|window| window.programmed).sum();
+        let amplification = programmed as f64 / latencies[1].len() as f64;
         Self { amplification, mean, p99, p999 }
     }
 }
 
-/// Fills of a drive one after the other, by random requests of 4 KiB of which 70 % read, `depth` of
-/// them outstanding at any time.
-fn fills(settings: &Settings, count: u64, depth: u64) -> Vec<Fill> {
+/// Fills of a drive one after the other without a pause, each in fifths, by random requests of
+/// 4 KiB of which 70 % read, `depth` of them outstanding at any time.
+fn fills(settings: &Settings, count: usize, depth: u64) -> Vec<Window> {
     let sectors = settings.capacity_sectors();
-    let latencies = Rc::new(RefCell::new(Latencies::default()));
+    let writes = usize::try_from(sectors / 8).expect("a small drive") / FIFTHS;
+    let windows = Rc::new(RefCell::new(Vec::new()));
     let mut device = Device::new(settings);
-    device.observe(Box::new(Recorder(Rc::clone(&latencies))));
+    device.observe(Box::new(Recorder { writes, windows: Rc::clone(&windows) }));
     let keys = StreamKeys { pacing: Pacing::Closed, depth, ..StreamKeys::default() };
-    let fill = |number: u64| {
-        let mut random = Random(number);
-        let mut left = sectors / 8;
-        let next = || -> Result<Option<Request>, Infallible> {
-            let op = if random.below(10) < 7 { RequestOp::Read } else { RequestOp::Write };
-            let first_sector = random.below(sectors / 8) * 8;
-            let request = Request {
-                arrival: Time::ZERO,
-                first_sector,
-                sectors: 8,
-                stream: 0,
-                op,
-                flags: Flags::NONE,
-            };
-            let due = left > 0;
-            left -= u64::from(due && op == RequestOp::Write);
-            Ok(due.then_some(request))
+    let (mut random, mut left) = (Random(1), count * FIFTHS * writes);
+    let next = || -> Result<Option<Request>, Infallible> {
+        let op = if random.below(10) < 7 { RequestOp::Read } else { RequestOp::Write };
+        let first_sector = random.below(sectors / 8) * 8;
+        let request = Request {
+            arrival: Time::ZERO,
+            first_sector,
+            sectors: 8,
+            stream: 0,
+            op,
+            flags: Flags::NONE,
         };
-        let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
-        let report = device.run_phase(&PhaseKeys::default(), vec![stream]).expect("it fits");
-        let amplification = report.write_amplification.expect("something was written");
-        Fill::new(amplification, &mut std::mem::take(&mut *latencies.borrow_mut()))
+        let due = left > 0;
+        left -= usize::from(due && op == RequestOp::Write);
+        Ok(due.then_some(request))
     };
-    (1..=count).map(fill).collect()
+    let stream = Stream { name: "host".to_string(), keys, source: Box::new(next) };
+    device.run_phase(&PhaseKeys::default(), vec![stream]).expect("it fits");
+    windows.take()
 }
 
 /// The quantile of Student's t with 8 degrees of freedom that one value in 200 exceeds.
@@ -130,37 +154,38 @@ fn expect(others: &[f64], most: f64) -> (f64, f64) {
     (mean, width)
 }
 
-type Figure = (&'static str, fn(&Fill) -> f64);
+type Figure = (&'static str, fn(&Found) -> f64);
 
-/// The first fill against the nine behind it.
+/// The first fill against the nine behind it, its tails against those of all their fifths.
 #[track_caller]
 fn check(small: &Small) {
-    let fills = fills(&settings_of(small), 10, 32);
-    let values = |figure: fn(&Fill) -> f64| fills.iter().map(figure).collect::<Vec<f64>>();
+    let windows = fills(&settings_of(small), 10, 32);
+    let fills: Vec<_> = windows.chunks_exact(FIFTHS).map(Found::new).collect();
     let means: [Figure; 3] = [
-        ("write amplification", |fill| fill.amplification),
-        ("mean of reads", |fill| fill.mean[0]),
-        ("mean of writes", |fill| fill.mean[1]),
+        ("write amplification", |found| found.amplification),
+        ("mean of reads", |found| found.mean[0]),
+        ("mean of writes", |found| found.mean[1]),
     ];
     for ((what, figure), most) in means.into_iter().zip([0.03, 0.25, 0.1]) {
-        let values = values(figure);
+        let values: Vec<f64> = fills.iter().map(figure).collect();
         let (mean, width) = expect(&values[1..], most);
         assert!((values[0] - mean).abs() <= width, "{}: {what} {values:?}", small.0);
     }
     // A percentile is where the commands that it waited for end, and jumps from one such time to
     // the next: no interval of Student's is right for it.
+    let fifths: Vec<_> = windows[FIFTHS..].chunks_exact(1).map(Found::new).collect();
     let tails: [Figure; 4] = [
-        ("p99 of reads", |fill| fill.p99[0]),
-        ("p99 of writes", |fill| fill.p99[1]),
-        ("p99.9 of reads", |fill| fill.p999[0]),
-        ("p99.9 of writes", |fill| fill.p999[1]),
+        ("p99 of reads", |found| found.p99[0]),
+        ("p99 of writes", |found| found.p99[1]),
+        ("p99.9 of reads", |found| found.p999[0]),
+        ("p99.9 of writes", |found| found.p999[1]),
     ];
     for (what, figure) in tails {
-        let values = values(figure);
-        let least = values[1..].iter().fold(f64::MAX, |a, &b| a.min(b));
-        let most = values[1..].iter().fold(0.0, |a: f64, &b| a.max(b));
-        let first = values[0];
-        assert!(0.9 * least <= first && first <= 1.1 * most, "{}: {what} {values:?}", small.0);
+        let (first, others) = (figure(&fills[0]), fifths.iter().map(figure));
+        let least = others.clone().fold(f64::MAX, f64::min);
+        let most = others.fold(0.0, f64::max);
+        let fits = 0.9 * least <= first && first <= 1.1 * most;
+        assert!(fits, "{}: {what} {first}, later {least} to {most}", small.0);
     }
 }
 
