@@ -78,8 +78,8 @@ impl Observer for Recorder {
     }
 }
 
-/// What one window or several brought: write amplification, and of reads and of writes the mean, the
-/// 99th and the 99.9th percentile of the latency in microseconds.
+/// What one window or several brought: write amplification, and of reads and of writes the mean,
+/// the 99th and the 99.9th percentile of the latency in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     amplification: f64,
