@@ -93,7 +93,9 @@ impl Found {
     fn new(windows: &[Window]) -> Self {
         let all = |class: usize| windows.iter().flat_map(move |window| &window.latencies[class]);
         let mut latencies = [0, 1].map(|class| all(class).copied().collect::<Vec<u64>>());
-        latencies.iter_mut().for_each(|all| all.sort_unstable());
+        for all in &mut latencies {
+            all.sort_unstable();
+        }
         let percentile = |class: usize, per_mille: usize| {
             let all = &latencies[class];
             all[(all.len() * per_mille).div_ceil(1_000) - 1] as f64 / 1e3
