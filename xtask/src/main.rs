@@ -4,10 +4,6 @@ mod browser;
 mod ci;
 mod fingerprint;
 mod fuzz;
-#[expect(
-    clippy::doc_markdown,
-    reason = "its page lists the keys of JSON files by their bare names"
-)]
 mod golden;
 mod imports;
 mod instructions;
@@ -20,7 +16,7 @@ mod trip;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 const HELP: &str = "\
 Development tasks of Flashyard.
@@ -114,7 +110,7 @@ fn run(arguments: &[String]) -> Result<String, Failure> {
         ["release"] => Ok(release::run(&root())?),
         ["golden"] => Ok(golden::run_own(&root())?),
         ["golden", "--update"] => Ok(golden::update(&root())?),
-        ["golden", ..] => Ok(golden::run(&arguments[1..])?),
+        ["golden", ..] => Ok(golden::run(&root(), &arguments[1..])?),
         [
             "browser" | "ci" | "tidy" | "fingerprint" | "instructions" | "scheduler" | "schema"
             | "trip" | "release",
@@ -142,6 +138,18 @@ fn cargo() -> Command {
 fn target(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR");
     target.map_or_else(|| root.join("target"), |path| root.join(path))
+}
+
+/// Runs an example of this package, which uses the simulator: the tasks themselves do not, so that
+/// they build in seconds. Returns what it prints.
+fn example(root: &Path, name: &str, arguments: &[String]) -> anyhow::Result<String> {
+    let mut command = cargo();
+    let manifest = root.join("xtask/Cargo.toml");
+    command.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(manifest);
+    command.args(["--example", name, "--"]).args(arguments).stderr(Stdio::inherit());
+    let output = command.output()?;
+    anyhow::ensure!(output.status.success(), "the example {name} failed: {}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 /// Prints the result of a task to standard output; whoever closes that early wants no more of it.
@@ -184,11 +192,8 @@ mod tests {
 
     #[test]
     fn a_failed_task_tells_the_whole_chain() {
-        let Err(Failure::Task(error)) = run(&["golden".to_owned(), "no/such/file".to_owned()])
-        else {
-            panic!("there is no such file");
-        };
+        let error = golden::run_own(Path::new("no/such")).expect_err("there is no such folder");
         let text = format!("{error:#}");
-        assert!(text.starts_with("no/such/file: cannot read no/such/file: "), "{text}");
+        assert!(text.starts_with("cannot read no/such/xtask/golden: "), "{text}");
     }
 }

@@ -5,7 +5,7 @@
 //! `host_completion_in_order` and `host_completion_reads_first` the answers.
 
 use super::{Run, simulate};
-use crate::golden::tally::{Tally, entries, number};
+use crate::tally::{Tally, entries, number};
 use anyhow::{Context, Result};
 use flashyard_core::request::RequestOp;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Worked examples of the microcoded controller: cycles of instructions, programs, durations.
 
-use crate::golden::tally::{Tally, entries, number};
+use crate::tally::{Tally, entries, number};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use flashyard_core::bus::microcode::assemble::assemble;
 use flashyard_core::bus::microcode::isa::Step;

@@ -1,6 +1,6 @@
 //! Worked examples of fair queueing: schedules of streams on chips.
 
-use crate::golden::tally::{Tally, entries};
+use crate::tally::{Tally, entries};
 use anyhow::{Context, Result, ensure};
 use flashyard_core::bus::fair::{FairQueueing, Share, VirtualTime};
 use serde_json::{Map, Value, json};

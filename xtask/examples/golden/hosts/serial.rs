@@ -5,7 +5,7 @@
 //! and what the buffer holds afterwards, the least recently used page first.
 
 use super::{Run, simulate};
-use crate::golden::tally::{Tally, entries, list, number};
+use crate::tally::{Tally, entries, list, number};
 use anyhow::{Context, Result};
 use flashyard_core::request::RequestOp;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 //! the hidden reads of each policy over all of them.
 
 use super::{Run, named_request, simulate};
-use crate::golden::tally::{Tally, entries, list, number};
+use crate::tally::{Tally, entries, list, number};
 use anyhow::{Context, Result, ensure};
 use flashyard_core::request::RequestOp;
 use serde_json::{Map, Value, json};

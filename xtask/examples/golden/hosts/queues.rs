@@ -8,7 +8,7 @@
 //! `arrival_order_array`, `slot_order_array_fifo_ties`, `max_rule_equals_ready_set`. Its queues are
 //! not in the file: a count of 0 must be 0 here, another one must not be.
 
-use crate::golden::tally::{Tally, entries, number};
+use crate::tally::{Tally, entries, number};
 use anyhow::{Context, Result};
 use flashyard_core::host::cache_read_aware::{Entry, class_of, pass_once};
 use flashyard_workload::random::SplitMix64;
