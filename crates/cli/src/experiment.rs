@@ -9,6 +9,7 @@ use crate::error::{workload_error, wrong};
 use crate::presets::DEFAULT_WORKLOAD;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::Request;
 use flashyard_sim::config::{Sections, Settings};
 use flashyard_sim::device::PhaseKeys;
@@ -190,7 +191,7 @@ impl StreamPlan {
             _ if self.is_standard_input() => {
                 return Err("standard input can be read only once; save it to a file".to_string());
             }
-            Origin::Pattern if self.pattern.read_percent == 1_000_000 => {
+            Origin::Pattern if self.pattern.read_percent == Ppm::ALL => {
                 return Err("the workload writes nothing, and has nothing to settle".to_string());
             }
             _ => {}
@@ -328,7 +329,9 @@ pub(crate) struct PhasePlan {
 impl PhasePlan {
     /// Whether it ends though its streams do not.
     const fn has_limit(&self) -> bool {
-        self.keys.requests > 0 || self.keys.time_ms > 0 || self.keys.stable_percent > 0
+        self.keys.requests > 0
+            || !self.keys.time_ms.is_zero()
+            || !self.keys.stable_percent.is_zero()
     }
 }
 
@@ -416,7 +419,11 @@ impl Experiment {
             return Err(what.to_string());
         };
         let streams = phase.streams.iter().map(StreamPlan::endless).collect::<Result<_, _>>()?;
-        let keys = PhaseKeys { measure: false, stable_percent: SETTLED, ..PhaseKeys::default() };
+        let keys = PhaseKeys {
+            measure: false,
+            stable_percent: Ppm::from_ppm(SETTLED),
+            ..PhaseKeys::default()
+        };
         self.phases.insert(0, PhasePlan { name: "settle".to_string(), keys, streams });
         Ok(())
     }
@@ -573,7 +580,10 @@ fn ranges(section: &str, keys: &StreamKeys) -> Vec<String> {
             )
         })
     };
-    let ranges = [range("gap", gap_min_us, gap_max_us), range("burst", burst_min_us, burst_max_us)];
+    let ranges = [
+        range("gap", gap_min_us.as_ns(), gap_max_us.as_ns()),
+        range("burst", burst_min_us.as_ns(), burst_max_us.as_ns()),
+    ];
     ranges.into_iter().flatten().collect()
 }
 

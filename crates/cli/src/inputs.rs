@@ -10,6 +10,7 @@ use crate::presets::{self, DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::key::{Key, Value};
+use flashyard_core::units::Span;
 use flashyard_sim::config::{
     ConfigError, DeviceKeys, Problem, Sections, Settings, apply_setting, show_value,
 };
@@ -271,8 +272,8 @@ impl Inputs {
     /// A device that has no power meter gets one that takes a sample every millisecond.
     pub(crate) const fn measure_power(&mut self) {
         let period = &mut self.sections.device.metrics.power_us;
-        if *period == 0 {
-            *period = 1_000_000;
+        if period.is_zero() {
+            *period = Span::from_ms(1);
         }
     }
 

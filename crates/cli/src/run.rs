@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
 use crate::simulate::simulate;
 use anyhow::{Context, Result};
+use flashyard_core::units::Span;
 use flashyard_sim::config::{Precision, Settings};
 use flashyard_sim::observe::Observer;
 use flashyard_sim::own::OwnParts;
@@ -84,7 +85,8 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(path) = &args.out {
-        remove_others(path, settings.keys.metrics.power_us > 0, outcome.report.series.is_some())?;
+        let has_power = !settings.keys.metrics.power_us.is_zero();
+        remove_others(path, has_power, outcome.report.series.is_some())?;
     }
     folder.into_iter().for_each(Folder::keep);
     if args.json {
@@ -174,9 +176,9 @@ fn series_files(folder: &Path, report: &Report, notes: &[Note]) -> Result<Vec<Wh
 /// else would keep it, as a saved device would. Says whether the run has one of its own.
 fn keep_series(args: &RunArgs, settings: &mut Settings) -> bool {
     let width = &mut settings.keys.metrics.bin_ms;
-    let has_series = *width > 0;
+    let has_series = *width > Span::ZERO;
     if args.out.is_some() && args.save.is_none() && !has_series {
-        *width = report::series::START_NS;
+        *width = Span::from_ns(report::series::START_NS);
     }
     has_series
 }
@@ -225,7 +227,7 @@ fn logs(args: &RunArgs, settings: &Settings) -> Result<Logs> {
         observers.push(Box::new(logger));
         logs.push(log);
     }
-    let meters = settings.keys.metrics.power_us > 0;
+    let meters = !settings.keys.metrics.power_us.is_zero();
     let in_folder = args.out.iter().filter(|_| meters);
     let in_folder =
         in_folder.flat_map(|folder| ["power.csv", "power.parquet"].map(|name| folder.join(name)));

@@ -135,7 +135,7 @@ fn preload(device: &mut Device, experiment: &Experiment) -> Result<()> {
 /// What a disk does not have, of all that the arguments and the workload ask for.
 fn check_disk(inputs: &Inputs, saves: bool) -> Result<()> {
     let experiment = inputs.experiment();
-    let stable = experiment.phases.iter().any(|phase| phase.keys.stable_percent > 0);
+    let stable = experiment.phases.iter().any(|phase| !phase.keys.stable_percent.is_zero());
     let asked = [
         (saves, "--save: a disk holds nothing that changes its times; leave --save out"),
         (inputs.restore.is_some(), "--restore: a disk is not saved; leave --restore out"),

@@ -3,6 +3,9 @@
 //! A part declares its keys once, with [`keys!`](crate::keys). Parsing, range checks, help, the
 //! generated reference and the test that every key does something all read the same table.
 
+use crate::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
+use crate::units::Span;
+
 /// What a key accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -73,8 +76,63 @@ pub struct Key {
     pub with: &'static [&'static str],
 }
 
+/// What a Rust type holds of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// Of a [`Kind::Bool`].
+    Bool,
+    /// Of a [`Kind::Choice`].
+    Word,
+    /// The very number that is written.
+    Written,
+    /// A time, in nanoseconds.
+    Nanoseconds,
+    /// A number of `unit` as so many parts each, where a unit is asked for.
+    Parts(u64, Option<&'static str>),
+}
+
+impl Stores {
+    /// Whether a key of this kind can be held so.
+    pub const fn fits(self, kind: &Kind) -> bool {
+        match (self, kind) {
+            (Self::Bool, Kind::Bool) | (Self::Word, Kind::Choice(_)) => true,
+            (Self::Written, Kind::Number { scale, .. }) => *scale == 1,
+            (Self::Nanoseconds, Kind::Number { unit, scale, .. }) => {
+                let ns = match unit.as_bytes() {
+                    b"ns" => 1,
+                    b"us" => 1_000,
+                    b"ms" => 1_000_000,
+                    b"s" => 1_000_000_000,
+                    _ => 0,
+                };
+                *scale == ns
+            }
+            (Self::Parts(parts, of), Kind::Number { unit, scale, .. }) => {
+                let is_unit = match of {
+                    Some(of) => same(of.as_bytes(), unit.as_bytes()),
+                    None => true,
+                };
+                *scale == parts && is_unit
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether two texts are the same, while a program is compiled.
+const fn same(one: &[u8], other: &[u8]) -> bool {
+    let (mut at, mut same) = (0, one.len() == other.len());
+    while same && at < one.len() {
+        same = one[at] == other[at];
+        at += 1;
+    }
+    same
+}
+
 /// A Rust type that a key's value is stored in.
 pub trait KeyValue: Copy {
+    /// What it holds; a key of another kind does not compile.
+    const STORES: Stores;
     /// The checked value for this key; panics where the variant is another kind's.
     fn from_value(value: Value) -> Self;
     /// The value to echo.
@@ -82,6 +140,7 @@ pub trait KeyValue: Copy {
 }
 
 impl KeyValue for bool {
+    const STORES: Stores = Stores::Bool;
     fn from_value(value: Value) -> Self {
         let Value::Bool(value) = value else { panic!("a Bool key was given {value:?}") };
         value
@@ -91,15 +150,30 @@ impl KeyValue for bool {
     }
 }
 
-impl KeyValue for u64 {
-    fn from_value(value: Value) -> Self {
-        let Value::Number(value) = value else { panic!("a Number key was given {value:?}") };
-        value
-    }
-    fn to_value(self) -> Value {
-        Value::Number(self)
-    }
+macro_rules! number {
+    ($type:ident $stores:expr, $from:expr, $to:expr) => {
+        impl KeyValue for $type {
+            const STORES: Stores = $stores;
+            fn from_value(value: Value) -> Self {
+                let Value::Number(value) = value else {
+                    panic!("a Number key was given {value:?}")
+                };
+                $from(value)
+            }
+            fn to_value(self) -> Value {
+                Value::Number($to(self))
+            }
+        }
+    };
 }
+
+number!(u64 Stores::Written, core::convert::identity, core::convert::identity);
+number!(Span Stores::Nanoseconds, Span::from_ns, Span::as_ns);
+number!(Ppm Stores::Parts(10_000, Some("%")), Ppm::from_ppm, Ppm::ppm);
+number!(Bytes Stores::Parts(1_024, Some("KiB")), Bytes::from_bytes, Bytes::bytes);
+number!(Sectors Stores::Parts(2, Some("KiB")), Sectors::from_sectors, Sectors::sectors);
+number!(Milli Stores::Parts(1_000, None), Milli::from_thousandths, Milli::thousandths);
+number!(Micro Stores::Parts(1_000_000, None), Micro::from_millionths, Micro::millionths);
 
 /// The keys of a part with a value each. [`keys!`](crate::keys) makes them.
 pub trait Keys: Copy + Default {
@@ -138,6 +212,7 @@ macro_rules! choice {
         }
 
         impl $crate::key::KeyValue for $name {
+            const STORES: $crate::key::Stores = $crate::key::Stores::Word;
             fn from_value(value: $crate::key::Value) -> Self {
                 let $crate::key::Value::Choice(index) = value else {
                     panic!("a Choice key was given {value:?}")
@@ -174,6 +249,7 @@ macro_rules! open_choice {
         }
 
         impl $crate::key::KeyValue for $name {
+            const STORES: $crate::key::Stores = $crate::key::Stores::Word;
             fn from_value(value: $crate::key::Value) -> Self {
                 let $crate::key::Value::Choice(index) = value else {
                     panic!("a Choice key was given {value:?}")
@@ -229,6 +305,11 @@ macro_rules! keys {
                 Self { $($field: $default,)* }
             }
         }
+
+        $(const _: () = assert!(
+            <$type as $crate::key::KeyValue>::STORES.fits(&$kind),
+            concat!(stringify!($field), ": its type does not hold what its kind stores"),
+        );)*
 
         impl $name {
             /// The keys, in the order in which they are declared.

@@ -14,7 +14,8 @@
 //!   the microcoded controller, the scheduler of chips.
 //! * [`fair`]: virtual time, which shares dies fairly between streams; command policies and the
 //!   scheduler of the bus use it.
-//! * [`key`]: how a part states its configuration keys as data.
+//! * [`key`]: how a part states its configuration keys as data; [`quantity`]: what they hold
+//!   besides times and counts.
 
 #![no_std]
 
@@ -31,6 +32,7 @@ pub mod heap;
 pub mod host;
 pub mod key;
 pub mod policy;
+pub mod quantity;
 pub mod queue;
 pub mod request;
 pub mod units;

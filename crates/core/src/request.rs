@@ -77,8 +77,9 @@ impl Flags {
     }
 }
 
-/// One request of the host.
+/// One request of the host. [`Self::new`] and its siblings make it; more fields may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Request {
     /// When it reaches the device.
     pub arrival: Time,
@@ -88,6 +89,9 @@ pub struct Request {
     pub sectors: u32,
     /// Which of the host's request streams it belongs to.
     pub stream: u16,
+    /// A hint of the host where its data go: writes of one hint share blocks, as far as the device
+    /// keeps them apart (`ftl.streams`). None: the stream stands for it.
+    pub placement: Option<u16>,
     /// What it asks for.
     pub op: RequestOp,
     /// Its modifiers.
@@ -97,6 +101,56 @@ pub struct Request {
 const _: () = assert!(size_of::<Request>() <= 32, "requests stay small: queues hold thousands");
 
 impl Request {
+    /// A request for so many sectors of 512 bytes from the first one on. It arrives at the start of
+    /// the run, belongs to stream 0, and has neither a hint nor a modifier.
+    ///
+    /// ```
+    /// use flashyard_core::request::{Flags, Request, RequestOp};
+    /// use flashyard_core::units::Time;
+    ///
+    /// let write = Request::new(RequestOp::Write, 80, 8).at(Time::from_us(5)).with(Flags::FUA);
+    /// assert_eq!((write.end_sector(), write.stream), (Some(88), 0));
+    /// ```
+    pub const fn new(op: RequestOp, first_sector: u64, sectors: u32) -> Self {
+        let (arrival, stream, flags) = (Time::ZERO, 0, Flags::NONE);
+        Self { arrival, first_sector, sectors, stream, placement: None, op, flags }
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub const fn at(self, arrival: Time) -> Self {
+        Self { arrival, ..self }
+    }
+
+    /// The same for other sectors.
+    #[must_use]
+    pub const fn over(self, first_sector: u64, sectors: u32) -> Self {
+        Self { first_sector, sectors, ..self }
+    }
+
+    /// The same of another stream.
+    #[must_use]
+    pub const fn of_stream(self, stream: u16) -> Self {
+        Self { stream, ..self }
+    }
+
+    /// The same with another hint, or none.
+    #[must_use]
+    pub const fn placed(self, placement: Option<u16>) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// The same with these modifiers in place of its own.
+    #[must_use]
+    pub const fn with(self, flags: Flags) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// The number that says which other data its data go with.
+    pub fn place(&self) -> u16 {
+        self.placement.unwrap_or(self.stream)
+    }
+
     /// The first sector behind the request; `None` where that does not fit.
     pub fn end_sector(&self) -> Option<u64> {
         self.first_sector.checked_add(u64::from(self.sectors))

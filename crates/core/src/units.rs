@@ -68,6 +68,17 @@ impl Span {
     pub const fn as_ns(self) -> u64 {
         self.0
     }
+
+    /// Whether it is no time at all.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Itself, or `other` if it is no time at all.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        if self.is_zero() { other } else { self }
+    }
 }
 
 impl Add<Span> for Time {

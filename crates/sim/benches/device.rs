@@ -10,7 +10,7 @@ use flashyard_core::graph::{Edge, EdgeKind, Graph, Node, Reach, Wait};
 use flashyard_core::heap::{ABSENT, Entry};
 use flashyard_core::policy::Placement;
 use flashyard_core::queue::{CommandQueue, Positions};
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::Device;
@@ -73,14 +73,11 @@ impl Load {
         let requests = (0..requests_of(dies))
             .map(|_| {
                 let roll = next(&mut random);
-                Request {
-                    arrival: Time::ZERO,
-                    first_sector: roll % (65_536 * dies) * 8,
-                    sectors: 8,
-                    stream: 0,
-                    op: if roll >> 63 == 0 { RequestOp::Read } else { RequestOp::Write },
-                    flags: Flags::NONE,
-                }
+                Request::new(
+                    if roll >> 63 == 0 { RequestOp::Read } else { RequestOp::Write },
+                    roll % (65_536 * dies) * 8,
+                    8,
+                )
             })
             .collect();
         let mut load = Self { settings, requests };

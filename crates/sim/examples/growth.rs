@@ -16,8 +16,7 @@
 
 mod keys;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -61,18 +60,15 @@ fn run(work: &str, depth: u64, more: &[String]) -> Result<f64, Box<dyn Error>> {
             "map-lines" | "map-entries" | "streams" => (RequestOp::Read, lpn),
             _ => (RequestOp::Write, lpn),
         };
-        let request = Request {
-            arrival: Time::ZERO,
-            first_sector: lpn * u64::from(sectors),
-            sectors: match op {
+        let request = Request::new(
+            op,
+            lpn * u64::from(sectors),
+            match op {
                 RequestOp::Flush => 0,
                 _ if work == "large" => 2_048,
                 _ => sectors,
             },
-            stream: 0,
-            op,
-            flags: Flags::NONE,
-        };
+        );
         Ok::<_, Infallible>((at <= count).then_some(request))
     };
     let (count_of_streams, depth_of_stream) =

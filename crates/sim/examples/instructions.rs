@@ -14,7 +14,7 @@
 
 mod keys;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
@@ -45,14 +45,12 @@ fn run(policy: &str, count: u64) -> Result<Report, Box<dyn Error>> {
     let mut random = 1u64;
     let mut requests = (0..count).map(|at| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        Request {
-            arrival: Time::from_ns(GAP_NS * at.saturating_sub(512)),
-            first_sector: (random >> 40) % 65_536 * 8,
-            sectors: 8,
-            stream: 0,
-            op: if random >> 63 == 0 { RequestOp::Read } else { RequestOp::Write },
-            flags: Flags::NONE,
-        }
+        Request::new(
+            if random >> 63 == 0 { RequestOp::Read } else { RequestOp::Write },
+            (random >> 40) % 65_536 * 8,
+            8,
+        )
+        .at(Time::from_ns(GAP_NS * at.saturating_sub(512)))
     });
     let device = Device::new(&Settings::new(keys)?);
     let report = device.run(|| Ok::<_, Infallible>(requests.next()));

@@ -15,8 +15,7 @@
 
 mod keys;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -51,14 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         at += 1;
         let op = if work.ends_with("read") { RequestOp::Read } else { RequestOp::Write };
-        let request = Request {
-            arrival: Time::ZERO,
-            first_sector: lpn * u64::from(sectors),
-            sectors,
-            stream: 0,
-            op,
-            flags: Flags::NONE,
-        };
+        let request = Request::new(op, lpn * u64::from(sectors), sectors);
         Ok::<_, Infallible>((at <= count).then_some(request))
     };
     let keys =
@@ -112,7 +104,7 @@ fn settings(work: &str, gib: u64, more: &[String]) -> Result<Settings, Box<dyn E
     let mut keys = keys::of(&assignments)?;
     // As many blocks as the capacity and the spare space take.
     let spare = keys.ftl.over_provisioning_percent;
-    let bytes_of_die = u128::from(gib << 30) / 64 * u128::from(1_000_000 + spare);
+    let bytes_of_die = u128::from(gib << 30) / 64 * u128::from(1_000_000 + spare.ppm());
     let block_bytes = u128::from(keys.geometry.pages_per_block * keys.geometry.page_bytes);
     let blocks = bytes_of_die.div_ceil(1_000_000 * block_bytes);
     keys.geometry.blocks_per_plane = u64::try_from(blocks)?;

@@ -1,19 +1,14 @@
 //! The simulator of flash storage devices, from the host queue to the array operation.
 //!
 //! ```
-//! use flashyard_core::request::{Flags, Request, RequestOp};
+//! use flashyard_core::request::{Request, RequestOp};
 //! use flashyard_core::units::Time;
 //! use flashyard_sim::config::{DeviceKeys, Settings};
 //! use flashyard_sim::device::Device;
 //!
 //! let settings = Settings::new(DeviceKeys::default()).unwrap();
-//! let mut requests = (0..10u64).map(|number| Request {
-//!     arrival: Time::from_us(number * 100),
-//!     first_sector: number * 8,
-//!     sectors: 8,
-//!     stream: 0,
-//!     op: RequestOp::Write,
-//!     flags: Flags::NONE,
+//! let mut requests = (0..10u64).map(|number| {
+//!     Request::new(RequestOp::Write, number * 8, 8).at(Time::from_us(number * 100))
 //! });
 //! let mut device = Device::new(&settings);
 //! device.check();

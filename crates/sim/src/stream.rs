@@ -54,20 +54,20 @@ keys! {
             flip: "4", with: &["interface.arbitration=weighted", "interface.fetch_depth=1"],
         },
         /// With `spaced`: least time from the fetch of a request to the next request.
-        gap_min_us: u64 = 100_000 => {
+        gap_min_us: Span = Span::from_us(100) => {
             kind: Kind::micros(0, 1 << 62),
             source: "Kim, Lee and Min: arrivals every 100 to 200 us load the framework most",
             flip: "150", with: &["stream.pacing=spaced"],
         },
         /// With `spaced`: greatest time from the fetch of a request to the next request.
-        gap_max_us: u64 = 200_000 => {
+        gap_max_us: Span = Span::from_us(200) => {
             kind: Kind::micros(0, 1 << 62),
             source: "Kim, Lee and Min: arrivals every 100 to 200 us load the framework most",
             flip: "500", with: &["stream.pacing=spaced"],
         },
         /// With `spaced`: time from the start of the phase at which a burst begins. From then on
         /// `burst_min_us` and `burst_max_us` are in the place of `gap_min_us` and `gap_max_us`.
-        burst_from_ms: u64 = 0 => {
+        burst_from_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1 << 62),
             source: "assumed: no burst",
             flip: "5",
@@ -75,20 +75,20 @@ keys! {
         },
         /// With `spaced`: time from the start of the phase at which the burst ends. Not later than
         /// `burst_from_ms`: there is no burst.
-        burst_until_ms: u64 = 0 => {
+        burst_until_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1 << 62),
             source: "assumed: no burst",
             flip: "10", with: &["stream.pacing=spaced", "stream.burst_max_us=20"],
         },
         /// With `spaced`: the least time between requests in the burst.
-        burst_min_us: u64 = 0 => {
+        burst_min_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1 << 62),
             source: "assumed",
             flip: "10",
             with: &["stream.pacing=spaced", "stream.burst_until_ms=10", "stream.burst_max_us=20"],
         },
         /// With `spaced`: the greatest time between requests in the burst.
-        burst_max_us: u64 = 200_000 => {
+        burst_max_us: Span = Span::from_us(200) => {
             kind: Kind::micros(0, 1 << 62),
             source: "assumed",
             flip: "20", with: &["stream.pacing=spaced", "stream.burst_until_ms=10"],
@@ -110,7 +110,7 @@ keys! {
             source: "no limit", flip: "100", with: &[],
         },
         /// With a limit: how long a stream may save up what it does not use, to fetch it at once.
-        rate_limit_burst_ms: u64 = 0 => {
+        rate_limit_burst_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "assumed: even spacing", flip: "10", with: &["stream.rate_limit_iops=100"],
         },

@@ -8,6 +8,7 @@ use common::{Random, request, settings, starts_pages};
 use flashyard_core::host::HostPolicyName;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::units::Span;
 use flashyard_sim::config::{Eviction, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -51,7 +52,7 @@ fn linked() -> Settings {
     let interface = &mut settings.keys.interface;
     (interface.queue_depth, interface.fetch_depth) = (32, 48);
     (interface.link_ps_per_byte, interface.link_latency_ns) = (500, 2_000);
-    settings.keys.metrics.bin_ms = 100_000;
+    settings.keys.metrics.bin_ms = Span::from_us(100);
     settings
 }
 

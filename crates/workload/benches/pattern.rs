@@ -2,6 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use flashyard_core::quantity::{Ppm, Sectors};
 use flashyard_workload::RequestSource;
 use flashyard_workload::pattern::{Access, Arrival, Pattern, PatternKeys};
 
@@ -33,8 +34,8 @@ fn reads(bencher: Bencher<'_, '_>, access: &str) {
 #[divan::bench]
 fn mixed_sizes_poisson(bencher: Bencher<'_, '_>) {
     let keys = PatternKeys {
-        read_percent: 700_000,
-        max_size_kib: 256,
+        read_percent: Ppm::from_percent(70),
+        max_size_kib: Sectors::from_kib(128),
         arrival: Arrival::Poisson,
         ..PatternKeys::default()
     };

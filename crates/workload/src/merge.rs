@@ -47,7 +47,7 @@ impl<S: RequestSource> Merge<S> {
     fn read(&mut self, number: u16) -> Result<(), WorkloadError> {
         let place = usize::from(number);
         let next = self.sources[place].1.next_request()?;
-        self.heads[place] = next.map(|request| Request { stream: number, ..request });
+        self.heads[place] = next.map(|request| request.of_stream(number));
         if let Some(request) = next {
             self.order.push(Reverse((request.arrival, number)));
         }

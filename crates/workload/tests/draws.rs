@@ -3,6 +3,7 @@
 //! The values are those of `draws.py` beside this file, a program of its own written from the draw
 //! order in `docs/WORKLOADS.md`; `zipf`, which draws by rejection, is left to its own tests.
 
+use flashyard_core::quantity::{Bytes, Micro, Ppm, Sectors};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_workload::RequestSource;
 use flashyard_workload::mix::{BuiltInMix, Mix};
@@ -45,13 +46,13 @@ fn pattern(expected: u64, change: impl FnOnce(&mut PatternKeys)) {
 /// Reads of 4 to 64 KiB, writes of 8 to 128.
 fn sizes(keys: &mut PatternKeys, rule: SizeRule) {
     keys.sizes = rule;
-    keys.max_size_kib = 128;
-    keys.write_size_kib = 16;
-    keys.write_max_size_kib = 256;
-    keys.write_large_percent = 300_000;
-    keys.mean_kib = 12 * 1_024;
-    keys.write_mean_kib = 40 * 1_024;
-    keys.read_percent = 500_000;
+    keys.max_size_kib = Sectors::from_kib(64);
+    keys.write_size_kib = Sectors::from_kib(8);
+    keys.write_max_size_kib = Sectors::from_kib(128);
+    keys.write_large_percent = Ppm::from_percent(30);
+    keys.mean_kib = Bytes::from_bytes(12 * 1_024);
+    keys.write_mean_kib = Bytes::from_bytes(40 * 1_024);
+    keys.read_percent = Ppm::from_percent(50);
 }
 
 #[test]
@@ -60,23 +61,23 @@ fn places_are_the_same_everywhere() {
     pattern(0x0387_7b2f_4ca2_9615, |keys| {
         sizes(keys, SizeRule::Uniform);
         keys.access = Access::Sequential;
-        keys.read_percent = 1_000_000;
+        keys.read_percent = Ppm::ALL;
     });
     pattern(0x68b9_b4f3_c819_da25, |keys| keys.access = Access::Strided);
     pattern(0xf437_a4b5_bf05_c915, |keys| keys.access = Access::HotCold);
     pattern(0xf205_94c6_0852_0195, |keys| keys.access = Access::SelfSimilar);
     pattern(0x2f68_fd95_718d_c972, |keys| {
         sizes(keys, SizeRule::Uniform);
-        keys.sequential_percent = 600_000;
-        keys.read_percent = 700_000;
+        keys.sequential_percent = Ppm::from_percent(60);
+        keys.read_percent = Ppm::from_percent(70);
     });
 }
 
 #[test]
 fn operations_and_sizes_are_the_same_everywhere() {
     pattern(0xe2c5_76fa_56ba_f465, |keys| {
-        keys.read_percent = 500_000;
-        keys.trim_percent = 100_000;
+        keys.read_percent = Ppm::from_percent(50);
+        keys.trim_percent = Ppm::from_percent(10);
         keys.flush_every = 3;
     });
     pattern(0x4dde_4a30_cb90_c105, |keys| sizes(keys, SizeRule::Two));
@@ -88,7 +89,7 @@ fn operations_and_sizes_are_the_same_everywhere() {
 fn arrivals_are_the_same_everywhere() {
     pattern(0x5e26_c8e4_6159_dbf0, |keys| {
         keys.arrival = Arrival::Constant;
-        keys.rate_per_s = 30_000_000_000;
+        keys.rate_per_s = Micro::from_millionths(30_000_000_000);
     });
     pattern(0xecd0_5383_b87d_6020, |keys| keys.arrival = Arrival::Poisson);
     pattern(0xdcc9_427c_86b1_6b61, |keys| keys.arrival = Arrival::Mmpp);

@@ -4,12 +4,13 @@
 use flashyard::core::host::{HostAnswer, HostPolicy, HostView};
 use flashyard::core::key::Kind;
 use flashyard::core::request::RequestOp;
+use flashyard::core::units::Span;
 
 flashyard::core::keys! {
     /// Keys of `[host.reads-first]`.
     pub struct ReadsFirst {
         /// A request that has waited this long is not overtaken any more; 0: never.
-        limit_ms: u64 = 20_000_000 => {
+        limit_ms: Span = Span::from_ms(20) => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed: a pause that nobody notices",
             flip: "0",
@@ -23,8 +24,8 @@ impl HostPolicy for ReadsFirst {
         if view.waiting() == 0 {
             return HostAnswer::Wait;
         }
-        let waited = view.now().since(view.entered(0)).as_ns();
-        if self.limit_ms > 0 && waited >= self.limit_ms {
+        let waited = view.now().since(view.entered(0));
+        if !self.limit_ms.is_zero() && waited >= self.limit_ms {
             return HostAnswer::Start(0);
         }
         let reads = |place: &usize| view.request(*place).op == RequestOp::Read;

@@ -9,7 +9,7 @@ flashyard::core::keys! {
     /// Keys of `[policy.short-first]`.
     pub struct ShortFirst {
         /// A command that has waited this long goes first, whatever its size; 0: never.
-        limit_ms: u64 = 20_000_000 => {
+        limit_ms: Span = Span::from_ms(20) => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed: a pause that nobody notices",
             flip: "0",
@@ -31,7 +31,7 @@ impl CommandPolicy for ShortFirst {
     fn place(&self, command: &CommandView, now: Time) -> Placement {
         // The device's own work goes last.
         let pages = command.request.map_or(u32::MAX, |request| request.pages);
-        let deadline = (self.limit_ms > 0).then(|| now + Span::from_ns(self.limit_ms));
+        let deadline = (!self.limit_ms.is_zero()).then(|| now + self.limit_ms);
         Placement { queue: 0, key: pages.into(), deadline }
     }
 }

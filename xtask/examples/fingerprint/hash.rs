@@ -57,7 +57,7 @@ impl Hash {
     }
 
     fn request(&mut self, request: &Request) {
-        let Request { arrival, first_sector, sectors, stream, op, flags } = *request;
+        let Request { arrival, first_sector, sectors, stream, op, flags, .. } = *request;
         self.words([arrival.as_ns(), first_sector, sectors.into(), stream.into(), op as u64]);
         self.text(&format!("{flags:?}"));
     }

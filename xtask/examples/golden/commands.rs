@@ -7,7 +7,7 @@
 
 use super::tally::{Tally, list, number};
 use anyhow::{Context, Result, bail, ensure};
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::Device;
@@ -53,14 +53,8 @@ fn requests(rows: &[Value], tally: &mut Tally) -> Result<Vec<Request>> {
                 Some("W") => RequestOp::Write,
                 other => bail!("type {other:?} is neither R nor W"),
             };
-            Ok(Request {
-                arrival: Time::from_us(number(row, "arr")?),
-                first_sector: number(row, "lpn")? * 8,
-                sectors: u32::try_from(number(row, "pages")? * 8)?,
-                stream: 0,
-                op,
-                flags: Flags::NONE,
-            })
+            Ok(Request::new(op, number(row, "lpn")? * 8, u32::try_from(number(row, "pages")? * 8)?)
+                .at(Time::from_us(number(row, "arr")?)))
         })
         .collect()
 }

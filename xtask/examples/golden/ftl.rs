@@ -9,8 +9,7 @@
 
 use super::tally::{Tally, entries, list};
 use anyhow::{Context, Result, bail, ensure};
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
 use flashyard_sim::ftl::memory::{DemandTable, Extent};
@@ -283,14 +282,11 @@ fn serve(device: &mut Device, requests: Vec<Request>) -> Result<()> {
 }
 
 fn request(writes: bool, first: u64, pages: u64) -> Result<Request> {
-    Ok(Request {
-        arrival: Time::ZERO,
-        first_sector: first * SECTORS,
-        sectors: u32::try_from(pages * SECTORS)?,
-        stream: 0,
-        op: if writes { RequestOp::Write } else { RequestOp::Read },
-        flags: Flags::NONE,
-    })
+    Ok(Request::new(
+        if writes { RequestOp::Write } else { RequestOp::Read },
+        first * SECTORS,
+        u32::try_from(pages * SECTORS)?,
+    ))
 }
 
 /// In this order for each request: whether it writes, whether it follows on the one before, its

@@ -17,8 +17,7 @@ mod serial;
 use super::tally::{Tally, entries};
 use anyhow::{Context, Result, bail, ensure};
 use flashyard_core::command::Op;
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::metrics::parts::Part;
@@ -168,17 +167,8 @@ fn simulate(
         ..Seen::default()
     }));
     device.observe(Box::new(Recorder(Rc::clone(&seen))));
-    let requests: Vec<_> = requests
-        .iter()
-        .map(|&(op, page)| Request {
-            arrival: Time::ZERO,
-            first_sector: page * 8,
-            sectors: 8,
-            stream: 0,
-            op,
-            flags: Flags::NONE,
-        })
-        .collect();
+    let requests: Vec<_> =
+        requests.iter().map(|&(op, page)| Request::new(op, page * 8, 8)).collect();
     let mut requests = requests.into_iter();
     let source = Box::new(move || Ok::<_, Infallible>(requests.next()));
     let stream = Stream { name: "example".to_string(), keys: StreamKeys::default(), source };

@@ -7,6 +7,7 @@
 //! capacity. A device of fewer dies is another device: rates are those of its dies.
 
 use super::Description;
+use flashyard_core::quantity::Ppm;
 use flashyard_sim::config::{DeviceKeys, GeometryKeys};
 
 /// Chips behind a channel, beyond which chips get more dies instead.
@@ -74,10 +75,10 @@ fn geometry(keys: &mut DeviceKeys, bytes: u64) -> Result<(), String> {
         0 => keys.geometry.page_bytes,
         unit => unit,
     };
-    let spare = if keys.is_raw() { 0 } else { keys.ftl.over_provisioning_percent };
+    let spare = if keys.is_raw() { Ppm::ZERO } else { keys.ftl.over_provisioning_percent };
     let exported = u128::from(bytes.div_ceil(unit));
     // The device exports units x 10^6 / (10^6 + spare), rounded down.
-    let units = (exported * (1_000_000 + u128::from(spare))).div_ceil(1_000_000);
+    let units = (exported * (1_000_000 + u128::from(spare.ppm()))).div_ceil(1_000_000);
     let of_block = u128::from(keys.geometry.pages_per_block)
         * u128::from((keys.geometry.page_bytes / unit).max(1));
     let blocks = units.div_ceil(of_block);

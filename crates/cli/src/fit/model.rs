@@ -9,8 +9,9 @@ use crate::progress::Part;
 use crate::simulate::simulate;
 use crate::workload_file;
 use anyhow::Result;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone};
@@ -175,7 +176,7 @@ impl Model {
         let mut inputs = load(&set)?;
         if let Some(gib) = cell.number("visible_gib")? {
             // The spare space is that of the largest visible capacity, and what is not visible.
-            let spare = inputs.sections.device.ftl.over_provisioning_percent as f64 / 1e6;
+            let spare = inputs.sections.device.ftl.over_provisioning_percent.ppm() as f64 / 1e6;
             let share = (1.0 + spare) * self.largest_gib / gib - 1.0;
             set.push((cell.place.as_str(), format!("{SPARE}={:.4}", 100.0 * share)));
             inputs = load(&set)?;
@@ -196,7 +197,7 @@ fn shrink(keys: &mut DeviceKeys, writes: bool) {
     if !writes {
         geometry.blocks_per_plane = geometry.blocks_per_plane.min(SMALL_READ.0);
         geometry.pages_per_block = geometry.pages_per_block.min(SMALL_READ.1);
-        keys.ftl.over_provisioning_percent = 1_000_000;
+        keys.ftl.over_provisioning_percent = Ppm::ALL;
         return;
     }
     if keys.state.initial == InitialState::Fresh {
@@ -216,7 +217,7 @@ fn shrink(keys: &mut DeviceKeys, writes: bool) {
     let pages = SMALL_PAGES.into_iter().find(fits).unwrap_or(SMALL_PAGES[4]).min(own);
     let most = SMALL_BLOCKS.max(units / (row * pages));
     (geometry.blocks_per_plane, geometry.pages_per_block) = (blocks.min(most), pages);
-    keys.nand.erase_us = keys.nand.erase_us * pages / own;
+    keys.nand.erase_us = Span::from_ns(keys.nand.erase_us.as_ns() * pages / own);
 }
 
 /// The state of a cell that names none: reads find what was written in order, writes in order what

@@ -2,7 +2,7 @@
 
 use super::Part;
 use crate::experiment::{Experiment, Origin, PhasePlan, StreamPlan};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::stream::Pacing;
 use flashyard_workload::Extent;
@@ -51,8 +51,8 @@ impl LaneMeter {
         let mut run = self.run.borrow_mut();
         let by_source = extent.map(Extent::share);
         let limit_ns = run.keys.time_ms;
-        let by_time = (self.timed && limit_ns > 0)
-            .then(|| (arrival.as_ns() as f64 / limit_ns as f64).min(1.0));
+        let by_time = (self.timed && limit_ns > Span::ZERO)
+            .then(|| (arrival.as_ns() as f64 / limit_ns.as_ns() as f64).min(1.0));
         let share = by_source.into_iter().chain(by_time).max_by(f64::total_cmp);
         run.lanes[self.place] = Lane { requests, share };
         run.tell();
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_ends_a_phase_first_says_how_far_it_is() {
         let (progress, meter) = meter(&[(0, 0)]);
-        let keys = PhaseKeys { requests: 100, time_ms: 1_000, ..PhaseKeys::default() };
+        let keys = PhaseKeys { requests: 100, time_ms: Span::from_us(1), ..PhaseKeys::default() };
         let lane = begin(&meter, keys);
         let source = Some(Extent { done: 1, of: 10 });
         lane.tell(5, source, Time::from_ns(200));

@@ -6,8 +6,7 @@ use super::study::settings_of;
 use crate::error::wrong;
 use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result, bail};
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::DeviceKeys;
 use flashyard_sim::device::{Device, RunError};
 use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
@@ -160,14 +159,7 @@ fn request(text: &str) -> Result<Request> {
     let (page, pages) = text[1..].split_once('+').unwrap_or((&text[1..], "1"));
     let page: u64 = page.parse().with_context(|| format!("{text} is no request"))?;
     let pages: u32 = pages.parse().with_context(|| format!("{text} is no request"))?;
-    Ok(Request {
-        arrival: Time::ZERO,
-        first_sector: page * u64::from(PAGE_SECTORS),
-        sectors: pages * PAGE_SECTORS,
-        stream: 0,
-        op,
-        flags: Flags::NONE,
-    })
+    Ok(Request::new(op, page * u64::from(PAGE_SECTORS), pages * PAGE_SECTORS))
 }
 
 /// `64 dirty` or `96 clean`.

@@ -266,19 +266,14 @@ fn gap_ms(all: &[Request]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashyard_core::request::Flags;
+
     use flashyard_core::units::Time;
 
     /// Two requests of 4 and 8 KiB, the second behind the first.
     #[test]
     fn figures_of_a_workload_are_counted_as_the_papers_do() {
-        let request = |ms: u64, first_sector, sectors, op| Request {
-            arrival: Time::from_us(ms * 1_000),
-            first_sector,
-            sectors,
-            stream: 0,
-            op,
-            flags: Flags::NONE,
+        let request = |ms: u64, first_sector, sectors, op| {
+            Request::new(op, first_sector, sectors).at(Time::from_us(ms * 1_000))
         };
         let requests =
             [request(100, 8, 8, RequestOp::Write), request(200, 16, 16, RequestOp::Read)];

@@ -11,6 +11,7 @@ use crate::progress::run::STEP;
 use crate::progress::{Part, Progress};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
+use flashyard_core::units::Span;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::RunError;
 use flashyard_sim::drive::Drive;
@@ -143,7 +144,7 @@ impl Runs {
     pub(crate) fn last_for_a_time(&self) -> bool {
         let mut inputs = self.loaded.iter().filter_map(|loaded| loaded.on_device.as_ref());
         inputs.any(|inputs| {
-            inputs.sections.workload.phases.iter().any(|phase| phase.keys.time_ms > 0)
+            inputs.sections.workload.phases.iter().any(|phase| !phase.keys.time_ms.is_zero())
         })
     }
 
@@ -429,10 +430,10 @@ fn figures_of(requests: &[Request]) -> Vec<f64> {
 /// Phases that end by time, and the bursts in them, take this share of their time.
 fn shorten(inputs: &mut Inputs, percent: u64) {
     for phase in &mut inputs.sections.workload.phases {
-        phase.keys.time_ms = phase.keys.time_ms * percent / 100;
+        phase.keys.time_ms = Span::from_ns(phase.keys.time_ms.as_ns() * percent / 100);
         for keys in phase.streams.iter_mut().map(|stream| &mut stream.keys) {
-            keys.burst_from_ms = keys.burst_from_ms * percent / 100;
-            keys.burst_until_ms = keys.burst_until_ms * percent / 100;
+            keys.burst_from_ms = Span::from_ns(keys.burst_from_ms.as_ns() * percent / 100);
+            keys.burst_until_ms = Span::from_ns(keys.burst_until_ms.as_ns() * percent / 100);
         }
     }
 }

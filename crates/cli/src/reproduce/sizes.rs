@@ -45,8 +45,8 @@ pub(crate) fn numbers(experiment: &Experiment, devices: &[Device]) -> Result<Vec
     let nand = &settings.keys.nand;
     let mut all = vec![
         ("log blocks".to_string(), log / exported),
-        ("erase us".to_string(), nand.erase_us as f64 / 1e3),
-        ("read us".to_string(), nand.read_us as f64 / 1e3),
+        ("erase us".to_string(), nand.erase_us.as_ns() as f64 / 1e3),
+        ("read us".to_string(), nand.read_us.as_ns() as f64 / 1e3),
     ];
     for &mebibytes in &sizes.capacity_mib {
         let of_layer = LAYERS.iter().zip(bytes(sizes, mebibytes));

@@ -140,7 +140,7 @@ pub(crate) fn jittered(requests: &[Request], seed: u64) -> Vec<Request> {
     let later = |request: &Request| {
         let ns = request.arrival.as_ns() + random.below(JITTER_NS + 1);
         earliest = earliest.max(Time::from_ns(ns));
-        Request { arrival: earliest, ..*request }
+        (*request).at(earliest)
     };
     requests.iter().map(later).collect()
 }
@@ -153,7 +153,7 @@ pub(crate) fn jittered(requests: &[Request], seed: u64) -> Vec<Request> {
 )]
 pub(crate) fn scaled(requests: &[Request], scale: f64) -> Vec<Request> {
     let at = |time: Time| Time::from_ns((time.as_ns() as f64 * scale) as u64);
-    requests.iter().map(|request| Request { arrival: at(request.arrival), ..*request }).collect()
+    requests.iter().map(|request| (*request).at(at(request.arrival))).collect()
 }
 
 /// Where traces are looked for: a directory, and those in it.
@@ -264,17 +264,10 @@ pub(crate) const ANY_WORKLOAD: &str = DEFAULT_WORKLOAD;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashyard_core::request::{Flags, RequestOp};
+    use flashyard_core::request::RequestOp;
 
     fn requests(times: &[u64]) -> Vec<Request> {
-        let request = |&ns| Request {
-            arrival: Time::from_ns(ns),
-            first_sector: ns,
-            sectors: 8,
-            stream: 0,
-            op: RequestOp::Read,
-            flags: Flags::NONE,
-        };
+        let request = |&ns| Request::new(RequestOp::Read, ns, 8).at(Time::from_ns(ns));
         times.iter().map(request).collect()
     }
 

@@ -393,7 +393,9 @@ impl Blamer<'_> {
             Limit::Leaves
         } else if held.suspended >= most {
             Limit::UsedUp(most)
-        } else if held.until < Time::MAX && held.until.since(from).as_ns() <= nand.suspend_us {
+        } else if held.until < Time::MAX
+            && held.until.since(from).as_ns() <= nand.suspend_us.as_ns()
+        {
             Limit::Ends
         } else {
             Limit::Goes

@@ -162,7 +162,7 @@ impl Words<'_> {
                     FlushTrigger::Asked => "which a request asked for",
                     FlushTrigger::Beside => "which share a program with a write",
                     FlushTrigger::Watermark => {
-                        let high = self.0.keys.buffer.high_percent / 10_000;
+                        let high = self.0.keys.buffer.high_percent.ppm() / 10_000;
                         return format!(", which begin at {high} % dirty lines");
                     }
                     FlushTrigger::Awaited => "which make room in the full buffer",

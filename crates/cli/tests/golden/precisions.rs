@@ -114,7 +114,7 @@ fn requests(capacity_sectors: u64) -> impl Iterator<Item = Request> {
         let op = if random.below(3) < 2 { RequestOp::Write } else { RequestOp::Read };
         let sectors = if random.happens(300_000) { 24 } else { 8 };
         let (arrival, flags) = (Time::from_us(now), Flags::NONE);
-        Request { arrival, first_sector, sectors, stream: 0, op, flags }
+        Request::new(op, first_sector, sectors).at(arrival).with(flags)
     })
 }
 

@@ -26,6 +26,7 @@
 use super::{HostAnswer, HostPolicy, HostView, LARGEST_WINDOW};
 use crate::key::Kind;
 use crate::request::{Flags, RequestOp};
+use crate::units::Span;
 
 crate::choice! {
     /// How requests wait for those that they overlap.
@@ -78,7 +79,7 @@ crate::keys! {
         },
         /// Requests that have been queued for this long go before all others, the oldest first. 0:
         /// never.
-        age_us: u64 = 0 => {
+        age_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Bang et al. have no aging",
             flip: "1000",
@@ -160,7 +161,7 @@ impl CacheReadAwareKeys {
 
     /// Whether a request has waited for too long.
     fn is_aged(&self, view: &(impl HostView + ?Sized), place: usize) -> bool {
-        self.age_us > 0 && view.now().since(view.entered(place)).as_ns() >= self.age_us
+        !self.age_us.is_zero() && view.now().since(view.entered(place)) >= self.age_us
     }
 
     /// The request to start of those that wait for no other.
@@ -535,7 +536,11 @@ mod tests {
         for dependencies in modes {
             for (age_us, last) in [(0, None), (1, Some(3)), (50, Some(52)), (7_000, None)] {
                 let age_us = age_us * 1_000;
-                let keys = CacheReadAwareKeys { dependencies, age_us, ..Default::default() };
+                let keys = CacheReadAwareKeys {
+                    dependencies,
+                    age_us: Span::from_ns(age_us),
+                    ..Default::default()
+                };
                 let mut view = Fake::default().write(0, 2).write(1, 2).write(2, 1);
                 let mut writes = Vec::new();
                 for service in 0..100 {

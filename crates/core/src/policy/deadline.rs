@@ -15,20 +15,20 @@
 
 use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, due};
 use crate::key::Kind;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 crate::keys! {
     /// Keys of `[policy.deadline]`.
     pub struct DeadlineKeys {
         /// Age at which a command of a read goes first. 0: no limit.
-        read_deadline_us: u64 = 2_000_000 => {
+        read_deadline_us: Span = Span::from_ms(2) => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Linux's Kyber scheduler: a target of 2 ms for reads",
             flip: "100000",
             with: &["policy.command=deadline"],
         },
         /// Age at which a command of a write, a trim or a flush goes first. 0: no limit.
-        write_deadline_us: u64 = 10_000_000 => {
+        write_deadline_us: Span = Span::from_ms(10) => {
             kind: Kind::micros(0, 1_000_000_000_000),
             source: "Linux's Kyber scheduler: a target of 10 ms for writes",
             flip: "100000",
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn the_longest_overdue_command_goes_first() {
         let keys = DeadlineKeys {
-            read_deadline_us: 300_000,
-            write_deadline_us: 200_000,
+            read_deadline_us: Span::from_us(300),
+            write_deadline_us: Span::from_us(200),
             ..DeadlineKeys::default()
         };
         let at = |us| served(keys, [R, W, R], Time::from_us(us));
@@ -131,7 +131,7 @@ mod tests {
         let inserted = DeadlineKeys { deadline_from: DeadlineFrom::Insertion, ..keys };
         assert_eq!(served(inserted, [R, W, R], Time::from_us(249)), [0, 2, 1]);
         assert_eq!(served(inserted, [R, W, R], Time::from_us(250)), [1, 0, 2]);
-        let never = DeadlineKeys { write_deadline_us: 0, ..keys };
+        let never = DeadlineKeys { write_deadline_us: Span::ZERO, ..keys };
         assert_eq!(served(never, [R, W, R], Time::from_us(309)), [0, 2, 1], "no limit");
     }
 }

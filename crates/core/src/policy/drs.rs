@@ -10,7 +10,7 @@
 use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_rank};
 use crate::command::Rank;
 use crate::key::Kind;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 crate::keys! {
     /// Keys of `[policy.drs]`.
@@ -23,14 +23,14 @@ crate::keys! {
             with: &["policy.command=drs"],
         },
         /// Longest wait of a command in RRQ; 0 for no limit.
-        read_deadline_ms: u64 = 500_000_000 => {
+        read_deadline_ms: Span = Span::from_ms(500) => {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "Lee et al., IEEE Access 2021: 500 ms",
             flip: "1",
             with: &["policy.command=drs"],
         },
         /// Longest wait of a command in WRQ; 0 for no limit.
-        write_deadline_ms: u64 = 5_000_000_000 => {
+        write_deadline_ms: Span = Span::from_ms(5_000) => {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "Lee et al., IEEE Access 2021: 5 s",
             flip: "1",

@@ -258,29 +258,24 @@ const fn by_class(rank: Rank) -> u8 {
 }
 
 /// `from + limit`; a limit of zero means no deadline.
-fn due(
-    from: DeadlineFrom,
-    limit_ns: u64,
-    request: Option<&RequestView>,
-    now: Time,
-) -> Option<Time> {
+fn due(from: DeadlineFrom, limit: Span, request: Option<&RequestView>, now: Time) -> Option<Time> {
     let start = match (from, request) {
         (DeadlineFrom::Arrival, Some(request)) => request.arrival,
         _ => now,
     };
-    (limit_ns > 0).then(|| start.saturating_add(Span::from_ns(limit_ns)))
+    (!limit.is_zero()).then(|| start.saturating_add(limit))
 }
 
-/// Reads before the rest, the shorter FOT first; `limits_ns` are the longest waits in either queue.
+/// Reads before the rest, the shorter FOT first; `limits` are the longest waits in either queue.
 fn by_rank(
     rank: Rank,
-    limits_ns: [u64; 2],
+    limits: [Span; 2],
     from: DeadlineFrom,
     request: Option<&RequestView>,
     now: Time,
 ) -> Placement {
     let queue = by_class(rank);
-    let deadline = due(from, limits_ns[usize::from(queue)], request, now);
+    let deadline = due(from, limits[usize::from(queue)], request, now);
     Placement { queue, key: rank.fot.as_ns(), deadline }
 }
 

@@ -7,7 +7,7 @@
 use super::{CommandPolicy, CommandView, DeadlineFrom, Placement, RequestView, by_class, due};
 use crate::command::Rank;
 use crate::key::Kind;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 crate::choice! {
     /// The order inside RRQ and WRQ.
@@ -30,14 +30,14 @@ crate::keys! {
             with: &["policy.command=rrf"],
         },
         /// Longest wait of a command in RRQ; 0 for no limit.
-        read_deadline_ms: u64 = 0 => {
+        read_deadline_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "Lee et al., IEEE Access 2021: RRF has none",
             flip: "1",
             with: &["policy.command=rrf", "policy.rrf.write_deadline_ms=5"],
         },
         /// Longest wait of a command in WRQ; 0 for no limit.
-        write_deadline_ms: u64 = 5_000_000_000 => {
+        write_deadline_ms: Span = Span::from_ms(5_000) => {
             kind: Kind::millis(0, 1_000_000_000_000),
             source: "Lee et al., IEEE Access 2021: 5 s",
             flip: "1",

@@ -110,9 +110,11 @@ impl Account {
         let metrics = &settings.keys.metrics;
         Self {
             totals: Totals::new(metrics.skip_requests),
-            watch: (metrics.bin_ms > 0 || metrics.power_us > 0).then(|| {
-                let series = (metrics.bin_ms > 0).then(|| Series::new(metrics.bin_ms));
-                let meter = (metrics.power_us > 0).then(|| Meter::new(metrics.power_us));
+            watch: (!metrics.bin_ms.is_zero() || !metrics.power_us.is_zero()).then(|| {
+                let series =
+                    (!metrics.bin_ms.is_zero()).then(|| Series::new(metrics.bin_ms.as_ns()));
+                let meter =
+                    (!metrics.power_us.is_zero()).then(|| Meter::new(metrics.power_us.as_ns()));
                 Box::new(Watch { series, meter, ..Watch::default() })
             }),
             own_work: 0,

@@ -7,7 +7,7 @@ use crate::config::Eviction;
 use crate::handle::LineId;
 use crate::observe::FlushTrigger;
 use crate::sets::Sets;
-use flashyard_core::units::{Lpn, Span, Time};
+use flashyard_core::units::{Lpn, Time};
 
 /// What has come of flushes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,8 +94,8 @@ impl Buffer {
         if !self.keys.flush_when_idle || outstanding > 0 {
             return Quiet::No;
         }
-        let wait = Span::from_ns(self.keys.idle_ms);
-        if wait == Span::ZERO {
+        let wait = self.keys.idle_ms;
+        if wait.is_zero() {
             return Quiet::Yes;
         }
         if self.quiet.0 != arrived {

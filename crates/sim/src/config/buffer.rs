@@ -1,6 +1,8 @@
 //! The section `[buffer]`: DRAM or PRAM between the host queue and the translation layer.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -226,14 +228,14 @@ keys! {
         },
         /// With `eviction` "watermark": flushing begins when this share of the lines is dirty. It
         /// has no effect with host policies that start pages.
-        high_percent: u64 = 800_000 => {
+        high_percent: Ppm = Ppm::from_percent(80) => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed",
             flip: "90", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// With `eviction` "watermark": flushing ends when at most this share of the lines is
         /// dirty. It has no effect with host policies that start pages.
-        low_percent: u64 = 600_000 => {
+        low_percent: Ppm = Ppm::from_percent(60) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed",
             flip: "20", with: &["map.store=resident", "buffer.bytes=262144"],
@@ -246,7 +248,7 @@ keys! {
             flip: "true", with: &["map.store=resident", "buffer.bytes=262144"],
         },
         /// With `flush_when_idle`: time without an outstanding request before flushing begins.
-        idle_ms: u64 = 0 => {
+        idle_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1 << 62),
             source: "assumed: at once",
             flip: "50", with: &[

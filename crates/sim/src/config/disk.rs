@@ -2,6 +2,8 @@
 
 use super::DeviceKeys;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Milli;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -90,32 +92,32 @@ keys! {
         },
         /// Data that the head passes in a second in the outer zone. Changes from one track to the
         /// next are part of the rate: a transfer over many tracks goes on without a wait.
-        outer_mb_per_s: u64 = 80_000 => {
+        outer_mb_per_s: Milli = Milli::from_thousandths(80_000) => {
             kind: Kind::Number { unit: "MB/s", scale: 1_000, min: 1_000, max: 10_000_000 },
             source: "assumed: disks of this kind and year read 80 to 100 MB/s from outer tracks",
             flip: "160", with: &[DISK],
         },
         /// The same in the inner zone.
-        inner_mb_per_s: u64 = 40_000 => {
+        inner_mb_per_s: Milli = Milli::from_thousandths(40_000) => {
             kind: Kind::Number { unit: "MB/s", scale: 1_000, min: 1_000, max: 10_000_000 },
             source: "assumed: half the rate of the outer zone, as half the radius makes it",
             flip: "20", with: &[DISK],
         },
         /// Time of a seek to the next cylinder.
-        track_to_track_ms: u64 = 2_000_000 => {
+        track_to_track_ms: Span = Span::from_ms(2) => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed: that of disks of this kind and year",
             flip: "1", with: &[DISK],
         },
         /// Mean time of a seek between two cylinders, each of which is any one of all with the same
         /// probability.
-        average_seek_ms: u64 = 12_000_000 => {
+        average_seek_ms: Span = Span::from_ms(12) => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed: that of disks of this kind and year",
             flip: "10", with: &[DISK],
         },
         /// Time of a seek over all cylinders.
-        full_stroke_ms: u64 = 22_000_000 => {
+        full_stroke_ms: Span = Span::from_ms(22) => {
             kind: Kind::millis(0, 10_000_000_000),
             source: "assumed",
             flip: "24", with: &[DISK],
@@ -128,7 +130,7 @@ keys! {
         },
         /// Time that the controller takes for a command before the arm or the cache serves it. It
         /// handles one command at a time, while the arm works.
-        overhead_us: u64 = 100_000 => {
+        overhead_us: Span = Span::from_us(100) => {
             kind: Kind::micros(1_000, 1_000_000_000),
             source: "assumed",
             flip: "500", with: &[DISK],
@@ -206,8 +208,9 @@ impl DiskKeys {
     /// the share that grows with the root of the distance and the one that grows with it.
     pub(crate) fn seek_curve(&self) -> (i64, i64) {
         let signed = |ns: u64| i64::try_from(ns).expect("the range of the key is small");
-        let least = signed(self.track_to_track_ms);
-        let (mean, most) = (signed(self.average_seek_ms), signed(self.full_stroke_ms));
+        let least = signed(self.track_to_track_ms.as_ns());
+        let (mean, most) =
+            (signed(self.average_seek_ms.as_ns()), signed(self.full_stroke_ms.as_ns()));
         (15 * mean - 10 * least - 5 * most, 8 * most - 15 * mean + 7 * least)
     }
 

@@ -6,6 +6,7 @@ use crate::ftl::memory::Footprint;
 use crate::metrics::counters::Phase;
 use flashyard_core::command::Op;
 use flashyard_core::key::Kind;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -386,19 +387,21 @@ pub(crate) fn operation_mw(keys: &DeviceKeys, op: Op) -> u64 {
     if pj == 0 {
         return energy.array_mw(op) * planes;
     }
+    let alone = |time: Span| [time, Span::ZERO, Span::ZERO, Span::ZERO];
     let (times, pages) = match op {
         Op::Read => ([nand.read_us, nand.read_2_us, nand.read_3_us, nand.read_4_us], 1),
-        Op::Program if nand.one_shot => ([nand.program_us, 0, 0, 0], nand.bits_per_cell),
+        Op::Program if nand.one_shot => (alone(nand.program_us), nand.bits_per_cell),
         Op::Program => {
             ([nand.program_us, nand.program_2_us, nand.program_3_us, nand.program_4_us], 1)
         }
-        Op::Erase => ([nand.erase_us, 0, 0, 0], 1),
+        Op::Erase => (alone(nand.erase_us), 1),
     };
     // A page type without a time of its own has that of the first.
     let types = usize::try_from(nand.bits_per_cell).expect("at most 4");
-    let shortest = times[..types].iter().copied().filter(|&ns| ns > 0).min().unwrap_or(1);
-    let part = if op == Op::Read { nand.part_ns(shortest) } else { 0 };
-    (pj * pages * planes).div_ceil(if part > 0 { part } else { shortest })
+    let shortest = times[..types].iter().copied().filter(|time| !time.is_zero()).min();
+    let shortest = shortest.unwrap_or(Span::from_ns(1));
+    let part = if op == Op::Read { nand.part_of(shortest) } else { Span::ZERO };
+    (pj * pages * planes).div_ceil(part.or(shortest).as_ns())
 }
 
 #[cfg(test)]
@@ -475,12 +478,12 @@ mod tests {
                 keys.nand.read_us = read_us;
             }))
         };
-        assert!(device(352, 0, 60_000).is_ok());
-        let error = device(351, 0, 60_000).unwrap_err().to_string();
+        assert!(device(352, 0, Span::from_us(60)).is_ok());
+        let error = device(351, 0, Span::from_us(60)).unwrap_err().to_string();
         assert!(error.contains("351 is less than the 352 mW that one erase takes"), "{error}");
         // 60,000,001 pJ in 60 us are more than 1000 mW.
-        let error = device(1_000, 60_000_001, 60_000).unwrap_err().to_string();
+        let error = device(1_000, 60_000_001, Span::from_us(60)).unwrap_err().to_string();
         assert!(error.contains("the 1001 mW that one read takes"), "{error}");
-        assert!(device(1_001, 60_000_001, 60_000).is_ok());
+        assert!(device(1_001, 60_000_001, Span::from_us(60)).is_ok());
     }
 }

@@ -378,6 +378,7 @@ pub fn show_value(kind: &Kind, value: Value) -> String {
 mod tests {
     use super::*;
     use crate::config::DeviceKeys;
+    use flashyard_core::units::Span;
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) -> DeviceKeys {
@@ -392,8 +393,8 @@ mod tests {
     #[test]
     fn numbers_are_exact_in_their_unit() {
         let keys = check("[nand]\nread_us = 130.9\nprogram_us = 1_500\n", &[]);
-        assert_eq!(keys.nand.read_us, 130_900);
-        assert_eq!(keys.nand.program_us, 1_500_000);
+        assert_eq!(keys.nand.read_us, Span::from_ns(130_900));
+        assert_eq!(keys.nand.program_us, Span::from_us(1_500));
         assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(130_900)), "130.9");
         assert_eq!(show_value(&Kind::micros(0, 1 << 40), Value::Number(1_000_001)), "1000.001");
     }

@@ -4,6 +4,7 @@
 use super::FirmwareFamily;
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
 
 keys! {
@@ -64,7 +65,7 @@ keys! {
         },
         /// How far the time of a request may be from the one that these keys give, up or down. It
         /// is drawn uniformly, for each request by itself.
-        spread_percent: u64 = 0 => {
+        spread_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: constant times",
             flip: "50", with: &["firmware.cores=1", "firmware.read_ns=20000"],

@@ -4,6 +4,7 @@ pub use crate::ftl::layer::LogSpan;
 use crate::ftl::log::SchemeName;
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -117,7 +118,7 @@ keys! {
             flip: "die", with: &["geometry.planes=2", "nand.multi_plane=same_page"],
         },
         /// Open blocks of a plane for host data. A request writes to the block with the number of
-        /// its stream modulo this.
+        /// its placement hint modulo this, and where it has no hint with that of its stream.
         streams: u64 = 1 => {
             kind: Kind::count("blocks", 1, 16),
             source: "assumed",
@@ -145,7 +146,7 @@ keys! {
         },
         /// Over-provisioning: (physical capacity - exported capacity) / exported capacity. It has
         /// no effect with `scheme = "none"`, which exports every page.
-        over_provisioning_percent: u64 = 70_000 => {
+        over_provisioning_percent: Ppm = Ppm::from_percent(7) => {
             kind: Kind::percent(1, 1_000_000_000),
             source: "assumed: 7 %, GiB sold as GB",
             flip: "120", with: &["@full"],
@@ -181,26 +182,26 @@ keys! {
             flip: "full", with: &["nand.unmapped_read=zero"],
         },
         /// Share of the exported capacity, from its start, that is written.
-        fill_percent: u64 = 1_000_000 => {
+        fill_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: all of it, the hardest case for garbage collection",
             flip: "50", with: &["@full", "nand.unmapped_read=zero"],
         },
         /// Writes of `aged`, as a share of the capacity that is written.
-        aged_percent: u64 = 3_000_000 => {
+        aged_percent: Ppm = Ppm::from_percent(300) => {
             kind: Kind::percent(0, 1_000_000_000),
             source: "assumed: enough for most of the way to steady state under uniform writes",
             flip: "50", with: &["@full", "state.initial=aged"],
         },
         /// Share of the written capacity, from its start, that is hot in `aged` and `steady`.
-        hot_units_percent: u64 = 200_000 => {
+        hot_units_percent: Ppm = Ppm::from_percent(20) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a fifth of the units",
             flip: "10", with: &["@full", "state.initial=aged", "state.hot_writes_percent=90"],
         },
         /// Share of the writes of `aged` and `steady` that goes to hot units. Writes are uniform if
         /// this equals `hot_units_percent`.
-        hot_writes_percent: u64 = 200_000 => {
+        hot_writes_percent: Ppm = Ppm::from_percent(20) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: uniform writes",
             flip: "80", with: &["@full", "state.initial=aged"],

@@ -3,6 +3,8 @@
 use super::{DeviceKeys, MapStore};
 use crate::ftl::victim::VictimName;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -97,7 +99,7 @@ keys! {
         },
         /// Time that a search for a victim takes for each candidate that it looks at. The job
         /// begins when the search is over.
-        search_us: u64 = 0 => {
+        search_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1_000_000_000),
             source: "assumed: the table of blocks is in memory",
             flip: "1", with: &["@full"],
@@ -157,7 +159,7 @@ keys! {
         },
         /// With `background_free_blocks = 0`: share of the spare blocks of a plane, at most 32
         /// blocks. Spare blocks are those beyond the blocks that the valid units of the plane fill.
-        background_percent: u64 = 250_000 => {
+        background_percent: Ppm = Ppm::from_percent(25) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: twice soft_percent",
             flip: "15",
@@ -167,7 +169,7 @@ keys! {
         /// most `background_blocks` blocks of the device are reclaimed. 0: a page map collects one
         /// block after the other, and a layer that plans does one piece of work for each plane in
         /// each idle time.
-        background_period_us: u64 = 0 => {
+        background_period_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000_000),
             source: "assumed: without pauses",
             flip: "100000", with: &["@full", "gc.timing=background"],
@@ -191,7 +193,7 @@ keys! {
             with: &["@log", "gc.timing=background", "gc.background_period_us=1000"],
         },
         /// Time without an outstanding request before background garbage collection starts.
-        idle_us: u64 = 1_000_000 => {
+        idle_us: Span = Span::from_ms(1) => {
             kind: Kind::micros(0, 4_000_000_000_000),
             source: "assumed: longer than the pauses inside a burst",
             flip: "100000", with: &["@full", "gc.timing=background"],
@@ -214,7 +216,7 @@ keys! {
         },
         /// With `soft_free_blocks = 0`: share of the spare blocks of a plane, at most 16 blocks.
         /// Spare blocks are those beyond the blocks that the valid units of the plane fill.
-        soft_percent: u64 = 125_000 => {
+        soft_percent: Ppm = Ppm::from_ppm(125_000) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: an eighth, so that seven eighths hold data that is not valid",
             flip: "8", with: &["@full"],
@@ -227,7 +229,7 @@ keys! {
             flip: "16", with: &["@full"],
         },
         /// With `hard_free_blocks = 0`: share of the spare blocks of a plane, at most 8 blocks.
-        hard_percent: u64 = 62_500 => {
+        hard_percent: Ppm = Ppm::from_ppm(62_500) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of soft_percent",
             flip: "15", with: &["@full"],
@@ -250,7 +252,7 @@ keys! {
         },
         /// With `reserve_blocks = 0`: share of the spare blocks of a plane, at most 4 blocks and,
         /// with a map on flash, at least 2.
-        reserve_percent: u64 = 31_250 => {
+        reserve_percent: Ppm = Ppm::from_ppm(31_250) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: half of hard_percent",
             flip: "15",
@@ -272,18 +274,18 @@ impl GcKeys {
         let least = if keys.map.store != MapStore::Resident && maps_halve { 2 } else { 1 };
         let [soft, hard, reserve, background] = MOST_FREE;
         if self.soft_free_blocks == 0 {
-            let own = share(self.soft_percent, soft).max(least);
+            let own = share(self.soft_percent.ppm(), soft).max(least);
             self.soft_free_blocks = own.max(self.hard_free_blocks).max(self.reserve_blocks);
         }
         let soft = self.soft_free_blocks;
         if self.hard_free_blocks == 0 {
-            self.hard_free_blocks = share(self.hard_percent, hard).min(soft);
+            self.hard_free_blocks = share(self.hard_percent.ppm(), hard).min(soft);
         }
         if self.reserve_blocks == 0 {
-            self.reserve_blocks = share(self.reserve_percent, reserve).max(least).min(soft);
+            self.reserve_blocks = share(self.reserve_percent.ppm(), reserve).max(least).min(soft);
         }
         if self.background_free_blocks == 0 {
-            self.background_free_blocks = share(self.background_percent, background);
+            self.background_free_blocks = share(self.background_percent.ppm(), background);
         }
         self
     }

@@ -2,6 +2,7 @@
 
 use super::nand::UnmappedRead;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -107,7 +108,7 @@ keys! {
             flip: "16", with: &["map.store=cmt"],
         },
         /// Share of the entries of a `cmt` that is kept for entries that were hit. 0: plain LRU.
-        protected_percent: u64 = 800_000 => {
+        protected_percent: Ppm = Ppm::from_percent(80) => {
             kind: Kind::percent(0, 1_000_000),
             source: "FlashSim, the published simulator of Gupta et al., ASPLOS 2009: 6552 of 8192",
             flip: "0", with: &["map.store=cmt"],

@@ -4,6 +4,8 @@ use super::onfi::OnfiInterface;
 pub use crate::ftl::layer::ProgramOrder;
 use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 keys! {
@@ -92,25 +94,25 @@ keys! {
             flip: "true", with: &["nand.bits_per_cell=2"],
         },
         /// tR: time to sense a page of the first type.
-        read_us: u64 = 60_000 => {
+        read_us: Span = Span::from_us(60) => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 60 us",
             flip: "61", with: &[],
         },
         /// tR of pages of the second type; 0: as the first.
-        read_2_us: u64 = 0 => {
+        read_2_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "90", with: &["nand.bits_per_cell=2"],
         },
         /// tR of pages of the third type; 0: as the first.
-        read_3_us: u64 = 0 => {
+        read_3_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "90", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
         },
         /// tR of pages of the fourth type; 0: as the first.
-        read_4_us: u64 = 0 => {
+        read_4_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "90", with: &["nand.bits_per_cell=4"],
@@ -118,7 +120,7 @@ keys! {
         /// Time to sense a part of a page: a page of which an operation needs at most
         /// `read_part_bytes`. It is that of the first type; a part of a page of another type takes
         /// as much less than its tR, in proportion. 0: as a whole page.
-        read_part_us: u64 = 0 => {
+        read_part_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as a whole page",
             flip: "30", with: &["geometry.page_bytes=16384", "ftl.mapping_unit_bytes=4096"],
@@ -144,25 +146,25 @@ keys! {
             flip: "2048", with: &["geometry.page_bytes=16384", "channel.ps_per_byte=2500"],
         },
         /// tPROG: time to program a page of the first type, or a word line in one shot.
-        program_us: u64 = 700_000 => {
+        program_us: Span = Span::from_us(700) => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "Lee et al., IEEE Access 2021: 700 us",
             flip: "701", with: &[],
         },
         /// tPROG of pages of the second type; 0: as the first.
-        program_2_us: u64 = 0 => {
+        program_2_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "900", with: &["nand.bits_per_cell=2"],
         },
         /// tPROG of pages of the third type; 0: as the first.
-        program_3_us: u64 = 0 => {
+        program_3_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "900", with: &["geometry.pages_per_block=126", "nand.bits_per_cell=3"],
         },
         /// tPROG of pages of the fourth type; 0: as the first.
-        program_4_us: u64 = 0 => {
+        program_4_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: as the first",
             flip: "900", with: &["nand.bits_per_cell=4"],
@@ -170,26 +172,26 @@ keys! {
         /// Greatest time to sense a page. Each operation takes the typical time and a random one,
         /// which is exponentially distributed with a mean of a tenth of the difference, but ends at
         /// this. 0: every operation takes the typical time.
-        read_max_us: u64 = 0 => {
+        read_max_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: constant times",
             flip: "110", with: &[],
         },
         /// Greatest time to program a page, in the same way.
-        program_max_us: u64 = 0 => {
+        program_max_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: constant times",
             flip: "5000", with: &[],
         },
         /// Greatest time to erase a block, in the same way.
-        erase_max_us: u64 = 0 => {
+        erase_max_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed: constant times",
             flip: "10000", with: &["@full"],
         },
         /// Largest excess of an array time over the typical one. Each operation takes typical x (1
         /// + this share x r^4), with r drawn uniformly from 0 to 1.
-        spread_percent: u64 = 0 => {
+        spread_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 100_000_000),
             source: "assumed: a bounded tail above the typical time",
             flip: "10", with: &[],
@@ -227,19 +229,19 @@ keys! {
             flip: "4", with: &["@full", "policy.command=rcf"],
         },
         /// Time from the decision to suspend an operation until its array is free.
-        suspend_us: u64 = 20_000 => {
+        suspend_us: Span = Span::from_us(20) => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed",
             flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
         /// Time that resuming adds to the remaining time of a suspended operation.
-        resume_us: u64 = 20_000 => {
+        resume_us: Span = Span::from_us(20) => {
             kind: Kind::micros(0, 4_000_000_000),
             source: "assumed",
             flip: "30", with: &["nand.program_suspends=4", "policy.command=rcf"],
         },
         /// tBERS: time to erase a block.
-        erase_us: u64 = 5_000_000 => {
+        erase_us: Span = Span::from_ms(5) => {
             kind: Kind::micros(1, 4_000_000_000),
             source: "assumed: the paper models no erase; 5 ms is common for MLC",
             flip: "5001", with: &["@full"],
@@ -259,7 +261,7 @@ keys! {
         },
         /// Share of the blocks of each plane that are bad from the start, rounded up to whole
         /// blocks.
-        factory_bad_percent: u64 = 0 => {
+        factory_bad_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 500_000),
             source: "assumed: none; data sheets allow about 2 % over the life of a device",
             flip: "5", with: &["@full"],
@@ -276,15 +278,15 @@ keys! {
 
 impl NandKeys {
     /// Time to sense a part of a page whose tR is this; 0 where parts take no other time.
-    pub(crate) const fn part_ns(&self, whole_ns: u64) -> u64 {
+    pub(crate) const fn part_of(&self, whole: Span) -> Span {
         // Both are below 2^32.
-        (self.read_part_us * whole_ns).div_ceil(self.read_us)
+        Span::from_ns((self.read_part_us.as_ns() * whole.as_ns()).div_ceil(self.read_us.as_ns()))
     }
 
     /// Whether array times have a random tail.
     pub const fn has_random_times(&self) -> bool {
-        let longest = self.read_max_us | self.program_max_us | self.erase_max_us;
-        self.spread_percent > 0 || longest > 0
+        let [read, program, erase] = [self.read_max_us, self.program_max_us, self.erase_max_us];
+        self.spread_percent.ppm() > 0 || !(read.is_zero() && program.is_zero() && erase.is_zero())
     }
 }
 

@@ -11,7 +11,7 @@ keys! {
     pub struct SleepKeys {
         /// Time without a request and without work of the device's own after which the device
         /// falls asleep. 0: it does not sleep at this level.
-        after_us: u64 = 0 => {
+        after_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1 << 56),
             source: "Park et al. 2011: solid-state drives ignore the command to sleep",
             flip: "1000", with: &["energy.controller_idle_mw=50"],
@@ -25,7 +25,7 @@ keys! {
         },
         /// Time that the device takes to fall asleep. A request that arrives meanwhile waits for
         /// the rest of it and for the exit.
-        entry_us: u64 = 0 => {
+        entry_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1 << 46),
             source: "assumed",
             flip: "400", with: &[
@@ -42,7 +42,7 @@ keys! {
             flip: "1000000", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
         },
         /// Time that the device takes to wake. The request that wakes it waits so long.
-        exit_us: u64 = 0 => {
+        exit_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 1 << 46),
             source: "assumed",
             flip: "900", with: &["sleep.after_us=1000", "deep_sleep.after_us=220000"],
@@ -59,16 +59,16 @@ keys! {
 impl SleepKeys {
     /// Whether the device sleeps at this level.
     pub const fn is_on(&self) -> bool {
-        self.after_us > 0
+        !self.after_us.is_zero()
     }
 
     fn level(&self) -> Option<Level> {
         self.is_on().then_some(Level {
-            after: Span::from_ns(self.after_us),
+            after: self.after_us,
             power_mw: self.power_mw,
-            entry: Span::from_ns(self.entry_us),
+            entry: self.entry_us,
             entry_pj: self.entry_pj,
-            exit: Span::from_ns(self.exit_us),
+            exit: self.exit_us,
             exit_pj: self.exit_pj,
         })
     }

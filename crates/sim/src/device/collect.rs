@@ -53,8 +53,9 @@ impl Device {
         if let Some(eraser) = eraser {
             self.ftl.eraser_made(plane, eraser);
         }
-        let search = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
-        if search == Span::ZERO {
+        let search =
+            Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us.as_ns()));
+        if search.is_zero() {
             self.search_over(plane);
         } else {
             if let Some(eraser) = eraser {

@@ -186,8 +186,8 @@ impl Device {
         charge: Option<RequestId>,
         searches: u64,
     ) -> Option<SetId> {
-        let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us));
-        if span == Span::ZERO {
+        let span = Span::from_ns(searches.saturating_mul(self.settings.keys.gc.search_us.as_ns()));
+        if span.is_zero() {
             return None;
         }
         let set = self.own_set(charge, &Set::VACANT, &[(Stage::Barrier, plane)]);

@@ -9,6 +9,7 @@ use crate::stream::{Feed, Pacing, Stream, StreamKeys};
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
 use std::cmp::Reverse;
@@ -26,13 +27,13 @@ keys! {
             kind: Kind::count("requests", 0, u64::MAX), source: "assumed", flip: "10", with: &[],
         },
         /// Time from the start of the phase after which no more requests are issued. 0: no limit.
-        time_ms: u64 = 0 => {
+        time_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, 1 << 62), source: "assumed", flip: "1", with: &[],
         },
         /// The phase ends when the write amplification of two successive windows differs by less
         /// than this share. In each window the host writes as much as the exported capacity. 0: it
         /// does not.
-        stable_percent: u64 = 0 => {
+        stable_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000), source: "assumed", flip: "5", with: &["@full"],
         },
     }
@@ -153,7 +154,7 @@ impl Device {
         self.ftl.begin_phase();
         let names = streams.iter().map(|stream| stream.name.as_str());
         self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
-        let stable = keys.stable_percent > 0;
+        let stable = !keys.stable_percent.is_zero();
         self.host.begin(self.now, streams.iter().map(|stream| stream.keys), stable);
         self.queues.begin_phase(streams.iter().map(|stream| stream.keys.weight));
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
@@ -166,7 +167,7 @@ impl Device {
             issues: EventTree::new(vec![VACANT; nodes_of(count)]),
             lanes: Vec::new(),
             start: self.now,
-            end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms, u64::MAX))),
+            end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms.as_ns(), u64::MAX))),
             left: limit(keys.requests, u64::MAX),
             at_once: 0,
             stability: Stability::default(),
@@ -189,7 +190,7 @@ impl Device {
     /// Issues every request that is due, by ascending stream, and fetches what can be fetched.
     fn issue_due<E>(&mut self, run: &mut Running<'_, E>) -> Result<(), RunError<E>> {
         self.host.unstir();
-        if run.keys.stable_percent > 0 && self.is_stable(run) {
+        if !run.keys.stable_percent.is_zero() && self.is_stable(run) {
             self.stop(run, "stable");
         }
         let lanes = &mut run.lanes;
@@ -240,7 +241,7 @@ impl Device {
         request.arrival = self.now;
         if feed.keys.pacing != Pacing::Open {
             run.at_once = if self.account.last_arrival() == self.now { run.at_once + 1 } else { 0 };
-            let endless = run.end < Time::MAX || run.keys.stable_percent > 0;
+            let endless = run.end < Time::MAX || !run.keys.stable_percent.is_zero();
             if run.at_once > AT_ONCE && run.keys.requests == 0 && endless {
                 return Err(RunError::Sim(SimError::Standstill { order: self.host.arrived() }));
             }
@@ -296,7 +297,7 @@ impl Device {
             && run.stability.settles(
                 self.account.programmed_bytes(),
                 written,
-                run.keys.stable_percent,
+                run.keys.stable_percent.ppm(),
             )
     }
 

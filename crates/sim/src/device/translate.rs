@@ -107,7 +107,7 @@ impl Device {
         }
         let set = self.access_set(handle, page, lpn, plan.stages());
         let request = &self.host[handle].request;
-        let stream = self.settings.frontiers.of_stream(request.stream);
+        let stream = self.settings.frontiers.of_stream(request.place());
         let state = &mut self.sets[set];
         (state.changes, state.trims, state.stream) = (changes, trims, stream);
         if trims {

@@ -66,7 +66,10 @@ const fn period_ns(keys: &DiskKeys) -> u64 {
 /// Sectors of a track in a zone.
 fn sectors_of_track(keys: &DiskKeys, zone: u64) -> u64 {
     let steps = keys.zones.saturating_sub(1).max(1);
-    let (outer, inner) = (u128::from(keys.outer_mb_per_s), u128::from(keys.inner_mb_per_s));
+    let (outer, inner) = (
+        u128::from(keys.outer_mb_per_s.thousandths()),
+        u128::from(keys.inner_mb_per_s.thousandths()),
+    );
     // Of a sum over both ends, weighted by distance; kB/s.
     let rate = (outer * u128::from(steps - zone) + inner * u128::from(zone)) / u128::from(steps);
     let bytes = rate * 1_000 * u128::from(period_ns(keys)) / 1_000_000_000;
@@ -92,7 +95,7 @@ impl Mechanics {
             heads: keys.heads,
             period: period_ns(keys),
             rotation: keys.rotation,
-            shortest: keys.track_to_track_ms,
+            shortest: keys.track_to_track_ms.as_ns(),
             root: third(root),
             linear: third(linear),
         }

@@ -82,7 +82,7 @@ impl Disk {
             keeps_streams: streams.len() == 1,
             feeds: streams.into_iter().map(Feed::new).collect(),
             start: self.now,
-            end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms))),
+            end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms.as_ns()))),
             left: limit(keys.requests),
             due: self.now,
             ended_by: "source",

@@ -101,7 +101,7 @@ impl Disk {
         let place = self.place(handle);
         self.since[place] = now;
         self.energy_pj[place] = 0;
-        self.controller.busy = Some((handle, now + Span::from_ns(self.keys().overhead_us)));
+        self.controller.busy = Some((handle, now + self.keys().overhead_us));
     }
 
     /// The controller has handled its command.

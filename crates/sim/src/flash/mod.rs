@@ -121,7 +121,7 @@ impl Flash {
         if let Some(bus) = &mut bus {
             // Whoever asks for a time series or a power meter wants energy request by request.
             let metrics = &settings.keys.metrics;
-            bus.watch(metrics.bin_ms > 0 || metrics.power_us > 0);
+            bus.watch(!metrics.bin_ms.is_zero() || !metrics.power_us.is_zero());
             timing.set_channel_times(|op, bytes| bus.alone(op, bytes));
         }
         let is_followed = suspends || bus.is_some();
@@ -141,8 +141,8 @@ impl Flash {
             cache_read: nand.cache_read,
             program_suspends: nand.program_suspends,
             erase_suspends: nand.erase_suspends,
-            suspend: Span::from_ns(nand.suspend_us),
-            resume: Span::from_ns(nand.resume_us),
+            suspend: nand.suspend_us,
+            resume: nand.resume_us,
             suspends,
             granted: VecDeque::new(),
             asked: Vec::new(),

@@ -50,10 +50,9 @@ impl Timing {
     /// The times that the keys give.
     pub(super) fn new(settings: &Settings) -> Self {
         let (nand, geometry) = (&settings.keys.nand, settings.geometry);
-        let or_first = |ns: u64, first: u64| Span::from_ns(if ns == 0 { first } else { ns });
-        let types = |first: u64, others: [u64; 3]| {
-            let [second, third, fourth] = others.map(|ns| or_first(ns, first));
-            [Span::from_ns(first), second, third, fourth]
+        let types = |first: Span, others: [Span; 3]| {
+            let [second, third, fourth] = others.map(|span| span.or(first));
+            [first, second, third, fourth]
         };
         let read = types(nand.read_us, [nand.read_2_us, nand.read_3_us, nand.read_4_us]);
         let programs = [nand.program_2_us, nand.program_3_us, nand.program_4_us];
@@ -68,10 +67,10 @@ impl Timing {
             geometry,
             page_types: nand.bits_per_cell.max(1),
             read,
-            part: read.map(|whole| Span::from_ns(nand.part_ns(whole.as_ns()))),
+            part: read.map(|whole| nand.part_of(whole)),
             part_bytes: part_bytes(nand),
-            program: types(nand.program_us, if nand.one_shot { [0; 3] } else { programs }),
-            erase: Span::from_ns(nand.erase_us),
+            program: types(nand.program_us, if nand.one_shot { [Span::ZERO; 3] } else { programs }),
+            erase: nand.erase_us,
             command_ns: settings.keys.channel.command_ns,
             codewords,
             codeword_bytes,
@@ -80,8 +79,8 @@ impl Timing {
             copyback: settings.keys.gc.copyback,
             fetch_ns: (fetched > 0).then(|| settings.transfer_ns(fetched.min(unit))),
             fetch_bytes: u32::try_from(fetched.min(unit)).expect("at most a unit"),
-            spread_ppm: nand.spread_percent,
-            longest: [nand.read_max_us, nand.program_max_us, nand.erase_max_us].map(Span::from_ns),
+            spread_ppm: nand.spread_percent.ppm(),
+            longest: [nand.read_max_us, nand.program_max_us, nand.erase_max_us],
             is_random: nand.has_random_times(),
             operations: 0,
             nominal: [Span::ZERO; STAGE_KINDS],
@@ -221,7 +220,7 @@ impl Timing {
     /// which ends there.
     fn tailed(&mut self, op: Op, typical: Span) -> Span {
         let longest = self.longest[op as usize];
-        if longest == Span::ZERO {
+        if longest.is_zero() {
             return typical;
         }
         self.operations += 1;
@@ -255,7 +254,7 @@ impl Timing {
 
 /// Bytes of a page that are a part of it; 0 where parts take as long as pages.
 fn part_bytes(nand: &NandKeys) -> u32 {
-    let bytes = if nand.read_part_us > 0 { nand.read_part_bytes } else { 0 };
+    let bytes = if nand.read_part_us.is_zero() { 0 } else { nand.read_part_bytes };
     u32::try_from(bytes).expect("the key's range fits 32 bits")
 }
 

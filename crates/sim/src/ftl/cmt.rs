@@ -125,7 +125,7 @@ impl EntryCache {
     /// An empty cache.
     pub fn new(settings: &Settings) -> Self {
         let capacity = settings.map_lines;
-        let protected = u64::from(capacity) * settings.keys.map.protected_percent / 1_000_000;
+        let protected = settings.keys.map.protected_percent.of(u64::from(capacity));
         let empty = Segment { newest: NONE, oldest: NONE, len: 0 };
         Self {
             entries: Vec::with_capacity(capacity as usize),

@@ -398,6 +398,7 @@ impl LineCache {
 mod tests {
     use super::*;
     use crate::config::DeviceKeys;
+    use flashyard_core::quantity::Ppm;
 
     fn set(place: u32) -> SetId {
         SetId::new(place)
@@ -409,7 +410,7 @@ mod tests {
         keys.map.entries_per_line = 2;
         keys.map.entries_per_page = 8;
         keys.map.cache_bytes = 8 * count;
-        keys.ftl.over_provisioning_percent = 1_000_000;
+        keys.ftl.over_provisioning_percent = Ppm::ALL;
         let mut cache = LineCache::new(&Settings::new(keys).unwrap());
         let lines: Vec<_> = lines.iter().map(|&(lpn, dirty)| (Lpn::new(lpn), dirty)).collect();
         cache.preload(&lines).unwrap();

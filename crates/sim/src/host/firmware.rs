@@ -54,10 +54,10 @@ impl Firmware {
 /// request, so that it is the same under every policy and on a device that was restored.
 fn service(keys: &FirmwareKeys, request: &Pending) -> Span {
     let typical = keys.service_ns(request.request.op, request.pages.into());
-    if keys.spread_percent == 0 {
+    if keys.spread_percent.is_zero() {
         return Span::from_ns(typical);
     }
-    let most = u128::from(typical) * u128::from(keys.spread_percent) / 1_000_000;
+    let most = u128::from(typical) * u128::from(keys.spread_percent.ppm()) / 1_000_000;
     let unit = u128::from(mix(SEED ^ request.order.wrapping_mul(STEP)));
     let drawn = u128::from(typical) - most + (((2 * most + 1) * unit) >> 64);
     Span::from_ns(u64::try_from(drawn).expect("at most twice the typical time"))

@@ -19,16 +19,15 @@ pub(super) struct Gaps {
 impl Gaps {
     /// Those of the stream with this number, in a phase that begins at `start`.
     pub(super) fn new(keys: &StreamKeys, number: usize, start: Time) -> Self {
-        let range = |min: u64, max: u64| {
-            assert!(min <= max, "a range of gaps from {min} ns ends before, at {max} ns");
-            (min, max - min + 1)
+        let range = |min: Span, max: Span| {
+            assert!(min <= max, "a range of gaps from {min:?} ends before, at {max:?}");
+            (min.as_ns(), max.as_ns() - min.as_ns() + 1)
         };
-        let at = |ns: u64| start.saturating_add(Span::from_ns(ns));
         Self {
             usual: range(keys.gap_min_us, keys.gap_max_us),
             burst: range(keys.burst_min_us, keys.burst_max_us),
-            from: at(keys.burst_from_ms),
-            until: at(keys.burst_until_ms),
+            from: start.saturating_add(keys.burst_from_ms),
+            until: start.saturating_add(keys.burst_until_ms),
             state: mix(keys.gap_seed.wrapping_add((number as u64).wrapping_mul(STEP))),
         }
     }

@@ -24,7 +24,7 @@ impl RateLimit {
     /// The limit of a stream that begins; none where it has none.
     pub(super) fn of(keys: &StreamKeys, start: Time) -> Option<Box<Self>> {
         let (mb_per_s, iops) = (keys.rate_limit_mb_per_s, keys.rate_limit_iops);
-        let burst = u128::from(keys.rate_limit_burst_ms) * 1_000;
+        let burst = u128::from(keys.rate_limit_burst_ms.as_ns()) * 1_000;
         let paid = [picoseconds(start); 2];
         let limit = Self { mb_per_s, iops, burst, paid, holds: false, held_ns: 0 };
         (mb_per_s > 0 || iops > 0).then(|| Box::new(limit))

@@ -12,6 +12,7 @@ use crate::ftl::Ftl;
 use crate::ftl::blocks::Frontier;
 use crate::ftl::page_map::{ByPlane, Owner, PageMap, ROOM};
 use crate::ftl::victim::Rule;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{BlockId, Lpn, MapPage, PlaneId, Ppn};
 
 /// Whether the initial state can be made; the reason if not.
@@ -193,7 +194,7 @@ impl<'a> Pools<'a> {
 
     /// Shares of host writes that go to the first and to the second class.
     pub(super) fn writes(&self) -> [f64; 2] {
-        let hot = self.settings.keys.state.hot_writes_percent as f64 / 1e6;
+        let hot = self.settings.keys.state.hot_writes_percent.ppm() as f64 / 1e6;
         if self.hot == 0 {
             [0.0, 1.0]
         } else if self.hot == self.filled {
@@ -337,8 +338,7 @@ fn frontier(generation: u32) -> Frontier {
     generation.checked_sub(1).map_or(Frontier::HostData(0), copies)
 }
 
-/// A share in parts per million of a number.
-pub(crate) fn share(count: u32, ppm: u64) -> u32 {
-    let share = u128::from(count) * u128::from(ppm) / 1_000_000;
-    u32::try_from(share.min(u128::from(count))).expect("at most the number")
+/// A share of a number, at most all of it.
+pub(crate) fn share(count: u32, share: Ppm) -> u32 {
+    u32::try_from(share.of(u64::from(count))).unwrap_or(count).min(count)
 }

@@ -46,7 +46,7 @@ pub(super) fn make(
 
 /// How many writes age a device of which this many pages are written.
 pub(super) fn aging_writes(settings: &Settings, filled: u32) -> u64 {
-    let count = u128::from(filled) * u128::from(settings.keys.state.aged_percent) / 1_000_000;
+    let count = u128::from(filled) * u128::from(settings.keys.state.aged_percent.ppm()) / 1_000_000;
     u64::try_from(count).expect("at most 1,000 times 32 bits")
 }
 
@@ -55,7 +55,7 @@ fn age(settings: &Settings, filled: u32, write: &mut impl FnMut(u32)) {
     let state = &settings.keys.state;
     let uniform = state.hot_units_percent == state.hot_writes_percent;
     let hot = if uniform { 0 } else { share(filled, state.hot_units_percent) };
-    let hot_writes = state.hot_writes_percent as f64 / 1e6;
+    let hot_writes = state.hot_writes_percent.ppm() as f64 / 1e6;
     let mut random = Random::new(state.seed, 3);
     for _ in 0..aging_writes(settings, filled) {
         let is_hot = hot > 0 && (hot == filled || random.unit() < hot_writes);

@@ -8,6 +8,7 @@ use crate::config::{
 use crate::ftl::log::{PLANNING, SchemeName};
 use crate::own::Family;
 use flashyard_core::key::{KeyValue, Kind, Value};
+use flashyard_core::units::Span;
 
 /// Layers that map each page, by other names that they have; where the map is, and what they are.
 const PAGE_MAPS: [(&[&str], MapStore, &str); 3] = [
@@ -130,9 +131,12 @@ impl Needs<'_> {
                 ("nand.program_max_us", nand.program_max_us),
             ];
             for (key, ns) in times {
-                let us = show_value(&Kind::micros(0, u64::MAX), Value::Number(ns.div_ceil(bits)));
+                let us = show_value(
+                    &Kind::micros(0, u64::MAX),
+                    Value::Number(ns.as_ns().div_ceil(bits)),
+                );
                 let why = format!("a page takes its share of the {bits} of a word line");
-                self.want(ns > 0 && bits > 1, key, &us, &why);
+                self.want(ns > Span::ZERO && bits > 1, key, &us, &why);
             }
         }
         self.want(
@@ -155,7 +159,7 @@ impl Needs<'_> {
         self.want(keys.joined_planes() > 1, "ftl.frontier", "plane", apart);
         self.want(keys.ftl.streams > 1, "ftl.streams", "1", "the layer knows no streams");
         let bad = "the layer knows no bad blocks";
-        self.want(keys.nand.factory_bad_percent > 0, "nand.factory_bad_percent", "0", bad);
+        self.want(!keys.nand.factory_bad_percent.is_zero(), "nand.factory_bad_percent", "0", bad);
         self.want(keys.nand.endurance_cycles > 0, "nand.endurance_cycles", "0", bad);
         let wear = "no wear is levelled behind the layer";
         self.want(keys.wear.dynamic, "wear.dynamic", "false", wear);
@@ -169,6 +173,7 @@ impl Needs<'_> {
 mod tests {
     use super::*;
     use crate::config::{Settings, apply_setting};
+    use flashyard_core::quantity::Ppm;
 
     fn with(keys: &DeviceKeys, name: &str) -> DeviceKeys {
         let mut changed = *keys;
@@ -189,10 +194,10 @@ mod tests {
         keys.geometry.planes = 2;
         keys.nand.bits_per_cell = 3;
         keys.nand.one_shot = true;
-        keys.nand.program_us = 1_200_001;
+        keys.nand.program_us = Span::from_ns(1_200_001);
         keys.nand.multi_plane = MultiPlane::SamePage;
         keys.ftl.mapping_unit_bytes = 4_096;
-        keys.ftl.over_provisioning_percent = 120_000;
+        keys.ftl.over_provisioning_percent = Ppm::from_percent(12);
         keys.wear.dynamic = true;
         keys.state.initial = InitialState::Steady;
         keys.map.store = MapStore::Resident;
@@ -215,7 +220,7 @@ mod tests {
     fn a_page_of_a_word_line_takes_its_share_of_the_time() {
         let fast = with(&tlc(), "FAST");
         // 1,200,001 ns over 3 pages, rounded up.
-        assert_eq!(fast.nand.program_us, 400_001);
+        assert_eq!(fast.nand.program_us, Span::from_ns(400_001));
         assert!(!fast.nand.one_shot && fast.ftl.mapping_unit_bytes == 0);
         assert_eq!(fast.nand.program_order, ProgramOrder::Ascending);
     }

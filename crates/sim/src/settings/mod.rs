@@ -20,7 +20,9 @@ use crate::initial;
 use crate::policy::HostRule;
 use flashyard_core::command::Op;
 use flashyard_core::geometry::Geometry;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::SECTOR_BYTES;
+use flashyard_core::units::Span;
 
 impl Settings {
     /// Checks the keys as a whole.
@@ -124,8 +126,8 @@ impl Settings {
 
 /// Units that the host sees of all that there are: without translation all of them.
 fn exported_units(keys: &DeviceKeys, units: u128) -> u64 {
-    let ppm = if keys.is_raw() { 0 } else { keys.ftl.over_provisioning_percent };
-    u64::try_from(units * 1_000_000 / (1_000_000 + u128::from(ppm))).expect("fits")
+    let spare = if keys.is_raw() { Ppm::ZERO } else { keys.ftl.over_provisioning_percent };
+    u64::try_from(units * 1_000_000 / (1_000_000 + u128::from(spare.ppm()))).expect("fits")
 }
 
 /// The shape of the flash array, whose units have been counted.
@@ -243,7 +245,7 @@ fn check_die_depth(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
 /// A write buffer holds a unit at least.
 fn check_buffer(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let BufferKeys { bytes, high_percent, low_percent, idle_ms, flush_when_idle, .. } = keys.buffer;
-    if idle_ms > 0 && !flush_when_idle {
+    if idle_ms > Span::ZERO && !flush_when_idle {
         fail(
             "buffer.idle_ms: nothing is flushed because the device is idle; set \
              buffer.flush_when_idle = true, or buffer.idle_ms = 0"
@@ -410,8 +412,8 @@ fn check_spare(
 }
 
 /// Blocks of each plane that are bad from the start.
-const fn factory_bad(keys: &DeviceKeys) -> u64 {
-    (keys.geometry.blocks_per_plane * keys.nand.factory_bad_percent).div_ceil(1_000_000)
+fn factory_bad(keys: &DeviceKeys) -> u64 {
+    keys.nand.factory_bad_percent.of_up(keys.geometry.blocks_per_plane)
 }
 
 /// The deeper level of sleep comes later.
@@ -419,7 +421,7 @@ fn check_sleep(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     let (sleep, deep) = (&keys.sleep, &keys.deep_sleep);
     if sleep.is_on() && deep.is_on() && deep.after_us <= sleep.after_us {
         fail(format!(
-            "deep_sleep.after_us: {} ns are not more than the {} ns of sleep.after_us, and the device \
+            "deep_sleep.after_us: {:?} are not more than the {:?} of sleep.after_us, and the device \
              would never be at the lighter level; raise it, or set sleep.after_us = 0",
             deep.after_us, sleep.after_us
         ));

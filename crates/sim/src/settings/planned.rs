@@ -115,7 +115,7 @@ fn check_parts(keys: &DeviceKeys, geometry: &Geometry, what: &str, fail: &mut im
     );
     refuse(keys.ftl.streams > 1, "ftl.streams", "knows no streams", "set ftl.streams = 1");
     refuse(
-        keys.nand.factory_bad_percent > 0 || keys.nand.endurance_cycles > 0,
+        !keys.nand.factory_bad_percent.is_zero() || keys.nand.endurance_cycles > 0,
         "nand.endurance_cycles",
         "knows no bad blocks",
         "set nand.endurance_cycles = 0 and nand.factory_bad_percent = 0",

@@ -54,7 +54,7 @@ fn check_care(keys: &DeviceKeys, refuse: &mut impl FnMut(bool, &str, &str, &str)
     let levels = keys.wear.dynamic || keys.wear.static_gap > 0;
     let fix = "set wear.static_gap = 0 and wear.dynamic = false";
     refuse(levels, "wear.static_gap", "levels no wear", fix);
-    let bad = keys.nand.factory_bad_percent > 0 || keys.nand.endurance_cycles > 0;
+    let bad = !keys.nand.factory_bad_percent.is_zero() || keys.nand.endurance_cycles > 0;
     let fix = "set nand.endurance_cycles = 0 and nand.factory_bad_percent = 0";
     refuse(bad, "nand.endurance_cycles", "knows no bad blocks", fix);
 }

@@ -3,6 +3,7 @@
 use crate::config::{DeviceKeys, FirmwareKeys, MapStore};
 use flashyard_core::geometry::Geometry;
 use flashyard_core::request::SECTOR_BYTES;
+use flashyard_core::units::Span;
 
 /// Times that cannot be, or that nothing takes.
 pub(super) fn check(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
@@ -24,14 +25,14 @@ fn check_longest(keys: &DeviceKeys, fail: &mut impl FnMut(String)) {
     for (name, times, most) in typical {
         let longest = times.into_iter().max().expect("there are four");
         let us = |ns: u64| ns as f64 / 1e3;
-        if most > 0 && most < longest {
+        if most > Span::ZERO && most < longest {
             fail(format!(
                 "nand.{name}_max_us: {} is below the typical {} us; raise it, or set it to 0",
-                us(most),
-                us(longest)
+                us(most.as_ns()),
+                us(longest.as_ns())
             ));
         }
-        if most > 0 && nand.spread_percent > 0 {
+        if most > Span::ZERO && !nand.spread_percent.is_zero() {
             fail(format!(
                 "nand.{name}_max_us: nand.spread_percent spreads the times too; set one of them to 0"
             ));
@@ -55,7 +56,7 @@ fn check_codewords(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut
 /// A part of a page is less than a page, and some read is one of a part.
 fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(String)) {
     let (nand, page) = (&keys.nand, keys.geometry.page_bytes);
-    if nand.read_part_us == 0 {
+    if nand.read_part_us.is_zero() {
         return;
     }
     let us = |ns: u64| ns as f64 / 1e3;
@@ -63,8 +64,8 @@ fn check_part(keys: &DeviceKeys, geometry: &Geometry, fail: &mut impl FnMut(Stri
         fail(format!(
             "nand.read_part_us: {} is above nand.read_us = {}, so a part would take longer than its \
              page; lower it, or set it to 0",
-            us(nand.read_part_us),
-            us(nand.read_us)
+            us(nand.read_part_us.as_ns()),
+            us(nand.read_us.as_ns())
         ));
     }
     let part = nand.read_part_bytes;

@@ -12,8 +12,7 @@
 
 use crate::common::phases::{Bench, latency, pacing, stream};
 use crate::common::{record, settings};
-use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_sim::config::Settings;
 use flashyard_sim::stream::Pacing;
 
@@ -107,7 +106,7 @@ fn pages(shape: &Shape, op: RequestOp, pages: u64) -> Vec<Request> {
 
 fn sized(op: RequestOp, first_sector: u64, sectors: u64) -> Request {
     let sectors = u32::try_from(sectors).expect("small requests");
-    Request { arrival: Time::ZERO, first_sector, sectors, stream: 0, op, flags: Flags::NONE }
+    Request::new(op, first_sector, sectors)
 }
 
 /// Nanoseconds in which `rounds` more operations of every die are done, once the device is busy.

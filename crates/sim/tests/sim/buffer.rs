@@ -114,7 +114,7 @@ fn a_buffer_of_no_bytes_is_none() {
 /// A write with FUA is over with its own program, of which it is charged time and energy.
 #[test]
 fn fua_and_acknowledge_program_wait_for_the_program() {
-    let fua = Request { flags: Flags::FUA, ..write(0, 7) };
+    let fua = write(0, 7).with(Flags::FUA);
     for (settings, first) in
         [(buffered(&[]), fua), (buffered(&["buffer.acknowledge=program"]), write(0, 7))]
     {
@@ -133,7 +133,7 @@ fn fua_and_acknowledge_program_wait_for_the_program() {
 #[test]
 fn a_unit_overwritten_during_its_flush_stays_dirty() {
     let requests = [
-        Request { flags: Flags::FUA, ..write(0, 7) },
+        write(0, 7).with(Flags::FUA),
         write(100, 7),
         read(200, 7),
         read(1_000, 7),
@@ -170,7 +170,7 @@ fn a_trim_frees_a_line_for_a_write_that_waits() {
     ];
     let requests = [
         write(0, 1),
-        Request { flags: Flags::FUA, ..write(0, 2) },
+        write(0, 2).with(Flags::FUA),
         write(100, 3),
         request(200, RequestOp::Trim, 1, 1),
     ];
@@ -182,7 +182,7 @@ fn a_trim_frees_a_line_for_a_write_that_waits() {
 /// A preflush waits for what was acknowledged before, not for itself.
 #[test]
 fn a_preflush_programs_what_was_acknowledged_before() {
-    let preflush = Request { flags: Flags::PREFLUSH, ..write(10, 9) };
+    let preflush = write(10, 9).with(Flags::PREFLUSH);
     let (report, run) = record(&buffered(&[]), &[], &[write(0, 7), write(0, 8), preflush]);
     assert_eq!(run.requests[2].parts.get(Part::Flush), 1_400_000);
     assert_eq!(latency(&run.requests[2]), 1_400_000 + ACCESS_NS);
@@ -225,7 +225,7 @@ fn partial_writes_merge_and_read_the_rest_at_the_flush() {
         let settings = buffered(&[&partial, &format!("state.initial={full}")]);
         let part = |us, lpn: u64, from: u64, sectors| {
             let first_sector = 8 * lpn + from;
-            Request { first_sector, sectors, ..write(us, lpn) }
+            write(us, lpn).over(first_sector, sectors)
         };
         let mut requests = vec![write(0, 1), write(0, 2), flush(10)];
         // The first is written piece by piece, of the second only a part. Both have lost their
@@ -247,7 +247,7 @@ fn partial_writes_merge_and_read_the_rest_at_the_flush() {
 /// of both, a write of a part reads the rest.
 #[test]
 fn a_bitmap_knows_the_initial_state_and_trims() {
-    let part = |us, lpn: u64| Request { first_sector: 8 * lpn + 2, sectors: 3, ..write(us, lpn) };
+    let part = |us, lpn: u64| write(us, lpn).over(8 * lpn + 2, 3);
     let rests = |state: &str, requests: &[Request]| {
         let settings = buffered(&["buffer.bytes=0", "ftl.partial_write=bitmap", state]);
         let (report, _) = record(&settings, &[], requests);
@@ -268,7 +268,7 @@ fn a_bitmap_knows_the_initial_state_and_trims() {
 fn a_read_behind_a_part_that_waits_gets_the_rest_from_flash() {
     let settings = buffered(&["ftl.partial_write=read_modify_write", "state.initial=full"]);
     let mut requests: Vec<_> = (10..100).map(|lpn| write(0, lpn)).collect();
-    requests.push(Request { first_sector: 8, sectors: 4, ..write(1, 1) });
+    requests.push(write(1, 1).over(8, 4));
     requests.push(request(2, RequestOp::Read, 1, 1));
     let (report, run) = record(&settings, &[], &requests);
     let reads = run.commands.iter().filter(|command| command.command.stage == "DR");
@@ -280,11 +280,7 @@ fn a_read_behind_a_part_that_waits_gets_the_rest_from_flash() {
 fn a_read_of_a_part_is_a_hit_if_the_line_has_it() {
     let keys = ["ftl.partial_write=read_modify_write", "state.initial=full"];
     let settings = buffered(&keys);
-    let part = |us, op, from: u64, sectors| Request {
-        first_sector: 8 + from,
-        sectors,
-        ..request(us, op, 1, 1)
-    };
+    let part = |us, op, from: u64, sectors| request(us, op, 1, 1).over(8 + from, sectors);
     let requests = [
         part(0, RequestOp::Write, 2, 4),
         part(10, RequestOp::Read, 3, 2),
@@ -329,7 +325,7 @@ fn program_units_are_full_behind_a_buffer() {
 /// buffer gathers, leave the rest of theirs empty.
 #[test]
 fn padding_is_told_by_what_began_the_program() {
-    let fua = Request { flags: Flags::FUA, ..write(10_000, 9) };
+    let fua = write(10_000, 9).with(Flags::FUA);
     for (bytes, requests, asked, host) in [
         ("1000000", vec![write(0, 0), write(0, 1), write(0, 2), flush(10)], 9, 0),
         ("1000000", vec![fua], 11, 0),
@@ -349,7 +345,7 @@ fn padding_is_told_by_what_began_the_program() {
         assert!((all - part("host") - part("padding")).abs() < 1e-12);
     }
     // Of a unit that is written in part all is programmed.
-    let part = Request { sectors: 2, ..write(0, 0) };
+    let part = write(0, 0).over(0, 2);
     let (report, _) = record(&buffered(&["buffer.bytes=0"]), &[], &[part]);
     assert_eq!(report.flash.write_amplification_by["host"], Some(4.0));
 }

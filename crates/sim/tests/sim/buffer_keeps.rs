@@ -20,7 +20,7 @@ fn run(settings: &Settings, requests: &[Request]) -> (Vec<u64>, Report) {
 }
 
 fn with(flags: Flags, request: Request) -> Request {
-    Request { flags, ..request }
+    request.with(flags)
 }
 
 /// What is promised is kept when it has been put; without the key each promise takes a program.

@@ -39,7 +39,7 @@ fn write(us: u64, lpn: u64) -> Request {
 }
 
 fn fua(us: u64, lpn: u64) -> Request {
-    Request { flags: Flags::FUA, ..write(us, lpn) }
+    write(us, lpn).with(Flags::FUA)
 }
 
 fn read(us: u64, lpn: u64) -> Request {
@@ -47,7 +47,7 @@ fn read(us: u64, lpn: u64) -> Request {
 }
 
 fn flush(us: u64) -> Request {
-    Request { sectors: 0, ..request(us, RequestOp::Flush, 0, 1) }
+    request(us, RequestOp::Flush, 0, 1).over(0, 0)
 }
 
 /// What was done, and when it was over, in microseconds.

@@ -302,7 +302,7 @@ fn a_write_larger_than_the_buffer_takes_lines_as_they_get_free() {
                     "buffer.after_flush=free".to_string(),
                 ];
                 let keys: Vec<_> = keys.iter().map(String::as_str).collect();
-                let large = Request { flags, ..request(0, RequestOp::Write, 3, 40) };
+                let large = request(0, RequestOp::Write, 3, 40).with(flags);
                 let trim = request(5, RequestOp::Trim, 0, 99);
                 let (report, _) =
                     record(&buffered(&keys), &[], &[write(0, 2), large, large, trim, flush(6)]);

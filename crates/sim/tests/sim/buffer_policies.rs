@@ -25,7 +25,7 @@ fn write(us: u64, lpn: u64) -> Request {
 }
 
 fn durable(us: u64, lpn: u64) -> Request {
-    Request { flags: Flags::FUA, ..write(us, lpn) }
+    write(us, lpn).with(Flags::FUA)
 }
 
 /// Many programs of one unit are under way at once, with one to three lines.
@@ -90,7 +90,7 @@ fn mixed() -> Vec<Request> {
             let op = random.pick(&[RequestOp::Read, RequestOp::Write]);
             let some = request(now, op, random.below(200), random.pick(&[1, 2, 3]));
             match random.below(50) {
-                0 => Request { op: RequestOp::Flush, first_sector: 0, sectors: 0, ..some },
+                0 => Request::new(RequestOp::Flush, 0, 0).at(some.arrival).over(0, 0),
                 _ => some,
             }
         })

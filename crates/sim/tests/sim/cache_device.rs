@@ -4,7 +4,7 @@
 
 use crate::common::{Random, request, settings};
 use crate::naive_cache::{Params, Policy, Req, random_case, run};
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::Time;
 use flashyard_sim::device::Device;
 use flashyard_sim::observe::{Observer, RequestDone};
@@ -104,7 +104,7 @@ fn simulate(params: &Params, extra: &[&str], trace: &[Req]) -> (Report, Vec<u64>
     let mut requests = trace.iter().map(|one| {
         let op = if one.read { RequestOp::Read } else { RequestOp::Write };
         let pages = u32::try_from(one.pages).unwrap();
-        Request { arrival: Time::from_ns(one.at_ns), ..request(0, op, one.first, pages) }
+        request(0, op, one.first, pages).at(Time::from_ns(one.at_ns))
     });
     let report = device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();
     let mut answers = std::mem::take(&mut answers.borrow_mut().0);

@@ -34,12 +34,12 @@ fn bare(keys: &[&str]) -> Settings {
 
 /// Sectors of a track of the outer zone.
 fn track(keys: &DiskKeys) -> u64 {
-    keys.outer_mb_per_s * 1_000 * REVOLUTION / 1_000_000_000 / 512
+    keys.outer_mb_per_s.thousandths() * 1_000 * REVOLUTION / 1_000_000_000 / 512
 }
 
 fn request(op: RequestOp, first_sector: u64, sectors: u32) -> Request {
     let arrival = Time::ZERO;
-    Request { arrival, first_sector, sectors, stream: 0, op, flags: Flags::NONE }
+    Request::new(op, first_sector, sectors).at(arrival)
 }
 
 /// One phase under the checker: the report, and the requests in the order of their answers.
@@ -208,10 +208,10 @@ fn flushes_wait_for_what_was_acknowledged() {
     let mut requests: Vec<_> =
         (0..50).map(|place| request(RequestOp::Write, place * 1_000_000, 8)).collect();
     requests.push(request(RequestOp::Flush, 0, 0));
-    requests.push(Request { flags: Flags::FUA, ..request(RequestOp::Write, 77, 8) });
+    requests.push(request(RequestOp::Write, 77, 8).with(Flags::FUA));
     let (report, done) = closed(&disk, 1, &requests);
     let overhead = disk.keys.disk.overhead_us;
-    assert!(done[..50].iter().all(|done| latency(done) == overhead));
+    assert!(done[..50].iter().all(|done| latency(done) == overhead.as_ns()));
     // 50 places are at least 49 seeks and as many transfers apart, less what was written before.
     assert!(done[50].parts.get(Part::Flush) > 40 * 2_000_000, "{:?}", done[50].parts);
     assert!(done[51].parts.get(Part::Array) + done[51].parts.get(Part::Transfer) > 0);
@@ -286,7 +286,7 @@ fn a_sleeping_disk_takes_and_waits_what_its_keys_say() {
     let first = request(RequestOp::Read, 8, 8);
     let own = latency(&closed(&disk, 1, &[first]).1[0]);
     for (pause, wait, [light, deep], ways, pj) in PAUSES {
-        let later = Request { arrival: Time::from_ns(own + pause * 1_000), ..first };
+        let later = first.at(Time::from_ns(own + pause * 1_000));
         let (report, done, samples) = metered(&disk, StreamKeys::default(), &[first, later]);
         assert_eq!(latency(&done[1]), own + wait * 1_000, "pause {pause}");
         assert_eq!(done[1].parts.get(Part::Link), wait * 1_000, "pause {pause}");
@@ -311,7 +311,7 @@ fn a_disk_does_not_sleep_while_it_writes_back() {
     let keys = ["disk.write_cache_bytes=65536", "sleep.after_us=1000", "disk.seek_mw=1000"];
     let disk = bare(&[&keys[..], &["disk.rotate_mw=1000", "disk.write_mw=1000"]].concat());
     let second = 1_000_000_000;
-    let read = Request { arrival: Time::from_ns(second), ..request(RequestOp::Read, 8, 8) };
+    let read = request(RequestOp::Read, 8, 8).at(Time::from_ns(second));
     let requests = [request(RequestOp::Write, 40_000_000, 8), read];
     let (report, done) = run(&disk, StreamKeys::default(), &requests);
     assert_eq!(latency(&done[0]), 50_000, "the cache has it");
@@ -327,7 +327,7 @@ fn samples_at_rest_have_the_power_of_the_keys() {
     let own = ["metrics.power_us=1000", "sleep.after_us=1000000", "sleep.power_mw=200"];
     let later = Time::from_ns(10_000_000_000);
     let requests = [8, 4_000].map(|first| request(RequestOp::Read, first, 8));
-    let requests = [requests[0], Request { arrival: later, ..requests[1] }];
+    let requests = [requests[0], requests[1].at(later)];
     let (report, _, samples) = metered(&bare(&own), StreamKeys::default(), &requests);
     let energies = samples.energies();
     // The first read is over after two revolutions at most, 17 ms.
@@ -357,7 +357,7 @@ fn random_disks_keep_data_and_energy() {
             assert_eq!(sum, energy.total, "seed {seed}");
         }
         let (energies, meter) = (samples.energies(), &report.power.meter);
-        assert_eq!(meter.is_some(), disk.keys.metrics.power_us > 0);
+        assert_eq!(meter.is_some(), !disk.keys.metrics.power_us.is_zero());
         if let Some(meter) = meter {
             assert_eq!(energies.iter().sum::<u64>(), energy.total, "seed {seed}");
             assert_eq!(meter.energy_pj, energy.total, "seed {seed}");

@@ -120,7 +120,7 @@ fn requests_of_all_kinds_wait_in_one_line() {
                     RequestOp::Flush => flush(0),
                     _ => request(0, op, random.below(10_000), pages),
                 };
-                Request { arrival: Time::from_ns(now), ..request }
+                request.at(Time::from_ns(now))
             })
             .collect();
         let service = |request: &Request| {

@@ -34,7 +34,7 @@ fn requests_cross_the_link_there_and_back() {
     let requests = [
         request(0, READ, 0, 1),
         request(2_000, WRITE, 1, 1),
-        Request { sectors: 0, ..request(4_000, RequestOp::Flush, 0, 0) },
+        request(4_000, RequestOp::Flush, 0, 0).over(0, 0),
     ];
     let done = record(&settings, &[], &requests).1.requests;
     let found: Vec<_> =
@@ -217,7 +217,7 @@ fn generous_limits_change_no_result() {
     let requests: Vec<_> = (0..500)
         .map(|at| {
             let op = random.pick(&ops);
-            Request { flags: Flags::NONE, ..request(at * 90, op, random.below(60), 2) }
+            request(at * 90, op, random.below(60), 2).with(Flags::NONE)
         })
         .collect();
     let run = |keys: &[&str]| format!("{:?}", record(&device(keys), &[], &requests));
@@ -263,7 +263,7 @@ fn random_interfaces_keep_every_rule() {
                     let op = random.pick(&RequestOp::ALL);
                     let op = if random.below(3) > 0 { WRITE } else { op };
                     let flags = random.pick(&[Flags::NONE, Flags::NONE, Flags::PREFLUSH]);
-                    Request { flags, ..request(now, op, random.below(90), 2) }
+                    request(now, op, random.below(90), 2).with(flags)
                 })
                 .collect()
         };

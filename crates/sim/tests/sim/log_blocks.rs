@@ -449,12 +449,7 @@ fn settings(case: &Case) -> flashyard_sim::config::Settings {
 }
 
 fn request(op: RequestOp, page: u32, pages: u32) -> Request {
-    Request {
-        arrival: Time::ZERO,
-        first_sector: u64::from(page) * 4,
-        sectors: pages * 4,
-        ..crate::common::request(0, op, 0, 0)
-    }
+    crate::common::request(0, op, 0, 0).at(Time::ZERO).over(u64::from(page) * 4, pages * 4)
 }
 
 /// Requests as the examples draw them.

@@ -3,7 +3,7 @@
 //! block can take the place of a data block.
 
 use crate::common::Random;
-use flashyard_core::request::{Request, RequestOp};
+use flashyard_core::request::RequestOp;
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys};
@@ -49,7 +49,7 @@ fn run(shape: &Shape, scheme: &str, keys: &[String], [warm, measured]: [u64; 2])
             let offset = 1 + random.below(u64::from(shape.pages) - 1);
             let page = block * u64::from(shape.pages) + offset;
             let request = crate::common::request(0, RequestOp::Write, page, 1);
-            Some(Request { arrival: Time::ZERO, ..request })
+            Some(request.at(Time::ZERO))
         };
         let stream = Stream {
             name: "s".to_string(),

@@ -64,7 +64,7 @@ fn run(how: u64, flags: Flags) -> Result<(), SimError> {
     let mut device = Device::new(&Settings::new(keys).unwrap());
     device.check();
     let (arrival, op, stream) = (Time::ZERO, RequestOp::Write, 0);
-    let request = Request { arrival, first_sector: 0, sectors: 16, stream, op, flags };
+    let request = Request::new(op, 0, 16).at(arrival).of_stream(stream).with(flags);
     let mut requests = [request, request].into_iter();
     device.run(|| Ok::<_, Infallible>(requests.next())).map(|_| ()).map_err(|error| match error {
         RunError::Sim(error) => error,
@@ -156,7 +156,7 @@ fn a_part_of_a_unit_serves_no_read_of_more_unless_flash_has_nothing() {
     .map(|(us, op, first_sector, sectors)| {
         let arrival = Time::ZERO + Span::from_ns(us * 1_000);
         let flags = if us == 0 { Flags::FUA } else { Flags::NONE };
-        Request { arrival, first_sector, sectors, stream: 0, op, flags }
+        Request::new(op, first_sector, sectors).at(arrival).with(flags)
     })
     .into_iter();
     device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();

@@ -58,7 +58,7 @@ fn the_bytes_that_a_read_needs_decide() {
 /// A lone read of some sectors from one on.
 fn sectors(keys: &[&str], first_sector: u64, sectors: u32) -> u64 {
     let whole = request(5, RequestOp::Read, 0, 1);
-    latency(&run(keys, &[Request { first_sector, sectors, ..whole }])[0])
+    latency(&run(keys, &[whole.over(first_sector, sectors)])[0])
 }
 
 /// Of units of 16 KiB, 250 us on the channel, a read moves the codewords of 2 KiB that its sectors
@@ -93,7 +93,7 @@ fn a_read_moves_the_codewords_that_it_asks_for() {
 /// Reads of one page of four units that wait together move the codewords of each.
 #[test]
 fn reads_of_a_page_move_the_codewords_of_each() {
-    let at = |us, first_sector, sectors| Request { first_sector, sectors, ..read(us, 0) };
+    let at = |us, first_sector, sectors| read(us, 0).over(first_sector, sectors);
     let keys = ["nand.codeword_bytes=1024", "nand.read_part_us=0"];
     let done = run(&keys, &[at(0, 1600, 8), at(10, 2, 2), at(10, 11, 2)]);
     let last = done.iter().map(|done| done.completion.as_ns()).max().unwrap();

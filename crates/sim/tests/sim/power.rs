@@ -296,7 +296,7 @@ fn the_samples_of_the_meter_add_up_to_the_total_exactly() {
         let series = report.series.as_ref().unwrap();
         let sum: u64 = series.bins.iter().map(|bin| bin.energy_pj).sum();
         assert_eq!(sum, report.energy_pj.total, "{own:?}");
-        if series.bin_ns == settings.keys.metrics.power_us {
+        if series.bin_ns == settings.keys.metrics.power_us.as_ns() {
             for (bin, &pj) in series.bins.iter().zip(&energies) {
                 assert_eq!(bin.energy_pj, pj, "{own:?}");
             }

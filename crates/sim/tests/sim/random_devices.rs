@@ -220,7 +220,7 @@ fn random_devices_with_firmware_keep_every_rule() {
         assert_eq!(attributed, report.energy_pj.attributed, "seed {seed}");
         let longest = |part| run.requests.iter().map(|done| done.parts.get(part)).max();
         waits += u64::from(longest(Part::Firmware) > Some(200_000));
-        with_parts += u64::from(settings.keys.nand.read_part_us > 0);
+        with_parts += u64::from(!settings.keys.nand.read_part_us.is_zero());
         with_codewords += u64::from(settings.keys.nand.codeword_bytes > 0);
     }
     assert!(waits > 10 && with_parts > 10, "{waits} queues, {with_parts} devices with parts");

@@ -10,7 +10,7 @@ use crate::generators::devices::{Family, case};
 use flashyard_core::command::Op;
 use flashyard_core::policy::PolicyName;
 use flashyard_core::request::{Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{PhaseKeys, SimError};
 use flashyard_sim::stream::{Pacing, StreamKeys};
@@ -269,12 +269,12 @@ fn streams_do_not_block_each_other_at_a_die() {
 #[test]
 fn spaced_streams_issue_a_random_gap_after_each_fetch() {
     let keys = StreamKeys {
-        gap_min_us: 1_000_000,
-        gap_max_us: 1_500_000,
-        burst_from_ms: 1_000_000_000,
-        burst_until_ms: 2_000_000_000,
-        burst_min_us: 800_000,
-        burst_max_us: 900_000,
+        gap_min_us: Span::from_ms(1),
+        gap_max_us: Span::from_us(1_500),
+        burst_from_ms: Span::from_ms(1_000),
+        burst_until_ms: Span::from_ms(2_000),
+        burst_min_us: Span::from_us(800),
+        burst_max_us: Span::from_us(900),
         ..pacing(Pacing::Spaced, 1)
     };
     let requests: Vec<_> = (0..4_000).map(|at| write(0, at % 128)).collect();
@@ -303,7 +303,11 @@ fn spaced_streams_issue_a_random_gap_after_each_fetch() {
 #[test]
 fn a_blocked_stream_counts_its_gap_from_the_fetch() {
     let gap = 100_000;
-    let keys = StreamKeys { gap_min_us: gap, gap_max_us: gap, ..pacing(Pacing::Spaced, 1) };
+    let keys = StreamKeys {
+        gap_min_us: Span::from_ns(gap),
+        gap_max_us: Span::from_ns(gap),
+        ..pacing(Pacing::Spaced, 1)
+    };
     let requests: Vec<_> = (0..50).map(|page| write(0, page % 8)).collect();
     let mut bench = Bench::new(&raw(&["queue.die_depth=1"]));
     let done = bench.run(vec![named("a", keys, &requests)]);
@@ -359,7 +363,7 @@ fn random_raw_devices_keep_every_rule() {
                 }
             })
             .map(|request| match request.op {
-                RequestOp::Flush => Request { sectors: 0, ..request },
+                RequestOp::Flush => request.over(request.first_sector, 0),
                 _ => request,
             })
             .collect();

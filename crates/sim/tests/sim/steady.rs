@@ -3,8 +3,7 @@
 
 use crate::common::Random;
 use flashyard_core::command::Op;
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting, read_toml};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
@@ -125,14 +124,7 @@ fn fills(settings: &Settings, count: usize, depth: u64) -> Vec<Window> {
     let next = || -> Result<Option<Request>, Infallible> {
         let op = if random.below(10) < 7 { RequestOp::Read } else { RequestOp::Write };
         let first_sector = random.below(sectors / 8) * 8;
-        let request = Request {
-            arrival: Time::ZERO,
-            first_sector,
-            sectors: 8,
-            stream: 0,
-            op,
-            flags: Flags::NONE,
-        };
+        let request = Request::new(op, first_sector, 8);
         let due = left > 0;
         left -= usize::from(due && op == RequestOp::Write);
         Ok(due.then_some(request))

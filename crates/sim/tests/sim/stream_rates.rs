@@ -3,6 +3,7 @@
 use crate::common::phases::{Bench, device, mixed, named, pacing};
 use crate::common::request;
 use flashyard_core::request::RequestOp;
+use flashyard_core::units::Span;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::stream::{Pacing, StreamKeys};
 
@@ -31,10 +32,10 @@ fn a_rate_limit_is_kept_to_the_nanosecond() {
     };
     // 4,096 bytes at 10 MB/s take 409,600 ns; 3,000 requests a second are one in 333,333.3 ns.
     let cases: [(StreamKeys, Fetched); 4] = [
-        (limit(10, 0, 0), |k| k * 409_600),
-        (limit(0, 3_000, 0), |k| (k * 1_000_000_000).div_ceil(3_000)),
-        (limit(10, 3_000, 0), |k| k * 409_600),
-        (limit(0, 1_000, 5_000_000), |k| k.saturating_sub(5) * 1_000_000),
+        (limit(10, 0, Span::ZERO), |k| k * 409_600),
+        (limit(0, 3_000, Span::ZERO), |k| (k * 1_000_000_000).div_ceil(3_000)),
+        (limit(10, 3_000, Span::ZERO), |k| k * 409_600),
+        (limit(0, 1_000, Span::from_ms(5)), |k| k.saturating_sub(5) * 1_000_000),
     ];
     for (keys, fetched) in cases {
         let mut bench = Bench::new(&settings);
@@ -47,7 +48,10 @@ fn a_rate_limit_is_kept_to_the_nanosecond() {
             busy = fetched(k).max(busy) + 164_000;
             let end = done.completion.as_ns();
             // Without a burst each is over before the next one is fetched.
-            assert!(end == busy || keys.rate_limit_burst_ms > 0, "request {k}: {end}, not {busy}");
+            assert!(
+                end == busy || !keys.rate_limit_burst_ms.is_zero(),
+                "request {k}: {end}, not {busy}"
+            );
             assert!(end >= fetched(k) + 164_000, "request {k}: {end}");
             assert!(done.parts.get(Part::HostQueue) >= fetched(k), "{:?}", done.parts);
         }

@@ -4,8 +4,9 @@ use crate::common::phases::{Bench, device, latency, mixed, named, pacing, stream
 use crate::common::{Random, collecting, record, request};
 use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyName;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
-use flashyard_core::units::Time;
+use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::parse_value;
 use flashyard_sim::device::{Device, PhaseKeys, RunError, SimError};
 use flashyard_sim::report::{Report, Verdict};
@@ -225,7 +226,7 @@ fn limits_end_a_phase() {
     let (report, _) = run(count, StreamKeys::default());
     assert_eq!((report.requests, report.ended_by), (17, "requests"));
     // 3 ms hold the arrivals 0 to 2,900 us of both streams.
-    let time = PhaseKeys { time_ms: 3_000_000, ..PhaseKeys::default() };
+    let time = PhaseKeys { time_ms: Span::from_ms(3), ..PhaseKeys::default() };
     let (report, done) = run(time, StreamKeys::default());
     assert_eq!((report.requests, report.ended_by), (60, "time"));
     assert_eq!(done[59].request.arrival, Time::from_us(2_900));
@@ -246,7 +247,7 @@ fn a_stable_phase_ends() {
     let settings = collecting(&["map.store=resident"]);
     let pages = u64::from(settings.exported_units);
     let requests: Vec<_> = (0..50 * pages).map(|at| request(0, WRITE, at % pages, 1)).collect();
-    let stable = PhaseKeys { stable_percent: 10_000, ..PhaseKeys::default() };
+    let stable = PhaseKeys { stable_percent: Ppm::from_percent(1), ..PhaseKeys::default() };
     let mut bench = Bench::new(&settings);
     let keys = pacing(Pacing::Closed, 1);
     let (report, _) = bench.phase(&stable, vec![stream(keys, &requests)]);
@@ -266,7 +267,8 @@ fn a_stable_phase_has_settled() {
     let requests: Vec<_> =
         (0..60 * pages).map(|_| request(0, WRITE, random.below(pages), 1)).collect();
     let windows = |percent: u64| {
-        let stable = PhaseKeys { stable_percent: percent * 10_000, ..PhaseKeys::default() };
+        let stable =
+            PhaseKeys { stable_percent: Ppm::from_ppm(percent * 10_000), ..PhaseKeys::default() };
         let mut bench = Bench::new(&settings);
         let keys = pacing(Pacing::Closed, 1);
         let (report, _) = bench.phase(&stable, vec![stream(keys, &requests)]);
@@ -370,9 +372,11 @@ fn a_phase_that_gets_nowhere_is_an_error() {
         let streams = vec![Stream::<Infallible> { name: String::new(), keys, source }];
         device.run_phase(&phase, streams).map(|phase| phase.requests)
     };
-    let error = limited(PhaseKeys { time_ms: 1_000_000, ..PhaseKeys::default() }).unwrap_err();
+    let error =
+        limited(PhaseKeys { time_ms: Span::from_ms(1), ..PhaseKeys::default() }).unwrap_err();
     assert!(matches!(error, RunError::Sim(SimError::Standstill { .. })), "{error:?}");
-    let requests = PhaseKeys { time_ms: 1_000_000, requests: 2_000_000, ..PhaseKeys::default() };
+    let requests =
+        PhaseKeys { time_ms: Span::from_ms(1), requests: 2_000_000, ..PhaseKeys::default() };
     assert_eq!(limited(requests), Ok(2_000_000));
 }
 
@@ -441,4 +445,25 @@ fn latencies_of_the_first_requests_are_left_out() {
         };
         assert_eq!(whole(&report), whole(&all), "{skip}");
     }
+}
+
+/// A placement hint chooses the open block, whatever stream the request belongs to; where there is
+/// none, the stream does.
+#[test]
+fn a_placement_hint_chooses_the_open_block() {
+    let settings = device(&["ftl.streams=2"]);
+    let pages = |hint: fn(u64) -> (u16, Option<u16>)| {
+        let requests = (0..40).map(|lpn| {
+            let (stream, placement) = hint(lpn);
+            request(lpn, WRITE, lpn, 1).of_stream(stream).placed(placement)
+        });
+        let (_, run) = record(&settings, &[], &requests.collect::<Vec<_>>());
+        run.commands.iter().map(|command| command.ppn).collect::<Vec<_>>()
+    };
+    let by_stream = pages(|lpn| (u16::try_from(lpn % 2).unwrap(), None));
+    let hinted = pages(|lpn| (0, Some(u16::try_from(lpn % 2).unwrap())));
+    let against = pages(|lpn| (u16::try_from(lpn % 2).unwrap(), Some(0)));
+    assert_eq!(by_stream, hinted);
+    assert_eq!(against, pages(|_| (0, None)));
+    assert_ne!(by_stream, against);
 }

@@ -88,7 +88,8 @@ fn work_that_began_in_an_idle_time_began_while_no_request_was_outstanding() {
         let family = random.pick(&[Family::Any, Family::Any, Family::Cached]);
         let (Settings { mut keys, .. }, mut requests) = case(family, seed);
         keys.gc.timing = GcTiming::Background;
-        keys.gc.idle_us = random.pick(&[0, 0, 50_000, 1_000_000]);
+        keys.gc.idle_us =
+            random.pick(&[Span::ZERO, Span::ZERO, Span::from_us(50), Span::from_ms(1)]);
         if keys.buffer.bytes > 0 {
             keys.buffer.flush_when_idle = random.below(2) == 0;
             keys.buffer.eviction = random.pick(Eviction::ALL);

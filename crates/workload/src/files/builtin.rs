@@ -2,6 +2,7 @@
 //! layouts.
 
 use super::keys::{FilesKeys, Layout, Stage};
+use flashyard_core::quantity::Ppm;
 
 /// A built-in workload of a file system.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ const VARMAIL: FilesKeys = FilesKeys {
     batch_kib: 512,
     segment_kib: 512,
     checkpoint_writes: 1_000,
-    clean_percent: 100_000,
+    clean_percent: Ppm::from_percent(10),
 };
 
 /// Files of 8 MiB each.

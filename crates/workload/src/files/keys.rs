@@ -1,6 +1,7 @@
 //! The keys of `[files]`.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -130,7 +131,7 @@ keys! {
         },
         /// `layout = "log"`: share of free segments below which the cleaner copies the live blocks
         /// of the segments that have fewest.
-        clean_percent: u64 = 100_000 => {
+        clean_percent: Ppm = Ppm::from_percent(10) => {
             kind: Kind::percent(0, 900_000), source: "assumed", flip: "40",
             with: &["files.files=60", "files.layout=log", "files.loops=3000", "files.area_mib=30"],
         },

@@ -16,8 +16,7 @@ mod log;
 mod stages;
 mod system;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
-use flashyard_core::units::Time;
+use flashyard_core::request::{Request, RequestOp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -159,14 +158,11 @@ impl RequestSource for Files {
         }
         let piece = self.queue.front_mut().expect("it was filled");
         let blocks = piece.blocks.min(self.largest);
-        let request = Request {
-            arrival: Time::ZERO,
-            first_sector: u64::from(piece.first) * u64::from(BLOCK_SECTORS),
-            sectors: blocks * BLOCK_SECTORS,
-            stream: 0,
-            op: piece.op,
-            flags: Flags::NONE,
-        };
+        let request = Request::new(
+            piece.op,
+            u64::from(piece.first) * u64::from(BLOCK_SECTORS),
+            blocks * BLOCK_SECTORS,
+        );
         piece.first += blocks;
         piece.blocks -= blocks;
         if piece.blocks == 0 {

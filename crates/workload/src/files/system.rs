@@ -90,8 +90,13 @@ impl System {
             Layout::Ext2 => Ext2::new(area, count).map(Places::Ext2),
             Layout::Log => {
                 let segment = blocks(keys.segment_kib);
-                let log =
-                    Log::new(area, count, segment, keys.clean_percent, keys.checkpoint_writes);
+                let log = Log::new(
+                    area,
+                    count,
+                    segment,
+                    keys.clean_percent.ppm(),
+                    keys.checkpoint_writes,
+                );
                 log.map(|log| Places::Log(Box::new(log)))
             }
         };

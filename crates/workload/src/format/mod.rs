@@ -113,7 +113,7 @@ impl Record {
     #[inline]
     pub(crate) const fn arriving(&self, arrival: Time) -> Request {
         let Self { first_sector, sectors, stream, op, flags, .. } = *self;
-        Request { arrival, first_sector, sectors, stream, op, flags }
+        Request::new(op, first_sector, sectors).at(arrival).of_stream(stream).with(flags)
     }
 }
 

@@ -13,6 +13,7 @@
 
 use super::GeneratorKeys;
 use crate::random::SplitMix64;
+use flashyard_core::quantity::Milli;
 
 /// Requests in the largest burst: bounds the geometric distribution.
 const BURST_MAX: f64 = 1_048_576.0;
@@ -73,8 +74,8 @@ impl Arrivals {
             pace_ns = pace(position);
         }
         // requests / rate; both fit 50 bits after scaling, so the product fits 128.
-        let span =
-            u128::from(keys.requests) * 1_000_000_000 * 1_000_000 / u128::from(keys.requests_per_s);
+        let span = u128::from(keys.requests) * 1_000_000_000 * 1_000_000
+            / u128::from(keys.requests_per_s.millionths());
         let stretch = Stretch::new(sums, span);
         Self { gaps: Gaps::new(keys, random), sums: Sums::default(), stretch, pace_ns: 0 }
     }
@@ -130,14 +131,14 @@ struct Gaps {
 
 impl Gaps {
     fn new(keys: &GeneratorKeys, random: SplitMix64) -> Self {
-        let log_continue = |mean_milli: u64| libm::log(1.0 - 1_000.0 / mean_milli as f64);
+        let log_continue = |mean: Milli| libm::log(1.0 - 1_000.0 / mean.thousandths() as f64);
         let mut gaps = Self {
             random,
             log_continue: [keys.burst_requests, keys.long_burst_requests].map(log_continue),
-            long_burst_ppm: keys.long_burst_percent,
-            gap_ns: keys.gap_us as f64,
-            short_pause_ppm: keys.short_pause_percent,
-            short_pause_ns: keys.short_pause_ms as f64,
+            long_burst_ppm: keys.long_burst_percent.ppm(),
+            gap_ns: keys.gap_us.as_ns() as f64,
+            short_pause_ppm: keys.short_pause_percent.ppm(),
+            short_pause_ns: keys.short_pause_ms.as_ns() as f64,
             left_in_burst: 0,
             coming: Gap::ShortPause(0),
         };
@@ -240,6 +241,7 @@ impl Stretch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashyard_core::quantity::{Micro, Ppm};
 
     fn arrivals(keys: &GeneratorKeys) -> Vec<Arrival> {
         let mut arrivals = Arrivals::new(keys, SplitMix64::new(4), |_| 0);
@@ -257,7 +259,10 @@ mod tests {
 
     #[test]
     fn a_rate_beyond_the_gaps_scales_all_of_them() {
-        let keys = GeneratorKeys { requests_per_s: 1_000_000_000_000, ..GeneratorKeys::default() };
+        let keys = GeneratorKeys {
+            requests_per_s: Micro::from_millionths(1_000_000_000_000),
+            ..GeneratorKeys::default()
+        };
         assert_eq!(arrivals(&keys).last().unwrap().ns, 4_000_000);
     }
 
@@ -297,8 +302,8 @@ mod tests {
     #[test]
     fn bursts_of_one_request_are_possible() {
         let keys = GeneratorKeys {
-            burst_requests: 1_000,
-            long_burst_percent: 0,
+            burst_requests: Milli::from_thousandths(1_000),
+            long_burst_percent: Ppm::ZERO,
             requests: 1_000,
             ..GeneratorKeys::default()
         };

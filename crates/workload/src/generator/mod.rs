@@ -26,7 +26,8 @@ mod keys;
 mod places;
 mod sizes;
 
-use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
+use flashyard_core::quantity::Ppm;
+use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN, BuiltIn, Measured, Published};
@@ -68,12 +69,12 @@ impl Generator {
         let [read_regions, write_regions] =
             Regions::split(span_pages, keys.read_footprint_mib, keys.write_footprint_mib);
         let reads = Habits {
-            sequential_ppm: keys.read_sequential_percent,
-            reuse_ppm: keys.read_reuse_percent,
+            sequential_ppm: keys.read_sequential_percent.ppm(),
+            reuse_ppm: keys.read_reuse_percent.ppm(),
         };
         let writes = Habits {
-            sequential_ppm: keys.write_sequential_percent,
-            reuse_ppm: keys.write_reuse_percent,
+            sequential_ppm: keys.write_sequential_percent.ppm(),
+            reuse_ppm: keys.write_reuse_percent.ppm(),
         };
         let contents = Contents::new(keys, seed)?;
         let mut draft = contents.clone();
@@ -103,14 +104,14 @@ impl RequestSource for Generator {
         let Content { write, pages, pace_ns } = self.contents.draw(arrival.position);
         self.arrivals.delay_next(pace_ns);
         let page = self.places[usize::from(write)].draw(u64::from(pages), &mut self.place_random);
-        Ok(Some(Request {
-            arrival: Time::from_ns(arrival.ns),
-            first_sector: page * u64::from(PAGE_SECTORS),
-            sectors: pages * PAGE_SECTORS,
-            stream: 0,
-            op: if write { RequestOp::Write } else { RequestOp::Read },
-            flags: Flags::NONE,
-        }))
+        Ok(Some(
+            Request::new(
+                if write { RequestOp::Write } else { RequestOp::Read },
+                page * u64::from(PAGE_SECTORS),
+                pages * PAGE_SECTORS,
+            )
+            .at(Time::from_ns(arrival.ns)),
+        ))
     }
 
     fn stats(&self) -> SourceStats {
@@ -150,8 +151,8 @@ impl Contents {
             op_random: SplitMix64::stream(seed, 2),
             sizes: [read_sizes(keys)?, write_sizes(keys)?],
             size_random: SplitMix64::stream(seed, 3),
-            long_last_ppm: keys.write_long_last_percent,
-            pace_ns: [keys.read_pace_us, keys.write_pace_us],
+            long_last_ppm: keys.write_long_last_percent.ppm(),
+            pace_ns: [keys.read_pace_us.as_ns(), keys.write_pace_us.as_ns()],
         })
     }
 
@@ -185,14 +186,14 @@ struct Ops {
 impl Ops {
     fn new(keys: &GeneratorKeys) -> Self {
         let write_ppm = keys.write_percent;
-        let greatest = 1e6 / write_ppm.max(1) as f64 - 1.0;
+        let greatest = 1e6 / write_ppm.max(Ppm::from_ppm(1)).ppm() as f64 - 1.0;
         Self {
-            write_ppm,
-            growth: (keys.write_growth as f64 / 1_000.0).min(greatest),
+            write_ppm: write_ppm.ppm(),
+            growth: (keys.write_growth.thousandths() as f64 / 1_000.0).min(greatest),
             requests: keys.requests,
             drawn: 0,
-            keep_ppm: keys.op_keep_percent,
-            short_pause_keep_ppm: keys.short_pause_keep_percent,
+            keep_ppm: keys.op_keep_percent.ppm(),
+            short_pause_keep_ppm: keys.short_pause_keep_percent.ppm(),
             write: false,
             missing_ppm: 0,
         }
@@ -252,15 +253,15 @@ fn span_pages(keys: &GeneratorKeys, capacity_sectors: Option<u64>) -> Result<u64
 
 fn read_sizes(keys: &GeneratorKeys) -> Result<Sizes, WorkloadError> {
     let (mean, single) = (keys.read_kib, keys.read_single_percent);
-    Sizes::new(mean, single, pages(keys.read_max_kib)).map_err(|range| {
-        bad_mean("generator.read_kib", mean, range, "generator.read_single_percent")
+    Sizes::new(mean.bytes(), single.ppm(), pages(keys.read_max_kib)).map_err(|range| {
+        bad_mean("generator.read_kib", mean.bytes(), range, "generator.read_single_percent")
     })
 }
 
 fn write_sizes(keys: &GeneratorKeys) -> Result<Sizes, WorkloadError> {
     let (mean, single) = (keys.write_kib, keys.write_single_percent);
-    Sizes::new(mean, single, pages(keys.write_max_kib)).map_err(|range| {
-        bad_mean("generator.write_kib", mean, range, "generator.write_single_percent")
+    Sizes::new(mean.bytes(), single.ppm(), pages(keys.write_max_kib)).map_err(|range| {
+        bad_mean("generator.write_kib", mean.bytes(), range, "generator.write_single_percent")
     })
 }
 

@@ -49,7 +49,7 @@ impl Places {
         Self {
             sequential_ppm: habits.sequential_ppm,
             reuse_ppm: habits.reuse_ppm,
-            skew: keys.region_skew as f64 / 1_000.0,
+            skew: keys.region_skew.thousandths() as f64 / 1_000.0,
             regions,
             runs: Vec::with_capacity(RUNS + 1),
             starts: Ring::new(),

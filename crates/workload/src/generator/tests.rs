@@ -1,6 +1,8 @@
 //! What the built-in workloads promise.
 
 use flashyard_core::key::{Kind, Value};
+use flashyard_core::quantity::{Bytes, Micro, Milli};
+use flashyard_core::units::Span;
 
 use super::*;
 use crate::Info;
@@ -96,8 +98,9 @@ fn requests_stay_on_small_devices() {
 
 #[test]
 fn a_key_of_one_part_leaves_the_others_alone() {
-    let keys = GeneratorKeys { read_pace_us: 0, write_pace_us: 0, ..BUILT_IN[3].keys };
-    let sizes = GeneratorKeys { write_kib: 20 * 1_024, ..keys };
+    let keys =
+        GeneratorKeys { read_pace_us: Span::ZERO, write_pace_us: Span::ZERO, ..BUILT_IN[3].keys };
+    let sizes = GeneratorKeys { write_kib: Bytes::from_bytes(20 * 1_024), ..keys };
     let (first, second) = (requests(&keys, 1, None), requests(&sizes, 1, None));
     let times = |requests: &[Request]| -> Vec<_> {
         requests.iter().map(|request| (request.arrival, request.op)).collect()
@@ -127,8 +130,8 @@ fn long_writes_are_followed_by_longer_gaps() {
 fn the_share_of_writes_grows() {
     let keys = GeneratorKeys {
         requests: 100_000,
-        write_growth: 1_000,
-        write_percent: 400_000,
+        write_growth: Milli::from_thousandths(1_000),
+        write_percent: Ppm::from_percent(40),
         ..GeneratorKeys::default()
     };
     let requests = requests(&keys, 1, None);
@@ -162,7 +165,8 @@ fn every_key_does_something() {
 fn parameters_that_do_not_fit_are_refused() {
     let refused =
         |keys: GeneratorKeys, capacity| Generator::new(&keys, 0, capacity).unwrap_err().to_string();
-    let small = GeneratorKeys { read_kib: 5 * 1_024, ..GeneratorKeys::default() };
+    let small =
+        GeneratorKeys { read_kib: Bytes::from_bytes(5 * 1_024), ..GeneratorKeys::default() };
     assert_eq!(
         refused(small, None),
         "generator.read_kib: no such mean with these shares, 5 KiB; choose 6.44 to 79.64 KiB, or \
@@ -173,7 +177,11 @@ fn parameters_that_do_not_fit_are_refused() {
         "generator.span_mib: the largest request does not fit, 512 KiB in 500 KiB; give the device \
          more capacity, or lower generator.read_max_kib and generator.write_max_kib"
     );
-    let slow = GeneratorKeys { requests_per_s: 1, requests: 1_000_000, ..GeneratorKeys::default() };
+    let slow = GeneratorKeys {
+        requests_per_s: Micro::from_millionths(1),
+        requests: 1_000_000,
+        ..GeneratorKeys::default()
+    };
     let mut generator = Generator::new(&slow, 0, None).unwrap();
     let error = std::iter::repeat_with(|| generator.next_request()).find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("generator.requests_per_s: "), "{error}");

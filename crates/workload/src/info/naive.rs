@@ -42,7 +42,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 
 use super::histogram::Percentiles;
@@ -72,7 +72,7 @@ fn requests(seed: u64, count: usize, pages: u64, longest: u64) -> Vec<Request> {
         let sectors = u32::try_from(sectors).unwrap();
         let stream = u16::try_from(random.below(3) * 5).unwrap();
         let arrival = Time::from_ns(ns);
-        all.push(Request { arrival, first_sector, sectors, stream, op, flags: Flags::NONE });
+        all.push(Request::new(op, first_sector, sectors).at(arrival).of_stream(stream));
     }
     all
 }
@@ -361,7 +361,7 @@ fn gaps_are_those_of_two_passes() {
 /// Gaps of 1 and 3 in turn, n of them: the numerator is -(n - 1), the denominator n.
 #[test]
 fn autocorrelation_of_alternating_gaps_and_of_none() {
-    let at = |ns| Request { arrival: Time::from_ns(ns), ..requests(1, 1, 1, 1)[0] };
+    let at = |ns| requests(1, 1, 1, 1)[0].at(Time::from_ns(ns));
     let alternating = |scale: u64| info((0..101).map(|n| at(scale * (2 * n - n % 2))).collect());
     near(alternating(1).interarrival_autocorrelation, -0.99);
     // Sums of more than 127 bits.
@@ -390,13 +390,8 @@ fn streams_are_counted_one_by_one() {
 fn uniform_accesses_hit_in_proportion_to_the_cache() {
     let (pages, count) = (1_024, 100_000_u32);
     let mut random = SplitMix64::new(11);
-    let all = (0..count).map(|n| Request {
-        arrival: Time::from_us(u64::from(n)),
-        first_sector: random.below(pages) * 8,
-        sectors: 8,
-        stream: 0,
-        op: RequestOp::Read,
-        flags: Flags::NONE,
+    let all = (0..count).map(|n| {
+        Request::new(RequestOp::Read, random.below(pages) * 8, 8).at(Time::from_us(u64::from(n)))
     });
     let reuse = info(all.collect()).reuse;
     // 256 of 1,024 pages; four standard errors, and the 50 accesses before it is full.
@@ -417,7 +412,7 @@ fn poisson_arrivals_have_their_formulas() {
     let mut ns = 0;
     let all = (0..count).map(|_| {
         ns += (random.exponential() * mean_ns) as u64;
-        Request { arrival: Time::from_ns(ns), ..requests(1, 1, 1, 1)[0] }
+        requests(1, 1, 1, 1)[0].at(Time::from_ns(ns))
     });
     let info = info(all.collect());
     for dispersion in &info.dispersion[..3] {

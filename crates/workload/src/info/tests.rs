@@ -1,6 +1,6 @@
 //! Statistics of streams that are short enough to check by hand.
 
-use flashyard_core::request::{Flags, Request};
+use flashyard_core::request::Request;
 use flashyard_core::units::Time;
 
 use super::*;
@@ -20,7 +20,7 @@ impl RequestSource for Fixed {
 
 fn request(ms: u64, op: RequestOp, first_sector: u64, sectors: u32) -> Request {
     let arrival = Time::from_us(ms * 1_000);
-    Request { arrival, first_sector, sectors, stream: 0, op, flags: Flags::NONE }
+    Request::new(op, first_sector, sectors).at(arrival)
 }
 
 pub(super) fn info(requests: Vec<Request>) -> Info {

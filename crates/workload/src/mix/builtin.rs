@@ -22,6 +22,8 @@
 //! that keeps one channel half busy with 130 us for each page of 4 KiB.
 
 use super::keys::{MixKeys, MixPlaces};
+use flashyard_core::quantity::{Ppm, Sectors};
+use flashyard_core::units::Span;
 
 /// A built-in mix.
 #[derive(Clone, Copy, Debug)]
@@ -80,19 +82,19 @@ const NOTHING: PublishedMix = PublishedMix {
 
 const OLTP: MixKeys = MixKeys {
     requests: 322_787,
-    interarrival_ms: 133_500_000,
-    write_percent: 910_000,
-    read_small_kib: 8,
-    read_large_kib: 16,
-    read_large_percent: 95_000,
-    write_small_kib: 8,
-    write_large_kib: 16,
-    write_large_percent: 95_000,
-    sequential_percent: 20_000,
+    interarrival_ms: Span::from_us(133_500),
+    write_percent: Ppm::from_percent(91),
+    read_small_kib: Sectors::from_kib(4),
+    read_large_kib: Sectors::from_kib(8),
+    read_large_percent: Ppm::from_ppm(95_000),
+    write_small_kib: Sectors::from_kib(4),
+    write_large_kib: Sectors::from_kib(8),
+    write_large_percent: Ppm::from_ppm(95_000),
+    sequential_percent: Ppm::from_percent(2),
     places: MixPlaces::Uniform,
-    skew_percent: 800_000,
-    footprint_percent: 1_000_000,
-    unit_kib: 8,
+    skew_percent: Ppm::from_percent(80),
+    footprint_percent: Ppm::ALL,
+    unit_kib: Sectors::from_kib(4),
 };
 
 const OLTP_PUBLISHED: PublishedMix = PublishedMix {
@@ -106,15 +108,15 @@ const OLTP_PUBLISHED: PublishedMix = PublishedMix {
 
 const OLAP: MixKeys = MixKeys {
     requests: 238_133,
-    interarrival_ms: 155_560_000,
-    write_percent: 50_000,
-    read_small_kib: 16,
-    read_large_kib: 32,
-    read_large_percent: 602_500,
-    write_small_kib: 16,
-    write_large_kib: 32,
-    write_large_percent: 602_500,
-    sequential_percent: 180_000,
+    interarrival_ms: Span::from_us(155_560),
+    write_percent: Ppm::from_percent(5),
+    read_small_kib: Sectors::from_kib(8),
+    read_large_kib: Sectors::from_kib(16),
+    read_large_percent: Ppm::from_ppm(602_500),
+    write_small_kib: Sectors::from_kib(8),
+    write_large_kib: Sectors::from_kib(16),
+    write_large_percent: Ppm::from_ppm(602_500),
+    sequential_percent: Ppm::from_percent(18),
     ..OLTP
 };
 
@@ -127,7 +129,7 @@ const OLAP_PUBLISHED: PublishedMix = PublishedMix {
     ..NOTHING
 };
 
-const INTERFACE: MixKeys = MixKeys { requests: 100_000, sequential_percent: 0, ..OLTP };
+const INTERFACE: MixKeys = MixKeys { requests: 100_000, sequential_percent: Ppm::ZERO, ..OLTP };
 
 /// What Bang et al. publish of a trace.
 const fn bang(read_percent: f64, read_kib: f64, write_kib: f64) -> PublishedMix {
@@ -184,12 +186,12 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "financial transactions, writing: 41 % reads, high locality",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 540_000,
-            write_percent: 592_000,
-            read_large_percent: 525_000,
-            write_large_percent: 230_000,
+            interarrival_ms: Span::from_us(540),
+            write_percent: Ppm::from_ppm(592_000),
+            read_large_percent: Ppm::from_ppm(525_000),
+            write_large_percent: Ppm::from_percent(23),
             places: MixPlaces::Clustered,
-            skew_percent: 900_000,
+            skew_percent: Ppm::from_percent(90),
             ..INTERFACE
         },
         published: bang(40.8, 6.1, 4.92),
@@ -199,12 +201,12 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "financial transactions, reading: 83 % reads, low locality",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 380_000,
-            write_percent: 167_000,
-            read_small_kib: 4,
-            read_large_kib: 8,
-            read_large_percent: 220_000,
-            write_large_percent: 245_000,
+            interarrival_ms: Span::from_us(380),
+            write_percent: Ppm::from_ppm(167_000),
+            read_small_kib: Sectors::from_kib(2),
+            read_large_kib: Sectors::from_kib(4),
+            read_large_percent: Ppm::from_percent(22),
+            write_large_percent: Ppm::from_ppm(245_000),
             ..INTERFACE
         },
         published: bang(83.3, 2.44, 4.98),
@@ -214,16 +216,16 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "general use, first trace: 86 % reads, high locality",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 460_000,
-            write_percent: 145_000,
-            read_small_kib: 32,
-            read_large_kib: 64,
-            read_large_percent: 30_625,
-            write_small_kib: 16,
-            write_large_kib: 32,
-            write_large_percent: 461_250,
+            interarrival_ms: Span::from_us(460),
+            write_percent: Ppm::from_ppm(145_000),
+            read_small_kib: Sectors::from_kib(16),
+            read_large_kib: Sectors::from_kib(32),
+            read_large_percent: Ppm::from_ppm(30_625),
+            write_small_kib: Sectors::from_kib(8),
+            write_large_kib: Sectors::from_kib(16),
+            write_large_percent: Ppm::from_ppm(461_250),
             places: MixPlaces::Clustered,
-            skew_percent: 900_000,
+            skew_percent: Ppm::from_percent(90),
             ..INTERFACE
         },
         published: bang(85.5, 16.49, 11.69),
@@ -233,14 +235,14 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "general use, second trace: 54 % reads, which are long",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 1_400_000,
-            write_percent: 463_000,
-            read_small_kib: 128,
-            read_large_kib: 256,
-            read_large_percent: 382_188,
-            write_small_kib: 16,
-            write_large_kib: 32,
-            write_large_percent: 22_500,
+            interarrival_ms: Span::from_us(1_400),
+            write_percent: Ppm::from_ppm(463_000),
+            read_small_kib: Sectors::from_kib(64),
+            read_large_kib: Sectors::from_kib(128),
+            read_large_percent: Ppm::from_ppm(382_188),
+            write_small_kib: Sectors::from_kib(8),
+            write_large_kib: Sectors::from_kib(16),
+            write_large_percent: Ppm::from_ppm(22_500),
             places: MixPlaces::Scattered,
             ..INTERFACE
         },
@@ -251,14 +253,14 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "general use, third trace: 21 % reads",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 660_000,
-            write_percent: 786_000,
-            read_small_kib: 16,
-            read_large_kib: 32,
-            read_large_percent: 830_000,
-            write_small_kib: 16,
-            write_large_kib: 32,
-            write_large_percent: 583_750,
+            interarrival_ms: Span::from_us(660),
+            write_percent: Ppm::from_ppm(786_000),
+            read_small_kib: Sectors::from_kib(8),
+            read_large_kib: Sectors::from_kib(16),
+            read_large_percent: Ppm::from_percent(83),
+            write_small_kib: Sectors::from_kib(8),
+            write_large_kib: Sectors::from_kib(16),
+            write_large_percent: Ppm::from_ppm(583_750),
             places: MixPlaces::Scattered,
             ..INTERFACE
         },
@@ -269,14 +271,14 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "file transfer: 38 % reads, very long writes",
         source: BANG,
         keys: MixKeys {
-            interarrival_ms: 7_500_000,
-            write_percent: 618_000,
-            read_small_kib: 16,
-            read_large_kib: 32,
-            read_large_percent: 620_000,
-            write_small_kib: 512,
-            write_large_kib: 1_024,
-            write_large_percent: 637_188,
+            interarrival_ms: Span::from_us(7_500),
+            write_percent: Ppm::from_ppm(618_000),
+            read_small_kib: Sectors::from_kib(8),
+            read_large_kib: Sectors::from_kib(16),
+            read_large_percent: Ppm::from_percent(62),
+            write_small_kib: Sectors::from_kib(256),
+            write_large_kib: Sectors::from_kib(512),
+            write_large_percent: Ppm::from_ppm(637_188),
             places: MixPlaces::Scattered,
             ..INTERFACE
         },
@@ -287,14 +289,14 @@ pub const BUILT_IN_MIXES: &[BuiltInMix] = &[
         title: "web search: 98 % reads, uniform",
         source: ROS,
         keys: MixKeys {
-            interarrival_ms: 1_000_000,
-            write_percent: 20_000,
-            read_small_kib: 16,
-            read_large_kib: 64,
-            read_large_percent: 291_667,
-            write_small_kib: 16,
-            write_large_kib: 16,
-            write_large_percent: 0,
+            interarrival_ms: Span::from_ms(1),
+            write_percent: Ppm::from_percent(2),
+            read_small_kib: Sectors::from_kib(8),
+            read_large_kib: Sectors::from_kib(32),
+            read_large_percent: Ppm::from_ppm(291_667),
+            write_small_kib: Sectors::from_kib(8),
+            write_large_kib: Sectors::from_kib(8),
+            write_large_percent: Ppm::ZERO,
             ..INTERFACE
         },
         published: PublishedMix { read_percent: 98.0, ..NOTHING },

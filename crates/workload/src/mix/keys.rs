@@ -1,6 +1,8 @@
 //! The keys of `[mix]`.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::{Ppm, Sectors};
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -36,39 +38,39 @@ keys! {
             source: "Park et al., 2011, table 2: OLTP lasts 11.97 h", flip: "201", with: FEW,
         },
         /// Mean time from a request to the next; times are exponentially distributed.
-        interarrival_ms: u64 = 133_500_000 => {
+        interarrival_ms: Span = Span::from_us(133_500) => {
             kind: Kind::millis(1, 1_000_000_000_000_000), source: OLTP, flip: "1", with: FEW,
         },
         /// Share of writes; the rest are reads.
-        write_percent: u64 = 910_000 => {
+        write_percent: Ppm = Ppm::from_percent(91) => {
             kind: SHARE, source: OLTP, flip: "50", with: FEW,
         },
         /// The smaller size of reads.
-        read_small_kib: u64 = 8 => {
+        read_small_kib: Sectors = Sectors::from_kib(4) => {
             kind: SIZE, source: OLTP_SIZES, flip: "2", with: FEW_MIXED,
         },
         /// The larger size of reads.
-        read_large_kib: u64 = 16 => {
+        read_large_kib: Sectors = Sectors::from_kib(8) => {
             kind: SIZE, source: OLTP_SIZES, flip: "32", with: FEW_MIXED,
         },
         /// Share of the reads that have the larger size.
-        read_large_percent: u64 = 95_000 => {
+        read_large_percent: Ppm = Ppm::from_ppm(95_000) => {
             kind: SHARE, source: OLTP_SIZES, flip: "50", with: FEW_MIXED,
         },
         /// The smaller size of writes.
-        write_small_kib: u64 = 8 => {
+        write_small_kib: Sectors = Sectors::from_kib(4) => {
             kind: SIZE, source: OLTP_SIZES, flip: "2", with: FEW,
         },
         /// The larger size of writes.
-        write_large_kib: u64 = 16 => {
+        write_large_kib: Sectors = Sectors::from_kib(8) => {
             kind: SIZE, source: OLTP_SIZES, flip: "32", with: FEW,
         },
         /// Share of the writes that have the larger size.
-        write_large_percent: u64 = 95_000 => {
+        write_large_percent: Ppm = Ppm::from_ppm(95_000) => {
             kind: SHARE, source: OLTP_SIZES, flip: "50", with: FEW,
         },
         /// Share of the requests that start where the request before ended.
-        sequential_percent: u64 = 20_000 => {
+        sequential_percent: Ppm = Ppm::from_percent(2) => {
             kind: SHARE, source: OLTP, flip: "50", with: FEW,
         },
         /// Where the other requests start.
@@ -78,17 +80,17 @@ keys! {
         },
         /// `places = "clustered"` and `"scattered"`: with 80, 80 % of these requests go to 20 % of
         /// the units, and so on among these.
-        skew_percent: u64 = 800_000 => {
+        skew_percent: Ppm = Ppm::from_percent(80) => {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_CLUSTERED,
         },
         /// The part of the device that is used, from its start.
-        footprint_percent: u64 = 1_000_000 => {
+        footprint_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed: all of it", flip: "10", with: FEW,
         },
         /// Requests that do not continue the request before start at multiples of this.
-        unit_kib: u64 = 8 => {
+        unit_kib: Sectors = Sectors::from_kib(4) => {
             kind: SIZE, source: "assumed: a page of a file system", flip: "16", with: FEW,
         },
     }

@@ -19,7 +19,8 @@
 mod builtin;
 mod keys;
 
-use flashyard_core::request::{Flags, LAST_ARRIVAL, Request, RequestOp};
+use flashyard_core::quantity::Sectors;
+use flashyard_core::request::{LAST_ARRIVAL, Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_MIXES, BuiltInMix, PublishedMix};
@@ -84,28 +85,36 @@ impl Mix {
         capacity_sectors: Option<u64>,
     ) -> Result<Self, WorkloadError> {
         let capacity = u128::from(capacity_sectors.unwrap_or(UNKNOWN_CAPACITY));
-        let footprint = capacity * u128::from(keys.footprint_percent) / 1_000_000;
+        let footprint = capacity * u128::from(keys.footprint_percent.ppm()) / 1_000_000;
         let footprint = u64::try_from(footprint).expect("a share of the capacity");
-        let units = footprint / keys.unit_kib;
+        let units = footprint / keys.unit_kib.sectors();
         let sizes =
             [keys.read_small_kib, keys.read_large_kib, keys.write_small_kib, keys.write_large_kib];
         let largest = sizes.into_iter().max().expect("there are four");
-        if units * keys.unit_kib < largest.max(1) {
-            return Err(too_narrow(largest, units * keys.unit_kib));
+        if units * keys.unit_kib.sectors() < largest.max(Sectors::from_sectors(1)).sectors() {
+            return Err(too_narrow(largest.sectors(), units * keys.unit_kib.sectors()));
         }
         Ok(Self {
             left: keys.requests,
-            mean_ms: keys.interarrival_ms as f64 / 1e6,
+            mean_ms: keys.interarrival_ms.as_ns() as f64 / 1e6,
             now_ms: 0.0,
-            write_share: share(keys.write_percent),
+            write_share: share(keys.write_percent.ppm()),
             sizes: [
-                Sizes::new(keys.read_small_kib, keys.read_large_kib, keys.read_large_percent),
-                Sizes::new(keys.write_small_kib, keys.write_large_kib, keys.write_large_percent),
+                Sizes::new(
+                    keys.read_small_kib.sectors(),
+                    keys.read_large_kib.sectors(),
+                    keys.read_large_percent.ppm(),
+                ),
+                Sizes::new(
+                    keys.write_small_kib.sectors(),
+                    keys.write_large_kib.sectors(),
+                    keys.write_large_percent.ppm(),
+                ),
             ],
-            sequential_share: share(keys.sequential_percent),
+            sequential_share: share(keys.sequential_percent.ppm()),
             places: keys.places,
-            skew: SelfSimilar::new(keys.skew_percent),
-            unit: keys.unit_kib,
+            skew: SelfSimilar::new(keys.skew_percent.ppm()),
+            unit: keys.unit_kib.sectors(),
             units,
             end: None,
             random: SplitMix64::new(seed),
@@ -152,14 +161,14 @@ impl RequestSource for Mix {
         let sectors = if self.draw() < sizes.large_share { sizes.large } else { sizes.small };
         let first_sector = self.start(u64::from(sectors));
         self.end = Some(first_sector + u64::from(sectors));
-        Ok(Some(Request {
-            arrival: Time::from_ns(nanoseconds(self.now_ms)),
-            first_sector,
-            sectors,
-            stream: 0,
-            op: if write { RequestOp::Write } else { RequestOp::Read },
-            flags: Flags::NONE,
-        }))
+        Ok(Some(
+            Request::new(
+                if write { RequestOp::Write } else { RequestOp::Read },
+                first_sector,
+                sectors,
+            )
+            .at(Time::from_ns(nanoseconds(self.now_ms))),
+        ))
     }
 
     fn stats(&self) -> SourceStats {

@@ -1,6 +1,8 @@
 //! The mixes are the published ones, request by request and on average.
 
 use flashyard_core::key::{Kind, Value};
+use flashyard_core::quantity::Ppm;
+use flashyard_core::units::Span;
 
 use super::*;
 
@@ -92,9 +94,17 @@ fn size(small: u64, large: u64, large_ppm: u64) -> (f64, f64) {
 fn rows_have_the_published_shares_and_means() {
     for built_in in BUILT_IN_MIXES {
         let (keys, published, name) = (built_in.keys, built_in.published, built_in.name);
-        let (read, _) = size(keys.read_small_kib, keys.read_large_kib, keys.read_large_percent);
-        let (write, _) = size(keys.write_small_kib, keys.write_large_kib, keys.write_large_percent);
-        let writes = keys.write_percent as f64 / 1e6;
+        let (read, _) = size(
+            keys.read_small_kib.sectors(),
+            keys.read_large_kib.sectors(),
+            keys.read_large_percent.ppm(),
+        );
+        let (write, _) = size(
+            keys.write_small_kib.sectors(),
+            keys.write_large_kib.sectors(),
+            keys.write_large_percent.ppm(),
+        );
+        let writes = keys.write_percent.ppm() as f64 / 1e6;
         let same = |found: f64, published: Option<f64>, digits: f64| {
             if let Some(published) = published {
                 assert!((found - published).abs() < digits, "{name}: {found}, not {published}");
@@ -104,9 +114,9 @@ fn rows_have_the_published_shares_and_means() {
         same(read, published.read_kib, 5e-4);
         same(write, published.write_kib, 5e-4);
         same(writes * write + (1.0 - writes) * read, published.kib, 0.005);
-        same(100.0 - keys.sequential_percent as f64 / 1e4, published.random_percent, 1e-9);
-        same(keys.interarrival_ms as f64 / 1e6, published.interarrival_ms, 1e-9);
-        let hours = keys.requests as f64 * keys.interarrival_ms as f64 / 3.6e12;
+        same(100.0 - keys.sequential_percent.ppm() as f64 / 1e4, published.random_percent, 1e-9);
+        same(keys.interarrival_ms.as_ns() as f64 / 1e6, published.interarrival_ms, 1e-9);
+        let hours = keys.requests as f64 * keys.interarrival_ms.as_ns() as f64 / 3.6e12;
         same(hours, published.hours, 0.005);
     }
 }
@@ -118,19 +128,33 @@ fn requests_have_the_shares_and_means_of_their_row() {
         let all = requests(&keys, 1);
         let (writes, reads): (Vec<Request>, Vec<Request>) =
             all.iter().partition(|request| request.op == RequestOp::Write);
-        let share = keys.write_percent as f64 / 1e6;
+        let share = keys.write_percent.ppm() as f64 / 1e6;
         let (n, found) = (all.len() as f64, writes.len() as f64);
         let off = (found - share * n).abs() / (n * share * (1.0 - share)).sqrt();
         assert!(off < 4.0, "{name}: {found} writes of {n}");
         for (requests, (mean, deviation)) in [
-            (reads, size(keys.read_small_kib, keys.read_large_kib, keys.read_large_percent)),
-            (writes, size(keys.write_small_kib, keys.write_large_kib, keys.write_large_percent)),
+            (
+                reads,
+                size(
+                    keys.read_small_kib.sectors(),
+                    keys.read_large_kib.sectors(),
+                    keys.read_large_percent.ppm(),
+                ),
+            ),
+            (
+                writes,
+                size(
+                    keys.write_small_kib.sectors(),
+                    keys.write_large_kib.sectors(),
+                    keys.write_large_percent.ppm(),
+                ),
+            ),
         ] {
             let (found, error) = (kib(&requests), deviation / (requests.len() as f64).sqrt());
             assert!((found - mean).abs() <= 4.0 * error, "{name}: {found} instead of {mean}");
         }
         let mean_ns = all[all.len() - 1].arrival.as_ns() as f64 / n;
-        let off = (mean_ns / keys.interarrival_ms as f64 - 1.0).abs() * n.sqrt();
+        let off = (mean_ns / keys.interarrival_ms.as_ns() as f64 - 1.0).abs() * n.sqrt();
         assert!(off < 4.0, "{name}: {mean_ns}");
     }
 }
@@ -144,11 +168,18 @@ fn the_interface_mixes_load_their_device_by_a_half() {
         let read = |sectors| 25.0 + bus(pages(sectors));
         let write = |sectors| 200.0 * pages(sectors).div_ceil(16) as f64 + bus(pages(sectors));
         let mix = |ppm: u64, small: f64, large: f64| small + ppm as f64 / 1e6 * (large - small);
-        let read =
-            mix(keys.read_large_percent, read(keys.read_small_kib), read(keys.read_large_kib));
-        let write =
-            mix(keys.write_large_percent, write(keys.write_small_kib), write(keys.write_large_kib));
-        let load = mix(keys.write_percent, read, write) * 1e3 / keys.interarrival_ms as f64;
+        let read = mix(
+            keys.read_large_percent.ppm(),
+            read(keys.read_small_kib.sectors()),
+            read(keys.read_large_kib.sectors()),
+        );
+        let write = mix(
+            keys.write_large_percent.ppm(),
+            write(keys.write_small_kib.sectors()),
+            write(keys.write_large_kib.sectors()),
+        );
+        let load =
+            mix(keys.write_percent.ppm(), read, write) * 1e3 / keys.interarrival_ms.as_ns() as f64;
         assert!((load - 0.5).abs() < 0.01, "{name}: {load}");
     }
 }
@@ -157,12 +188,12 @@ fn the_interface_mixes_load_their_device_by_a_half() {
 fn popular_units_have_their_share_wherever_they_lie() {
     let n = 100_000;
     for name in ["oltp-clustered", "oltp-scattered"] {
-        let keys = MixKeys { requests: n, sequential_percent: 0, ..keys(name) };
-        let units = PAGES * PAGE / keys.unit_kib;
+        let keys = MixKeys { requests: n, sequential_percent: Ppm::ZERO, ..keys(name) };
+        let units = PAGES * PAGE / keys.unit_kib.sectors();
         let mut counts = vec![0_u64; usize::try_from(units).unwrap()];
         for request in requests(&keys, 3) {
             // The last unit has no room for two; all popular ones do.
-            counts[usize::try_from(request.first_sector / keys.unit_kib).unwrap()] += 1;
+            counts[usize::try_from(request.first_sector / keys.unit_kib.sectors()).unwrap()] += 1;
         }
         // The unit of each rank, by the published rule.
         let unit = |rank: u64| match keys.places {
@@ -183,12 +214,12 @@ fn popular_units_have_their_share_wherever_they_lie() {
 fn requests_stay_in_the_footprint_and_those_of_odd_sizes_end_with_it() {
     let odd = MixKeys {
         requests: 20_000,
-        read_small_kib: 3,
-        read_large_kib: 1_000,
-        read_large_percent: 500_000,
-        write_percent: 100_000,
-        sequential_percent: 300_000,
-        footprint_percent: 10_000,
+        read_small_kib: Sectors::from_sectors(3),
+        read_large_kib: Sectors::from_kib(500),
+        read_large_percent: Ppm::from_percent(50),
+        write_percent: Ppm::from_percent(10),
+        sequential_percent: Ppm::from_percent(30),
+        footprint_percent: Ppm::from_percent(1),
         ..keys("oltp")
     };
     let footprint = PAGES * PAGE / 100 / 8 * 8;
@@ -207,7 +238,7 @@ fn a_device_without_room_and_a_rate_without_end_are_refused() {
                 give the device more capacity, or lower the sizes";
     assert_eq!(refused(&keys("ftp"), 1_023).to_string(), what);
     assert!(Mix::new(&keys("ftp"), 1, Some(1_024)).is_ok());
-    let slow = MixKeys { interarrival_ms: 1_000_000_000_000_000, ..keys("oltp") };
+    let slow = MixKeys { interarrival_ms: Span::from_ms(1_000_000_000), ..keys("oltp") };
     let mut mix = Mix::new(&slow, 1, None).unwrap();
     let error = std::iter::repeat_with(|| mix.next_request()).find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("mix.interarrival_ms: the last request"), "{error}");

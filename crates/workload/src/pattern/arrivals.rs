@@ -55,15 +55,16 @@ impl Arrivals {
         let pace = match keys.arrival {
             Arrival::None => Pace::AtOnce,
             Arrival::Constant => {
-                let (whole, part) = (RATE_SPAN_NS / rate, RATE_SPAN_NS % rate);
-                Pace::Constant { whole, part, rate, late: 0 }
+                let (whole, part) =
+                    (RATE_SPAN_NS / rate.millionths(), RATE_SPAN_NS % rate.millionths());
+                Pace::Constant { whole, part, rate: rate.millionths(), late: 0 }
             }
-            Arrival::Poisson => Pace::Poisson { mean_ns: mean_ns(rate) },
+            Arrival::Poisson => Pace::Poisson { mean_ns: mean_ns(rate.millionths()) },
             Arrival::Mmpp => Pace::Mmpp(Mmpp::new(keys, &mut random)?),
             Arrival::OnOff => Pace::OnOff(OnOff::new(keys)),
             Arrival::Pareto => {
-                let shape = keys.tail_shape as f64 / 1e3;
-                Pace::Pareto { least_ns: mean_ns(rate) * (shape - 1.0) / shape, shape }
+                let shape = keys.tail_shape.thousandths() as f64 / 1e3;
+                Pace::Pareto { least_ns: mean_ns(rate.millionths()) * (shape - 1.0) / shape, shape }
             }
         };
         let mut arrivals = Self { next_ns: 0, fraction: 0.0, pace, random };
@@ -121,8 +122,9 @@ struct Mmpp {
 
 impl Mmpp {
     fn new(keys: &PatternKeys, random: &mut SplitMix64) -> Result<Self, WorkloadError> {
-        let gap_ns = [mean_ns(keys.rate_per_s), mean_ns(keys.burst_rate_per_s)];
-        let stay_ns = [keys.calm_ms as f64, keys.burst_ms as f64];
+        let gap_ns =
+            [mean_ns(keys.rate_per_s.millionths()), mean_ns(keys.burst_rate_per_s.millionths())];
+        let stay_ns = [keys.calm_ms.as_ns() as f64, keys.burst_ms.as_ns() as f64];
         let round = stay_ns[0] / gap_ns[0] + stay_ns[1] / gap_ns[1];
         if round < LEAST_A_ROUND {
             return Err(WorkloadError::Key {
@@ -166,9 +168,9 @@ struct OnOff {
 impl OnOff {
     fn new(keys: &PatternKeys) -> Self {
         Self {
-            gap: mean_ns(keys.burst_rate_per_s),
-            off: keys.calm_ms as f64,
-            on: keys.burst_ms as f64,
+            gap: mean_ns(keys.burst_rate_per_s.millionths()),
+            off: keys.calm_ms.as_ns() as f64,
+            on: keys.burst_ms.as_ns() as f64,
             left: 0.0,
         }
     }

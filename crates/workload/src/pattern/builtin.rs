@@ -1,6 +1,8 @@
 //! The built-in device benchmarks: closed loops, rows of data.
 
 use super::keys::{Access, Arrival, PatternKeys, SizeRule};
+use flashyard_core::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
+use flashyard_core::units::Span;
 
 /// A built-in device benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -35,41 +37,41 @@ const READS: PatternKeys = PatternKeys {
     requests: 1_000_000,
     total_mib: 0,
     access: Access::Uniform,
-    read_percent: 1_000_000,
-    trim_percent: 0,
+    read_percent: Ppm::ALL,
+    trim_percent: Ppm::ZERO,
     flush_every: 0,
-    sequential_percent: 0,
-    size_kib: SMALL,
-    max_size_kib: 0,
+    sequential_percent: Ppm::ZERO,
+    size_kib: Sectors::from_sectors(SMALL),
+    max_size_kib: Sectors::ZERO,
     sizes: SizeRule::Uniform,
-    large_percent: 100_000,
-    mean_kib: 16_384,
-    write_size_kib: 0,
-    write_max_size_kib: 0,
-    write_large_percent: 0,
-    write_mean_kib: 0,
-    align_kib: SMALL,
-    start_percent: 0,
-    range_percent: 1_000_000,
-    zipf_exponent: 990,
-    hot_units_percent: 200_000,
-    hot_accesses_percent: 800_000,
-    skew_percent: 800_000,
+    large_percent: Ppm::from_percent(10),
+    mean_kib: Bytes::from_kib(16),
+    write_size_kib: Sectors::ZERO,
+    write_max_size_kib: Sectors::ZERO,
+    write_large_percent: Ppm::ZERO,
+    write_mean_kib: Bytes::ZERO,
+    align_kib: Sectors::from_sectors(SMALL),
+    start_percent: Ppm::ZERO,
+    range_percent: Ppm::ALL,
+    zipf_exponent: Milli::from_thousandths(990),
+    hot_units_percent: Ppm::from_percent(20),
+    hot_accesses_percent: Ppm::from_percent(80),
+    skew_percent: Ppm::from_percent(80),
     scatter: true,
-    stride_kib: 128,
+    stride_kib: Sectors::from_kib(64),
     arrival: Arrival::None,
-    rate_per_s: 10_000_000_000,
-    burst_rate_per_s: 100_000_000_000,
-    calm_ms: 20_000_000,
-    burst_ms: 2_000_000,
-    tail_shape: 1_500,
+    rate_per_s: Micro::from_millionths(10_000_000_000),
+    burst_rate_per_s: Micro::from_millionths(100_000_000_000),
+    calm_ms: Span::from_ms(20),
+    burst_ms: Span::from_ms(2),
+    tail_shape: Milli::from_thousandths(1_500),
 };
 
 const SEQUENTIAL_READS: PatternKeys = PatternKeys {
     requests: 100_000,
     access: Access::Sequential,
-    size_kib: LARGE,
-    align_kib: LARGE,
+    size_kib: Sectors::from_sectors(LARGE),
+    align_kib: Sectors::from_sectors(LARGE),
     ..READS
 };
 
@@ -91,30 +93,35 @@ pub const BUILT_IN_PATTERNS: &[BuiltInPattern] = &[
         name: "random-write",
         title: "uniform random writes of 4 KiB, 32 outstanding",
         depth: DEPTH,
-        keys: PatternKeys { read_percent: 0, ..READS },
+        keys: PatternKeys { read_percent: Ppm::ZERO, ..READS },
     },
     BuiltInPattern {
         name: "sequential-write",
         title: "sequential writes of 128 KiB, 32 outstanding",
         depth: DEPTH,
-        keys: PatternKeys { read_percent: 0, ..SEQUENTIAL_READS },
+        keys: PatternKeys { read_percent: Ppm::ZERO, ..SEQUENTIAL_READS },
     },
     BuiltInPattern {
         name: "mixed-70-30",
         title: "uniform random accesses of 4 KiB, 70 % reads and 30 % writes, 32 outstanding",
         depth: DEPTH,
-        keys: PatternKeys { read_percent: 700_000, ..READS },
+        keys: PatternKeys { read_percent: Ppm::from_percent(70), ..READS },
     },
     BuiltInPattern {
         name: "hot-cold-write",
         title: "random writes of 4 KiB, 80 % of them to a fifth of the device, 32 outstanding",
         depth: DEPTH,
-        keys: PatternKeys { access: Access::HotCold, read_percent: 0, ..READS },
+        keys: PatternKeys { access: Access::HotCold, read_percent: Ppm::ZERO, ..READS },
     },
     BuiltInPattern {
         name: "toy-write",
         title: "400 writes of 4 KiB, 80 % of them to a fifth of the device, one at a time",
         depth: 1,
-        keys: PatternKeys { access: Access::HotCold, read_percent: 0, requests: 400, ..READS },
+        keys: PatternKeys {
+            access: Access::HotCold,
+            read_percent: Ppm::ZERO,
+            requests: 400,
+            ..READS
+        },
     },
 ];

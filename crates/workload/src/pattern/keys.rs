@@ -1,6 +1,8 @@
 //! The keys of `[pattern]`.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::{Bytes, Micro, Milli, Ppm, Sectors};
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -125,11 +127,11 @@ keys! {
         },
         /// Share of reads among all requests but flushes. Requests that neither read nor trim are
         /// writes.
-        read_percent: u64 = 1_000_000 => {
+        read_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
         },
         /// Share of trims.
-        trim_percent: u64 = 0 => {
+        trim_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "20", with: FEW_MIXED,
         },
@@ -140,16 +142,16 @@ keys! {
         },
         /// Share of the requests that start at the first place behind the request before, whatever
         /// its operation. The others follow access.
-        sequential_percent: u64 = 0 => {
+        sequential_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK, flip: "50", with: FEW,
         },
         /// Size of a request, or the least size if max_size_kib is set.
-        size_kib: u64 = 8 => {
+        size_kib: Sectors = Sectors::from_kib(4) => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
         /// The greatest size: sizes are size_kib plus a multiple of align_kib, distributed as sizes
         /// says. 0: every request has size_kib.
-        max_size_kib: u64 = 0 => {
+        max_size_kib: Sectors = Sectors::ZERO => {
             kind: kib(0), source: DEVICE_BENCHMARK, flip: "64", with: FEW,
         },
         /// How sizes are distributed from size_kib to max_size_kib.
@@ -158,63 +160,63 @@ keys! {
             flip: "two", with: FEW_SIZES,
         },
         /// `sizes = "two"`: share of the requests that have max_size_kib.
-        large_percent: u64 = 100_000 => {
+        large_percent: Ppm = Ppm::from_percent(10) => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "50", with: FEW_TWO,
         },
         /// `sizes = "geometric"` and `"pareto"`: the mean size.
-        mean_kib: u64 = 16_384 => {
+        mean_kib: Bytes = Bytes::from_kib(16) => {
             kind: mean_kib(512), source: DEVICE_BENCHMARK, flip: "24", with: FEW_GEOMETRIC,
         },
         /// Least size of writes; size_kib is then for reads and trims only. 0: as size_kib.
-        write_size_kib: u64 = 0 => {
+        write_size_kib: Sectors = Sectors::ZERO => {
             kind: kib(0), source: DEVICE_BENCHMARK, flip: "16", with: FEW_WRITES,
         },
         /// The greatest size of writes. 0: as max_size_kib.
-        write_max_size_kib: u64 = 0 => {
+        write_max_size_kib: Sectors = Sectors::ZERO => {
             kind: kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_WRITES,
         },
         /// Share of the writes that have the greatest size of writes. 0: as large_percent.
-        write_large_percent: u64 = 0 => {
+        write_large_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "60", with: FEW_TWO_WRITES,
         },
         /// The mean size of writes. 0: as mean_kib.
-        write_mean_kib: u64 = 0 => {
+        write_mean_kib: Bytes = Bytes::ZERO => {
             kind: mean_kib(0), source: DEVICE_BENCHMARK, flip: "32", with: FEW_GEOMETRIC_WRITES,
         },
         /// Requests start at multiples of this. The start of the range is one of them.
-        align_kib: u64 = 8 => {
+        align_kib: Sectors = Sectors::from_kib(4) => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "16", with: FEW,
         },
         /// Where the range of addresses starts, in percent of the device's capacity.
-        start_percent: u64 = 0 => {
+        start_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000), source: DEVICE_BENCHMARK,
             flip: "50", with: &["pattern.requests=500", "pattern.range_percent=50"],
         },
         /// How long the range is, in percent of the device's capacity.
-        range_percent: u64 = 1_000_000 => {
+        range_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000), source: DEVICE_BENCHMARK, flip: "1", with: FEW,
         },
         /// `access = "zipf"`: the exponent.
-        zipf_exponent: u64 = 990 => {
+        zipf_exponent: Milli = Milli::from_thousandths(990) => {
             kind: Kind::Number { unit: "", scale: 1_000, min: 1, max: 10_000 },
             source: "Cooper et al., SoCC 2010 (YCSB): 0.99", flip: "0.5", with: FEW_ZIPF,
         },
         /// `access = "hot_cold"`: share of the places that are hot.
-        hot_units_percent: u64 = 200_000 => {
+        hot_units_percent: Ppm = Ppm::from_percent(20) => {
             kind: Kind::percent(0, 1_000_000),
             source: "Rosenblum, Ousterhout, TOCS 1992, use 10 % for 90 %; 20 % for 80 % is assumed",
             flip: "10", with: FEW_HOT,
         },
         /// `access = "hot_cold"`: share of the accesses that go to hot places.
-        hot_accesses_percent: u64 = 800_000 => {
+        hot_accesses_percent: Ppm = Ppm::from_percent(80) => {
             kind: Kind::percent(0, 1_000_000),
             source: "as hot_units_percent", flip: "90", with: FEW_HOT,
         },
         /// `access = "self_similar"`: with 80, 80 % of the accesses go to 20 % of the places, and
         /// so on among these.
-        skew_percent: u64 = 800_000 => {
+        skew_percent: Ppm = Ppm::from_percent(80) => {
             kind: Kind::percent(500_000, 999_999),
             source: "Gray et al., SIGMOD 1994: 80-20", flip: "95", with: FEW_SKEWED,
         },
@@ -226,7 +228,7 @@ keys! {
         },
         /// `access = "strided"`: distance from the start of a request to the start of the next.
         /// Each lap over the range starts align_kib later than the lap before.
-        stride_kib: u64 = 128 => {
+        stride_kib: Sectors = Sectors::from_kib(64) => {
             kind: kib(1), source: DEVICE_BENCHMARK, flip: "256", with: FEW_STRIDED,
         },
         /// When requests arrive. With `none` all arrive at time 0, for streams that are not paced
@@ -236,26 +238,26 @@ keys! {
             flip: "constant", with: &["pattern.requests=500", "stream.pacing=open"],
         },
         /// The mean rate; with `arrival = "mmpp"` that between bursts. `on_off` does not use it.
-        rate_per_s: u64 = 10_000_000_000 => {
+        rate_per_s: Micro = Micro::from_millionths(10_000_000_000) => {
             kind: RATE, source: DEVICE_BENCHMARK, flip: "20000", with: FEW_POISSON,
         },
         /// `arrival = "mmpp"` and `"on_off"`: the rate in a burst.
-        burst_rate_per_s: u64 = 100_000_000_000 => {
+        burst_rate_per_s: Micro = Micro::from_millionths(100_000_000_000) => {
             kind: RATE, source: DEVICE_BENCHMARK, flip: "50000", with: FEW_MMPP,
         },
         /// `arrival = "mmpp"` and `"on_off"`: mean time between bursts, which is exponentially
         /// distributed.
-        calm_ms: u64 = 20_000_000 => {
+        calm_ms: Span = Span::from_ms(20) => {
             kind: STAY, source: DEVICE_BENCHMARK, flip: "5", with: FEW_MMPP,
         },
         /// `arrival = "mmpp"` and `"on_off"`: mean length of a burst, which is exponentially
         /// distributed.
-        burst_ms: u64 = 2_000_000 => {
+        burst_ms: Span = Span::from_ms(2) => {
             kind: STAY, source: DEVICE_BENCHMARK, flip: "1", with: FEW_MMPP,
         },
         /// `arrival = "pareto"`: the exponent of the tail, above 1. Distances have no finite
         /// variance up to 2.
-        tail_shape: u64 = 1_500 => {
+        tail_shape: Milli = Milli::from_thousandths(1_500) => {
             kind: Kind::Number { unit: "", scale: 1_000, min: 1_010, max: 100_000 },
             source: DEVICE_BENCHMARK, flip: "3",
             with: &["pattern.requests=500", "pattern.arrival=pareto", "stream.pacing=open"],

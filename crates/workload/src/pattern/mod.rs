@@ -17,7 +17,7 @@ pub(crate) mod self_similar;
 mod sizes;
 mod zipf;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 
 pub use self::builtin::{BUILT_IN_PATTERNS, BuiltInPattern};
@@ -59,8 +59,8 @@ impl Pattern {
         let (start, length) = range(keys, capacity_sectors.unwrap_or(UNKNOWN_CAPACITY))?;
         let largest = sizes.largest();
         let random = [SplitMix64::stream(seed, 4), SplitMix64::stream(seed, 5)];
-        if keys.access == Access::Sequential && keys.sequential_percent > 0 {
-            return Err(all_sequential(keys.sequential_percent));
+        if keys.access == Access::Sequential && !keys.sequential_percent.is_zero() {
+            return Err(all_sequential(keys.sequential_percent.ppm()));
         }
         let places = Places::new(keys, start, length, largest, random)
             .ok_or_else(|| too_narrow(largest, length))?;
@@ -100,14 +100,7 @@ impl RequestSource for Pattern {
             self.sectors_left = self.sectors_left.saturating_sub(sectors.into());
             (self.places.draw(u64::from(sectors)), sectors)
         };
-        Ok(Some(Request {
-            arrival: Time::from_ns(arrival),
-            first_sector,
-            sectors,
-            stream: 0,
-            op,
-            flags: Flags::NONE,
-        }))
+        Ok(Some(Request::new(op, first_sector, sectors).at(Time::from_ns(arrival))))
     }
 
     fn stats(&self) -> SourceStats {
@@ -137,7 +130,7 @@ struct Ops {
 
 impl Ops {
     fn new(keys: &PatternKeys, random: SplitMix64) -> Result<Self, WorkloadError> {
-        let trim_below = keys.read_percent + keys.trim_percent;
+        let trim_below = keys.read_percent.ppm() + keys.trim_percent.ppm();
         if trim_below > 1_000_000 {
             return Err(WorkloadError::Key {
                 key: "pattern.trim_percent",
@@ -147,7 +140,7 @@ impl Ops {
             });
         }
         let (read_below, flush_every) = (keys.read_percent, keys.flush_every);
-        Ok(Self { read_below, trim_below, flush_every, writes: 0, random })
+        Ok(Self { read_below: read_below.ppm(), trim_below, flush_every, writes: 0, random })
     }
 
     fn draw(&mut self) -> RequestOp {
@@ -169,12 +162,12 @@ impl Ops {
 
 /// The start and the length of the range in sectors.
 fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError> {
-    if keys.start_percent + keys.range_percent > 1_000_000 {
+    if keys.start_percent.ppm() + keys.range_percent.ppm() > 1_000_000 {
         return Err(WorkloadError::Key {
             key: "pattern.range_percent",
             what: format!(
                 "the range ends at {} % of the device",
-                (keys.start_percent + keys.range_percent) as f64 / 1e4
+                (keys.start_percent.ppm() + keys.range_percent.ppm()) as f64 / 1e4
             ),
             fix: "lower pattern.start_percent or pattern.range_percent to 100 % in all".to_owned(),
         });
@@ -183,8 +176,8 @@ fn range(keys: &PatternKeys, capacity: u64) -> Result<(u64, u64), WorkloadError>
         let sectors = u128::from(capacity) * u128::from(ppm) / 1_000_000;
         u64::try_from(sectors).expect("a share of the capacity")
     };
-    let start = at(keys.start_percent) / keys.align_kib * keys.align_kib;
-    Ok((start, at(keys.start_percent + keys.range_percent) - start))
+    let start = at(keys.start_percent.ppm()) / keys.align_kib.sectors() * keys.align_kib.sectors();
+    Ok((start, at(keys.start_percent.ppm() + keys.range_percent.ppm()) - start))
 }
 
 fn kib(sectors: u64) -> f64 {

@@ -47,29 +47,41 @@ impl Places {
         [random, continue_random]: [SplitMix64; 2],
     ) -> Option<Self> {
         let align = keys.align_kib;
-        let count = length.checked_sub(largest)? / align + 1;
+        let count = length.checked_sub(largest)? / align.sectors() + 1;
         let scatter = if keys.scatter { Scatter::new(count) } else { Scatter::none(count) };
         let walk = match keys.access {
             Access::Uniform => Walk::Uniform,
             Access::Sequential => Walk::Sequential { next: 0 },
-            Access::Zipf => {
-                Walk::Zipf { zipf: Zipf::new(count, keys.zipf_exponent as f64 / 1e3), scatter }
-            }
+            Access::Zipf => Walk::Zipf {
+                zipf: Zipf::new(count, keys.zipf_exponent.thousandths() as f64 / 1e3),
+                scatter,
+            },
             Access::HotCold => {
-                let hot = u128::from(count) * u128::from(keys.hot_units_percent) / 1_000_000;
+                let hot = u128::from(count) * u128::from(keys.hot_units_percent.ppm()) / 1_000_000;
                 let hot = u64::try_from(hot).expect("a share of the places");
-                Walk::HotCold { hot, hot_ppm: keys.hot_accesses_percent, scatter }
+                Walk::HotCold { hot, hot_ppm: keys.hot_accesses_percent.ppm(), scatter }
             }
-            Access::Strided => {
-                Walk::Strided { next: 0, lap: 0, stride: keys.stride_kib.div_ceil(align) }
-            }
+            Access::Strided => Walk::Strided {
+                next: 0,
+                lap: 0,
+                stride: keys.stride_kib.sectors().div_ceil(align.sectors()),
+            },
             Access::SelfSimilar => {
-                Walk::SelfSimilar { skew: SelfSimilar::new(keys.skew_percent), scatter }
+                Walk::SelfSimilar { skew: SelfSimilar::new(keys.skew_percent.ppm()), scatter }
             }
         };
         let continue_ppm = keys.sequential_percent;
         let behind = None;
-        Some(Self { start, align, count, walk, random, continue_ppm, behind, continue_random })
+        Some(Self {
+            start,
+            align: align.sectors(),
+            count,
+            walk,
+            random,
+            continue_ppm: continue_ppm.ppm(),
+            behind,
+            continue_random,
+        })
     }
 
     /// How many places there are.

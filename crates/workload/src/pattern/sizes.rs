@@ -13,6 +13,7 @@
 //!
 //! The parameters t and a are found by bisection so that the mean of the sizes comes out.
 
+use flashyard_core::quantity::Sectors;
 use flashyard_core::request::{RequestOp, SECTOR_BYTES};
 
 use super::keys::{PatternKeys, SizeRule};
@@ -42,7 +43,7 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn new(keys: &PatternKeys, random: SplitMix64) -> Result<Self, WorkloadError> {
-        let other_ppm = keys.read_percent + keys.trim_percent;
+        let other_ppm = keys.read_percent.ppm() + keys.trim_percent.ppm();
         let reads = Wanted::reads(keys).checked()?;
         let writes = Wanted::writes(keys).checked()?;
         // An operation that never happens has no say: it takes the sizes of the other.
@@ -53,9 +54,11 @@ impl Sizes {
         }
         let step = keys.align_kib;
         Ok(Self {
-            reads: Distribution::new(keys.sizes, reads, step)?,
-            writes: Distribution::new(keys.sizes, writes, step)?,
-            largest: reads.largest(keys.sizes, step).max(writes.largest(keys.sizes, step)),
+            reads: Distribution::new(keys.sizes, reads, step.sectors())?,
+            writes: Distribution::new(keys.sizes, writes, step.sectors())?,
+            largest: reads
+                .largest(keys.sizes, step.sectors())
+                .max(writes.largest(keys.sizes, step.sectors())),
             random,
         })
     }
@@ -89,10 +92,10 @@ struct Wanted {
 impl Wanted {
     fn reads(keys: &PatternKeys) -> Self {
         Self {
-            least: keys.size_kib,
-            most: keys.max_size_kib,
-            large_ppm: keys.large_percent,
-            mean_bytes: keys.mean_kib,
+            least: keys.size_kib.sectors(),
+            most: keys.max_size_kib.sectors(),
+            large_ppm: keys.large_percent.ppm(),
+            mean_bytes: keys.mean_kib.bytes(),
             most_key: "pattern.max_size_kib",
             least_key: "pattern.size_kib",
             mean_key: "pattern.mean_kib",
@@ -106,15 +109,15 @@ impl Wanted {
                 *value = key;
             }
         };
-        replace(&mut writes.least, keys.write_size_kib);
-        replace(&mut writes.most, keys.write_max_size_kib);
-        replace(&mut writes.large_ppm, keys.write_large_percent);
-        replace(&mut writes.mean_bytes, keys.write_mean_kib);
-        if (keys.write_size_kib, keys.write_max_size_kib) != (0, 0) {
+        replace(&mut writes.least, keys.write_size_kib.sectors());
+        replace(&mut writes.most, keys.write_max_size_kib.sectors());
+        replace(&mut writes.large_ppm, keys.write_large_percent.ppm());
+        replace(&mut writes.mean_bytes, keys.write_mean_kib.bytes());
+        if (keys.write_size_kib, keys.write_max_size_kib) != (Sectors::ZERO, Sectors::ZERO) {
             writes.most_key = "pattern.write_max_size_kib";
             writes.least_key = "pattern.write_size_kib";
         }
-        if keys.write_mean_kib > 0 {
+        if !keys.write_mean_kib.is_zero() {
             writes.mean_key = "pattern.write_mean_kib";
         }
         writes

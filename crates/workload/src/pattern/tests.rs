@@ -2,6 +2,8 @@
 //! keys ask for. Seeds are fixed. Critical values of chi-square are those of 99.9 %, from tables.
 
 use flashyard_core::key::{Kind, Value};
+use flashyard_core::quantity::Ppm;
+use flashyard_core::quantity::{Micro, Milli, Sectors};
 
 use super::*;
 
@@ -47,8 +49,11 @@ fn chi_square(counts: &[u64], chances: &[f64]) -> f64 {
 #[test]
 fn a_total_ends_a_pattern() {
     for size_kib in [4, 12, 16_384] {
-        let keys =
-            PatternKeys { size_kib: 2 * size_kib, total_mib: 256, ..BUILT_IN_PATTERNS[0].keys };
+        let keys = PatternKeys {
+            size_kib: Sectors::from_sectors(2 * size_kib),
+            total_mib: 256,
+            ..BUILT_IN_PATTERNS[0].keys
+        };
         let mut pattern = Pattern::new(&keys, 1, None).unwrap();
         let count = std::iter::from_fn(|| pattern.next_request().unwrap()).count() as u64;
         assert_eq!(count, (256 * 1_024_u64).div_ceil(size_kib));
@@ -69,7 +74,11 @@ fn uniform_places_are_uniform_and_independent() {
 
 #[test]
 fn operations_have_their_shares() {
-    let keys = PatternKeys { read_percent: 600_000, trim_percent: 100_000, ..keys(100_000) };
+    let keys = PatternKeys {
+        read_percent: Ppm::from_percent(60),
+        trim_percent: Ppm::from_percent(10),
+        ..keys(100_000)
+    };
     let requests = requests(&keys, 1, 1 << 20);
     let of = |op| requests.iter().filter(|request| request.op == op).count() as u64;
     let found = [of(RequestOp::Read), of(RequestOp::Write), of(RequestOp::Trim)];
@@ -83,14 +92,18 @@ fn shares_of_nothing_and_of_all_are_exact() {
     for (read_percent, trim_percent, op) in
         [(1_000_000, 0, RequestOp::Read), (0, 1_000_000, RequestOp::Trim), (0, 0, RequestOp::Write)]
     {
-        let keys = PatternKeys { read_percent, trim_percent, ..keys(5_000) };
+        let keys = PatternKeys {
+            read_percent: Ppm::from_ppm(read_percent),
+            trim_percent: Ppm::from_ppm(trim_percent),
+            ..keys(5_000)
+        };
         assert!(requests(&keys, 3, 1 << 20).iter().all(|request| request.op == op));
     }
 }
 
 #[test]
 fn a_flush_follows_every_so_many_writes() {
-    let keys = PatternKeys { read_percent: 500_000, flush_every: 3, ..keys(5_000) };
+    let keys = PatternKeys { read_percent: Ppm::from_percent(50), flush_every: 3, ..keys(5_000) };
     let found = requests(&keys, 1, 1 << 20);
     assert_eq!(found.len(), 5_000, "flushes are requests too");
     let mut writes = 0;
@@ -114,7 +127,11 @@ fn a_flush_follows_every_so_many_writes() {
 
 #[test]
 fn sizes_are_uniform_over_their_steps() {
-    let keys = PatternKeys { size_kib: PAGE, max_size_kib: 4 * PAGE + 3, ..keys(40_000) };
+    let keys = PatternKeys {
+        size_kib: Sectors::from_sectors(PAGE),
+        max_size_kib: Sectors::from_sectors(4 * PAGE + 3),
+        ..keys(40_000)
+    };
     let requests = requests(&keys, 1, 1 << 20);
     let steps = requests.iter().map(|request| {
         assert_eq!(u64::from(request.sectors) % PAGE, 0);
@@ -130,10 +147,10 @@ fn requests_lie_in_their_range_and_reach_both_its_ends() {
     for access in Access::ALL {
         let keys = PatternKeys {
             access: *access,
-            size_kib: PAGE,
-            max_size_kib: 5 * PAGE,
-            start_percent: 250_000,
-            range_percent: 10_000,
+            size_kib: Sectors::from_sectors(PAGE),
+            max_size_kib: Sectors::from_sectors(5 * PAGE),
+            start_percent: Ppm::from_percent(25),
+            range_percent: Ppm::from_percent(1),
             ..keys(20_000)
         };
         let requests = requests(&keys, 1, capacity);
@@ -152,19 +169,20 @@ fn requests_lie_in_their_range_and_reach_both_its_ends() {
 fn sequences_have_no_gap_and_start_again() {
     let keys = PatternKeys {
         access: Access::Sequential,
-        size_kib: 2 * PAGE,
-        align_kib: 2 * PAGE,
+        size_kib: Sectors::from_sectors(2 * PAGE),
+        align_kib: Sectors::from_sectors(2 * PAGE),
         ..keys(12)
     };
     let expected = [0, 2, 4, 6, 8, 0, 2, 4, 6, 8, 0, 2];
     assert_eq!(pages(&keys, 1, 11 * PAGE), expected, "the last page is too small for a request");
-    let sizes = PatternKeys { max_size_kib: 6 * PAGE, ..keys };
+    let sizes = PatternKeys { max_size_kib: Sectors::from_sectors(6 * PAGE), ..keys };
     let requests = requests(&sizes, 1, 1_000 * PAGE);
     for pair in requests.windows(2) {
         assert_eq!(pair[0].end_sector(), Some(pair[1].first_sector));
     }
     // A request that is no multiple of the alignment leaves the rest of its last place out.
-    let odd = PatternKeys { size_kib: 3, align_kib: 2, ..keys };
+    let odd =
+        PatternKeys { size_kib: Sectors::from_sectors(3), align_kib: Sectors::from_kib(1), ..keys };
     let starts: Vec<u64> =
         self::requests(&odd, 1, 13).iter().map(|request| request.first_sector).collect();
     assert_eq!(starts, [0, 4, 8, 0, 4, 8, 0, 4, 8, 0, 4, 8]);
@@ -172,10 +190,14 @@ fn sequences_have_no_gap_and_start_again() {
 
 #[test]
 fn strides_are_constant_and_every_lap_starts_a_place_later() {
-    let keys = PatternKeys { access: Access::Strided, stride_kib: 4 * PAGE, ..keys(13) };
+    let keys = PatternKeys {
+        access: Access::Strided,
+        stride_kib: Sectors::from_sectors(4 * PAGE),
+        ..keys(13)
+    };
     let expected = [0, 4, 8, 1, 5, 9, 2, 6, 3, 7, 0, 4, 8];
     assert_eq!(pages(&keys, 1, 10 * PAGE), expected);
-    let wide = PatternKeys { stride_kib: 100 * PAGE, ..keys };
+    let wide = PatternKeys { stride_kib: Sectors::from_sectors(100 * PAGE), ..keys };
     assert_eq!(pages(&wide, 1, 3 * PAGE), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]);
 }
 
@@ -193,7 +215,7 @@ fn zipf_ranks_have_their_chances() {
         for ranks in [1, 2, 3, 1_000_u32] {
             let keys = PatternKeys {
                 access: Access::Zipf,
-                zipf_exponent: thousandths,
+                zipf_exponent: Milli::from_thousandths(thousandths),
                 scatter: false,
                 ..keys(200_000)
             };
@@ -223,10 +245,10 @@ fn zipf_medians_are_right_among_very_many_ranks() {
     let n = 1_u64 << 31;
     let keys = PatternKeys {
         access: Access::Zipf,
-        zipf_exponent: 1_000,
+        zipf_exponent: Milli::from_thousandths(1_000),
         scatter: false,
-        size_kib: 1,
-        align_kib: 1,
+        size_kib: Sectors::from_sectors(1),
+        align_kib: Sectors::from_sectors(1),
         ..keys(100_001)
     };
     let requests = requests(&keys, 1, n);
@@ -260,8 +282,8 @@ fn scattered_ranks_are_as_popular_as_ranks_in_order() {
 fn hot_places_get_their_share_and_are_alike() {
     let keys = PatternKeys {
         access: Access::HotCold,
-        hot_units_percent: 100_000,
-        hot_accesses_percent: 900_000,
+        hot_units_percent: Ppm::from_percent(10),
+        hot_accesses_percent: Ppm::from_percent(90),
         scatter: false,
         ..keys(200_000)
     };
@@ -277,7 +299,7 @@ fn self_similar_places_have_their_shares_at_every_depth() {
     for (skew_percent, h) in [(800_000, 0.8), (900_000, 0.9_f64)] {
         let keys = PatternKeys {
             access: Access::SelfSimilar,
-            skew_percent,
+            skew_percent: Ppm::from_ppm(skew_percent),
             scatter: false,
             ..keys(100_000)
         };
@@ -290,8 +312,11 @@ fn self_similar_places_have_their_shares_at_every_depth() {
             assert!(off.abs() < 4.0, "{h}, depth {depth}: {found}");
         }
     }
-    let even =
-        PatternKeys { access: Access::SelfSimilar, skew_percent: 500_000, ..self::keys(20_000) };
+    let even = PatternKeys {
+        access: Access::SelfSimilar,
+        skew_percent: Ppm::from_percent(50),
+        ..self::keys(20_000)
+    };
     let found = chi_square(&counts(pages(&even, 1, 20 * PAGE), 20), &[0.05; 20]);
     assert!(found < 43.8, "19 degrees of freedom: {found}");
 }
@@ -299,12 +324,12 @@ fn self_similar_places_have_their_shares_at_every_depth() {
 #[test]
 fn a_share_of_the_requests_continues_and_the_others_follow_their_rule() {
     let keys = PatternKeys {
-        sequential_percent: 600_000,
-        read_percent: 700_000,
+        sequential_percent: Ppm::from_percent(60),
+        read_percent: Ppm::from_percent(70),
         flush_every: 5,
-        size_kib: 3,
-        max_size_kib: 45,
-        align_kib: 2,
+        size_kib: Sectors::from_sectors(3),
+        max_size_kib: Sectors::from_sectors(45),
+        align_kib: Sectors::from_kib(1),
         ..keys(50_000)
     };
     let all = requests(&keys, 1, 1_000_000);
@@ -323,7 +348,7 @@ fn a_share_of_the_requests_continues_and_the_others_follow_their_rule() {
         chi_square(&counts(drawn.iter().map(|start| start * 20 / 1_000_000), 20), &[0.05; 20]);
     assert!(uniform < 43.8, "19 degrees of freedom: {uniform}");
     // The others are those that there are without, from the first on.
-    let without = requests(&PatternKeys { sequential_percent: 0, ..keys }, 1, 1_000_000);
+    let without = requests(&PatternKeys { sequential_percent: Ppm::ZERO, ..keys }, 1, 1_000_000);
     let without = without.iter().filter(|request| request.sectors > 0);
     let without: Vec<u64> = without.map(|request| request.first_sector).collect();
     assert_eq!(drawn[..], without[1..=drawn.len()]);
@@ -331,7 +356,7 @@ fn a_share_of_the_requests_continues_and_the_others_follow_their_rule() {
 
 #[test]
 fn a_request_that_cannot_continue_is_drawn() {
-    let keys = PatternKeys { sequential_percent: 1_000_000, ..keys(200) };
+    let keys = PatternKeys { sequential_percent: Ppm::ALL, ..keys(200) };
     let pages = pages(&keys, 3, 10 * PAGE);
     let mut laps = 0;
     for pair in pages.windows(2) {
@@ -353,8 +378,8 @@ fn a_range_of_one_temperature_is_uniform() {
         for hot_accesses_percent in [0, 300_000, 1_000_000] {
             let keys = PatternKeys {
                 access: Access::HotCold,
-                hot_units_percent,
-                hot_accesses_percent,
+                hot_units_percent: Ppm::from_ppm(hot_units_percent),
+                hot_accesses_percent: Ppm::from_ppm(hot_accesses_percent),
                 ..keys(20_000)
             };
             let found = counts(pages(&keys, 1, 20 * PAGE), 20);
@@ -368,7 +393,11 @@ fn a_range_of_one_temperature_is_uniform() {
 fn constant_arrivals_are_exact() {
     // Three a second, and 1.000001 a second: a million seconds hold a million requests and one.
     for (rate_per_s, per_million_s) in [(3_000_000, 3_000_000_u128), (1_000_001, 1_000_001)] {
-        let keys = PatternKeys { arrival: Arrival::Constant, rate_per_s, ..keys(10_000) };
+        let keys = PatternKeys {
+            arrival: Arrival::Constant,
+            rate_per_s: Micro::from_millionths(rate_per_s),
+            ..keys(10_000)
+        };
         for (number, request) in requests(&keys, 1, 1 << 20).iter().enumerate() {
             let exact = number as u128 * 1_000_000_000_000_000 / per_million_s;
             assert_eq!(u128::from(request.arrival.as_ns()), exact);
@@ -378,7 +407,11 @@ fn constant_arrivals_are_exact() {
 
 #[test]
 fn poisson_arrivals_have_exponential_distances() {
-    let keys = PatternKeys { arrival: Arrival::Poisson, rate_per_s: 2_000_000_000, ..keys(40_000) };
+    let keys = PatternKeys {
+        arrival: Arrival::Poisson,
+        rate_per_s: Micro::from_millionths(2_000_000_000),
+        ..keys(40_000)
+    };
     let requests = requests(&keys, 1, 1 << 20);
     let times: Vec<f64> = requests.iter().map(|request| request.arrival.as_ns() as f64).collect();
     // A mean of 500 us, deviation 500 / sqrt(40,000) = 2.5 us.
@@ -409,13 +442,17 @@ fn no_number_of_requests_is_no_end() {
 
 #[test]
 fn a_key_of_one_part_leaves_the_others_alone() {
-    let base = PatternKeys { read_percent: 500_000, arrival: Arrival::Poisson, ..keys(1_000) };
+    let base = PatternKeys {
+        read_percent: Ppm::from_percent(50),
+        arrival: Arrival::Poisson,
+        ..keys(1_000)
+    };
     let plain = requests(&base, 1, 1 << 30);
     let places = PatternKeys { access: Access::Zipf, ..base };
     let same = requests(&places, 1, 1 << 30);
     assert!(plain.iter().zip(&same).all(|(a, b)| (a.op, a.arrival) == (b.op, b.arrival)));
     assert_ne!(plain, same);
-    let ops = PatternKeys { read_percent: 100_000, arrival: Arrival::None, ..base };
+    let ops = PatternKeys { read_percent: Ppm::from_percent(10), arrival: Arrival::None, ..base };
     let same = requests(&ops, 1, 1 << 30);
     assert!(plain.iter().zip(&same).all(|(a, b)| a.first_sector == b.first_sector));
 }
@@ -472,26 +509,34 @@ fn parameters_that_do_not_fit_are_refused() {
     let refused = |keys: &PatternKeys| Pattern::new(keys, 1, Some(1_000)).unwrap_err().to_string();
     let base = keys(10);
     assert_eq!(
-        refused(&PatternKeys { read_percent: 905_000, trim_percent: 100_000, ..base }),
+        refused(&PatternKeys {
+            read_percent: Ppm::from_ppm(905_000),
+            trim_percent: Ppm::from_percent(10),
+            ..base
+        }),
         "pattern.trim_percent: reads and trims are 100.5 % together; lower pattern.read_percent or \
          pattern.trim_percent to 100 % in all"
     );
     assert_eq!(
-        refused(&PatternKeys { start_percent: 1, ..base }),
+        refused(&PatternKeys { start_percent: Ppm::from_ppm(1), ..base }),
         "pattern.range_percent: the range ends at 100.0001 % of the device; lower \
          pattern.start_percent or pattern.range_percent to 100 % in all"
     );
     assert_eq!(
-        refused(&PatternKeys { max_size_kib: 7, ..base }),
+        refused(&PatternKeys { max_size_kib: Sectors::from_sectors(7), ..base }),
         "pattern.max_size_kib: 3.5 KiB is less than the least size; choose pattern.size_kib = 4 or \
          more, or 0"
     );
     assert_eq!(
-        refused(&PatternKeys { size_kib: 2_000, ..base }),
+        refused(&PatternKeys { size_kib: Sectors::from_kib(1000), ..base }),
         "pattern.range_percent: the largest request does not fit, 1000 KiB in 500; raise it, give \
          the device more capacity, or lower the sizes"
     );
-    let slow = PatternKeys { arrival: Arrival::Constant, rate_per_s: 1, ..keys(10_000) };
+    let slow = PatternKeys {
+        arrival: Arrival::Constant,
+        rate_per_s: Micro::from_millionths(1),
+        ..keys(10_000)
+    };
     let mut pattern = Pattern::new(&slow, 1, None).unwrap();
     let error = std::iter::repeat_with(|| pattern.next_request()).find_map(Result::err).unwrap();
     assert!(error.to_string().starts_with("pattern.rate_per_s: the last request"), "{error}");

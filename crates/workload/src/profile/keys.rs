@@ -2,6 +2,7 @@
 
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
+use flashyard_core::quantity::Micro;
 
 const FITTED: &str = "assumed: the twin of a trace is like the trace";
 
@@ -14,7 +15,7 @@ keys! {
             source: FITTED, flip: "100", with: &[],
         },
         /// Factor on times: below 1 the same requests come faster.
-        time_scale: u64 = 1_000_000 => {
+        time_scale: Micro = Micro::from_millionths(1_000_000) => {
             kind: Kind::Number { unit: "", scale: 1_000_000, min: 0, max: 1_000_000_000_000 },
             source: FITTED, flip: "0.5", with: &[],
         },

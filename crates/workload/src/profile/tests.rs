@@ -1,8 +1,9 @@
 //! Twins beside what they were fitted to.
 
+use flashyard_core::quantity::Micro;
 use std::sync::Arc;
 
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 
 use super::*;
@@ -121,7 +122,8 @@ fn twins_of_other_lengths_keep_the_rate() {
             assert!((found / rate - 1.0).abs() < 0.005, "{found} {rate}");
         }
     }
-    let keys = ProfileKeys { time_scale: 500_000, ..ProfileKeys::default() };
+    let keys =
+        ProfileKeys { time_scale: Micro::from_millionths(500_000), ..ProfileKeys::default() };
     let last = |all: Vec<Request>| all[all.len() - 1].arrival.as_ns();
     let half = last(twin(&profile, &keys, 1));
     assert_eq!(half, last(twin(&profile, &ProfileKeys::default(), 1)) / 2);
@@ -131,9 +133,8 @@ fn twins_of_other_lengths_keep_the_rate() {
 fn no_address_of_the_trace_is_in_its_profile() {
     let trace = built_in("facebook");
     let shift = 12_345 << 20;
-    let moved = trace
-        .iter()
-        .map(|request| Request { first_sector: request.first_sector + shift, ..*request });
+    let moved =
+        trace.iter().map(|request| (*request).over(request.first_sector + shift, request.sectors));
     let (mut here, mut there) = (fit(&trace), fit(&moved.collect::<Vec<_>>()));
     // The span from 0 is all that tells where a trace was.
     Arc::make_mut(&mut here).span_sectors = 0;
@@ -150,7 +151,7 @@ fn trims_and_flushes_are_fitted_too() {
             let sectors = if op == RequestOp::Flush { 0 } else { 8 };
             let first_sector = if op == RequestOp::Flush { 0 } else { 8 * random.below(100_000) };
             let arrival = Time::from_us(n * 700 + random.below(500));
-            Request { arrival, first_sector, sectors, stream: 0, op, flags: Flags::NONE }
+            Request::new(op, first_sector, sectors).at(arrival)
         })
         .collect();
     let twin = twin(&fit(&trace), &ProfileKeys::default(), 1);
@@ -170,14 +171,12 @@ fn a_profile_does_not_grow_with_its_trace() {
             .map(|_| {
                 let bits = random.below(34);
                 arrival += random.below(1 << bits);
-                Request {
-                    arrival: Time::from_ns(arrival),
-                    first_sector: random.below(1 << 36),
-                    sectors: 1 + u32::try_from(random.below(1 << 15)).unwrap(),
-                    stream: 0,
-                    op: RequestOp::ALL[random.below_usize(3)],
-                    flags: Flags::NONE,
-                }
+                Request::new(
+                    RequestOp::ALL[random.below_usize(3)],
+                    random.below(1 << 36),
+                    1 + u32::try_from(random.below(1 << 15)).unwrap(),
+                )
+                .at(Time::from_ns(arrival))
             })
             .collect();
         let profile = fit(&trace);
@@ -257,7 +256,11 @@ fn times_that_have_no_room_are_refused_however_small_their_scale() {
     assert_eq!(profile.check(), Ok(()));
     let requests = profile.requests() * 20;
     for time_scale in [0, 1] {
-        let keys = ProfileKeys { requests, time_scale, ..ProfileKeys::default() };
+        let keys = ProfileKeys {
+            requests,
+            time_scale: Micro::from_millionths(time_scale),
+            ..ProfileKeys::default()
+        };
         let error = Twin::new(Arc::new(profile.clone()), &keys, 1, None).unwrap_err().to_string();
         assert!(error.starts_with("profile.requests: the last request arrives past"), "{error}");
     }
@@ -265,13 +268,9 @@ fn times_that_have_no_room_are_refused_however_small_their_scale() {
 
 #[test]
 fn the_last_sectors_and_the_largest_requests_can_be_fitted() {
-    let request = |n: u64, first_sector, sectors| Request {
-        arrival: Time::from_us(n * 1_000),
-        first_sector,
-        sectors,
-        stream: 0,
-        op: RequestOp::ALL[1 + usize::from(n % 2 == 1)],
-        flags: Flags::NONE,
+    let request = |n: u64, first_sector, sectors| {
+        Request::new(RequestOp::ALL[1 + usize::from(n % 2 == 1)], first_sector, sectors)
+            .at(Time::from_us(n * 1_000))
     };
     // More than 8 EiB: fitted, but said to be too far.
     let far = fit(&[request(0, 8, 8), request(1, u64::MAX - 8, 8)]);
@@ -289,14 +288,8 @@ fn writes(count: u64, mean_us: u64, sectors: impl Fn(u64) -> u32) -> Vec<Request
     let mut arrival_us = 0;
     let request = |n| {
         arrival_us += random.below(2 * mean_us);
-        Request {
-            arrival: Time::from_us(arrival_us),
-            first_sector: 8 * random.below(1 << 21),
-            sectors: sectors(n),
-            stream: 0,
-            op: RequestOp::Write,
-            flags: Flags::NONE,
-        }
+        Request::new(RequestOp::Write, 8 * random.below(1 << 21), sectors(n))
+            .at(Time::from_us(arrival_us))
     };
     (0..count).map(request).collect()
 }

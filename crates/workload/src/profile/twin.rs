@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashyard_core::request::{Flags, LAST_ARRIVAL, Request, RequestOp};
+use flashyard_core::request::{LAST_ARRIVAL, Request, RequestOp};
 use flashyard_core::units::Time;
 
 use super::classes::{
@@ -226,7 +226,9 @@ impl Twin {
         if end_ns > last_ns {
             return too_late("profile.requests", "lower it");
         }
-        if u128::from(end_ns) * u128::from(keys.time_scale) > u128::from(last_ns) * 1_000_000 {
+        if u128::from(end_ns) * u128::from(keys.time_scale.millionths())
+            > u128::from(last_ns) * 1_000_000
+        {
             return too_late("profile.time_scale", "lower it, or profile.requests");
         }
         Ok(Self {
@@ -238,7 +240,7 @@ impl Twin {
             load_ns: 0,
             end_ns,
             places: Places::new(&profile, span, SplitMix64::stream(seed, 4)),
-            time_scale: keys.time_scale,
+            time_scale: keys.time_scale.millionths(),
             most_late_ns: most_late_ns(&profile),
             stats: SourceStats { clock_epochs: 1, ..SourceStats::default() },
             profile,
@@ -330,14 +332,9 @@ impl RequestSource for Twin {
         if RequestOp::ALL[op] != RequestOp::Flush {
             first_sector = self.places.draw(op, kind, sectors);
         }
-        Ok(Some(Request {
-            arrival: Time::from_ns(arrival_ns),
-            first_sector,
-            sectors,
-            stream: 0,
-            op: RequestOp::ALL[op],
-            flags: Flags::NONE,
-        }))
+        Ok(Some(
+            Request::new(RequestOp::ALL[op], first_sector, sectors).at(Time::from_ns(arrival_ns)),
+        ))
     }
 
     fn stats(&self) -> SourceStats {

@@ -1,6 +1,7 @@
 //! The built-in raw streams: the mixes of the flash request scheduling framework.
 
 use super::keys::{Placement, RawKeys};
+use flashyard_core::quantity::Ppm;
 
 /// A built-in stream of raw operations.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,8 @@ const FEW_READS: RawKeys = RawKeys {
     program_weight: 256,
     read_weight: 128,
     placement: Placement::Random,
-    start_percent: 0,
-    range_percent: 1_000_000,
+    start_percent: Ppm::ZERO,
+    range_percent: Ppm::ALL,
     erased: true,
 };
 

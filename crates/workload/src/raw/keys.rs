@@ -1,6 +1,7 @@
 //! The keys of `[raw]`.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -50,14 +51,14 @@ keys! {
             flip: "append", with: FEW,
         },
         /// Where the blocks that are used begin, in percent of each plane.
-        start_percent: u64 = 0 => {
+        start_percent: Ppm = Ppm::ZERO => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: all blocks", flip: "50",
             with: &["raw.requests=2000", "raw.range_percent=50"],
         },
         /// How many blocks are used, in percent of each plane. Streams that append need blocks of
         /// their own.
-        range_percent: u64 = 1_000_000 => {
+        range_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed: all blocks", flip: "10", with: FEW,
         },

@@ -13,7 +13,7 @@ mod keys;
 pub mod list;
 
 use flashyard_core::geometry::Geometry;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{BlockId, DieId, Time};
 
 pub use self::builtin::{BUILT_IN_RAW, BuiltInRaw};
@@ -88,14 +88,12 @@ fn request(geometry: &Geometry, op: RequestOp, place: Place, arrival: Time) -> R
     let block = BlockId::new(geometry.first_block(plane).get() + place.block);
     let unit = geometry.unit_of(block, place.page * geometry.units_per_page);
     let pages = if op == RequestOp::Trim { geometry.pages_per_block } else { 1 };
-    Request {
-        arrival,
-        first_sector: u64::from(unit.get()) * u64::from(geometry.unit_sectors()),
-        sectors: pages * geometry.units_per_page * geometry.unit_sectors(),
-        stream: 0,
+    Request::new(
         op,
-        flags: Flags::NONE,
-    }
+        u64::from(unit.get()) * u64::from(geometry.unit_sectors()),
+        pages * geometry.units_per_page * geometry.unit_sectors(),
+    )
+    .at(arrival)
 }
 
 /// Operations that are drawn at random.
@@ -210,7 +208,7 @@ impl Drawn {
 
 /// The blocks of a plane from `start_percent` on.
 fn blocks(keys: &RawKeys, geometry: &Geometry) -> Result<Blocks, WorkloadError> {
-    let end_ppm = keys.start_percent + keys.range_percent;
+    let end_ppm = keys.start_percent.ppm() + keys.range_percent.ppm();
     let at = |ppm: u64| {
         let block = u64::from(geometry.blocks_per_plane) * ppm / 1_000_000;
         u32::try_from(block).expect("a share of the blocks")
@@ -218,11 +216,11 @@ fn blocks(keys: &RawKeys, geometry: &Geometry) -> Result<Blocks, WorkloadError> 
     let (what, fix) = if end_ppm > 1_000_000 {
         let what = format!("the blocks end at {} % of a plane", end_ppm as f64 / 1e4);
         (what, "lower raw.start_percent or raw.range_percent to 100 % in all")
-    } else if at(end_ppm) == at(keys.start_percent) {
+    } else if at(end_ppm) == at(keys.start_percent.ppm()) {
         let what = format!("no block of the {} of a plane", geometry.blocks_per_plane);
         (what, "raise it, or take a device with more blocks")
     } else {
-        let first = at(keys.start_percent);
+        let first = at(keys.start_percent.ppm());
         return Ok(Blocks {
             first,
             count: at(end_ppm) - first,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::input::Input;
 use flashyard_core::geometry::StripeOrder;
+use flashyard_core::quantity::Ppm;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// 2 channels of 2 dies with 2 planes of 10 blocks of 4 pages of 16 KiB.
@@ -67,8 +68,8 @@ fn kinds_come_as_the_mix_says_and_places_all_alike() {
 fn ranges_leave_the_other_blocks_alone() {
     for placement in [Placement::Random, Placement::Append] {
         let keys = RawKeys {
-            start_percent: 400_000,
-            range_percent: 200_000,
+            start_percent: Ppm::from_percent(40),
+            range_percent: Ppm::from_percent(20),
             placement,
             requests: 5_000,
             ..RawKeys::default()
@@ -78,7 +79,11 @@ fn ranges_leave_the_other_blocks_alone() {
         assert_eq!(blocks.into_iter().collect::<Vec<_>>(), [4, 5], "{placement:?}");
     }
     let refused = |start_percent: u64, range_percent: u64, what: &str| {
-        let keys = RawKeys { start_percent, range_percent, ..RawKeys::default() };
+        let keys = RawKeys {
+            start_percent: Ppm::from_ppm(start_percent),
+            range_percent: Ppm::from_ppm(range_percent),
+            ..RawKeys::default()
+        };
         let error = Raw::new(&keys, 1, &SHAPE).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     };

@@ -88,24 +88,24 @@ impl ClockLog {
         others: &[Event],
     ) -> Vec<String> {
         let mut notes: Vec<String> = self.gap_note(others).into_iter().collect();
-        if let Some(span_ns) = span_ns.filter(|&span_ns| span_ns != keys.duration_ms) {
-            let (from, to) = (readable_ns(span_ns), readable_ns(keys.duration_ms));
+        if let Some(span_ns) = span_ns.filter(|&span_ns| span_ns != keys.duration_ms.as_ns()) {
+            let (from, to) = (readable_ns(span_ns), readable_ns(keys.duration_ms.as_ns()));
             if span_ns == 0 {
                 notes.push(format!("all requests come at one time, so none was scaled to {to}"));
             } else {
-                let factor = keys.duration_ms as f64 / span_ns as f64;
+                let factor = keys.duration_ms.as_ns() as f64 / span_ns as f64;
                 notes.push(format!("times were scaled from {from} to {to}, a factor of {factor}"));
             }
         } else if keys.time_scale != TraceKeys::default().time_scale {
-            let factor = keys.time_scale as f64 / 1e6;
+            let factor = keys.time_scale.millionths() as f64 / 1e6;
             let from = readable_ns(self.last_ns - self.first_ns);
-            let start_ns = if keys.rebase { 0 } else { self.first_ns - keys.origin_s };
+            let start_ns = if keys.rebase { 0 } else { self.first_ns - keys.origin_s.as_ns() };
             let last_ns = clock.arrival_ns(self.last_ns).unwrap_or(start_ns);
             let to = readable_ns(last_ns - start_ns);
             notes.push(format!("times were multiplied by {factor}: {from} became {to}"));
         }
-        if keys.time_quantum_us > 0 {
-            let quantum = readable_ns(keys.time_quantum_us);
+        if !keys.time_quantum_us.is_zero() {
+            let quantum = readable_ns(keys.time_quantum_us.as_ns());
             let most = readable_ns(self.max_rounded_ns);
             notes.push(format!(
                 "times were rounded down to multiples of {quantum}, by at most {most}"
@@ -115,8 +115,8 @@ impl ClockLog {
             let first = readable_ns(self.first_ns);
             notes.push(format!("the first request, recorded at {first}, arrives at 0"));
         }
-        if !keys.rebase && keys.origin_s > 0 {
-            notes.push(format!("times count from {} on", readable_ns(keys.origin_s)));
+        if !keys.rebase && !keys.origin_s.is_zero() {
+            notes.push(format!("times count from {} on", readable_ns(keys.origin_s.as_ns())));
         }
         notes
     }
@@ -152,7 +152,7 @@ fn joined_note(keys: &TraceKeys, epochs: &Epochs) -> String {
     if more > 0 {
         parts.push(format!("{more} more were moved"));
     }
-    let gap = readable_ns(keys.epoch_gap_ms);
+    let gap = readable_ns(keys.epoch_gap_ms.as_ns());
     format!("{} runs of the clock were joined, {gap} apart: {}", moves.len(), parts.join(", "))
 }
 

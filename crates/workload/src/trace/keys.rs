@@ -1,6 +1,8 @@
 //! The keys of `[trace]`.
 
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::{Bytes, Micro};
+use flashyard_core::units::Span;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -153,14 +155,14 @@ keys! {
             with: SORTED,
         },
         /// Shorter requests are left out, except flushes.
-        min_kib: u64 = 0 => {
+        min_kib: Bytes = Bytes::ZERO => {
             kind: Kind::Number { unit: "KiB", scale: 1_024, min: 0, max: REQUEST_KIB * 1_024 },
             source: "0 keeps all sizes",
             flip: "4.5",
             with: SORTED,
         },
         /// Longer requests are left out, except flushes; 0 keeps all.
-        max_kib: u64 = 0 => {
+        max_kib: Bytes = Bytes::ZERO => {
             kind: Kind::Number { unit: "KiB", scale: 1_024, min: 0, max: REQUEST_KIB * 1_024 },
             source: "0 keeps all sizes",
             flip: "4",
@@ -202,14 +204,14 @@ keys! {
         },
         /// A time that is further than this from every time of a run of the clock belongs to
         /// another run.
-        epoch_jump_s: u64 = 3_600_000_000_000 => {
+        epoch_jump_s: Span = Span::from_ms(3_600_000) => {
             kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 1, max: CENTURY_NS },
             source: "assumed: longer than the pauses inside the traces, shorter than a clock step",
             flip: "1000000000",
             with: JOINED,
         },
         /// Time between the last request of a run of the clock and the first of the next.
-        epoch_gap_ms: u64 = 1_000_000 => {
+        epoch_gap_ms: Span = Span::from_ms(1) => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "assumed: a pause too short to let a queue drain",
             flip: "7",
@@ -219,7 +221,7 @@ keys! {
         /// evenly over it, in their order, the first at its start. 0 takes the tick that the format
         /// is known to have (`tencent`: a second) and leaves the times of other formats alone.
         /// 0.001, a nanosecond, leaves all times alone.
-        tick_us: u64 = 0 => {
+        tick_us: Span = Span::ZERO => {
             kind: Kind::micros(0, 3_600_000_000_000),
             source: "assumed: evenly spread, since nothing is known of the time inside a tick; all \
                      at its start would be a burst that was not there",
@@ -227,14 +229,14 @@ keys! {
             with: SORTED,
         },
         /// Requests less than this much later than the first request are left out.
-        start_ms: u64 = 0 => {
+        start_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 starts with the first request",
             flip: "1.3",
             with: SORTED,
         },
         /// Requests this much or more later than the first request are left out. 0 keeps all.
-        end_ms: u64 = 0 => {
+        end_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 goes on to the last request",
             flip: "2",
@@ -317,7 +319,7 @@ keys! {
             with: LARGE_CHUNKS,
         },
         /// Factor on all times relative to the first request; rounded down to nanoseconds.
-        time_scale: u64 = 1_000_000 => {
+        time_scale: Micro = Micro::from_millionths(1_000_000) => {
             kind: Kind::Number { unit: "x", scale: 1_000_000, min: 1, max: 1_000_000_000_000 },
             source: "1 leaves the recorded times alone",
             flip: "0.5",
@@ -325,7 +327,7 @@ keys! {
         },
         /// Scales the whole trace so that this time passes from the first request to the last. 0
         /// leaves it alone. It reads the file twice.
-        duration_ms: u64 = 0 => {
+        duration_ms: Span = Span::ZERO => {
             kind: Kind::millis(0, CENTURY_NS),
             source: "0 leaves the recorded times alone",
             flip: "40",
@@ -333,7 +335,7 @@ keys! {
         },
         /// Times relative to the first request are rounded down to multiples of this; 0 keeps
         /// nanoseconds.
-        time_quantum_us: u64 = 0 => {
+        time_quantum_us: Span = Span::ZERO => {
             kind: Kind::micros(0, CENTURY_NS),
             source: "0 leaves the recorded times alone",
             flip: "1000",
@@ -349,7 +351,7 @@ keys! {
         /// With `rebase = false`: the time on the clock of the trace that becomes time 0 of the
         /// run. Several traces of one clock, such as Windows file times, then keep their distances.
         /// No request may be earlier.
-        origin_s: u64 = 0 => {
+        origin_s: Span = Span::ZERO => {
             kind: Kind::Number { unit: "s", scale: 1_000_000_000, min: 0, max: u64::MAX },
             source: "0 leaves the recorded times alone",
             flip: "1",

@@ -150,8 +150,9 @@ impl Trace {
         };
         let rows = Rows::open(input, keys, options)?;
         let clip = Clip::new(keys);
-        let plain = !clip.is_active() && keys.fold != Fold::Renumber && keys.time_quantum_us == 0;
-        let tick_ns = if keys.tick_us == 0 { rows.tick_ns() } else { keys.tick_us };
+        let plain =
+            !clip.is_active() && keys.fold != Fold::Renumber && keys.time_quantum_us.is_zero();
+        let tick_ns = if keys.tick_us.is_zero() { rows.tick_ns() } else { keys.tick_us.as_ns() };
         let ticks = (tick_ns > 1).then(|| Ticks::new(tick_ns));
         let in_order = window == 0 && survey.epochs.is_none() && ticks.is_none();
         Ok(Self {
@@ -279,19 +280,20 @@ impl Trace {
     #[inline(never)]
     fn start_clock(&mut self, first_ns: u64, line: u64) -> Result<Clock, WorkloadError> {
         let keys = &self.keys;
-        let start_ns = if keys.rebase { Some(0) } else { first_ns.checked_sub(keys.origin_s) };
+        let start_ns =
+            if keys.rebase { Some(0) } else { first_ns.checked_sub(keys.origin_s.as_ns()) };
         let Some(start_ns) = start_ns else {
             let what = format!("the request is earlier than trace.origin_s, {first_ns} ns");
             return Err(self.rows.error_at(line, what, "lower the key".to_owned()));
         };
         let scale = match self.survey.span_ns {
             Some(0) => (1, 1),
-            Some(span_ns) => (keys.duration_ms, span_ns),
-            None => (keys.time_scale, 1_000_000),
+            Some(span_ns) => (keys.duration_ms.as_ns(), span_ns),
+            None => (keys.time_scale.millionths(), 1_000_000),
         };
         let clock = |quantum_ns| Clock::new(first_ns, start_ns, scale, quantum_ns);
         self.log = ClockLog::new(first_ns, clock(0));
-        Ok(*self.clock.insert(clock(keys.time_quantum_us)))
+        Ok(*self.clock.insert(clock(keys.time_quantum_us.as_ns())))
     }
 
     /// The request of a row that has been put on the device.
@@ -410,7 +412,7 @@ impl Trace {
         if part.is_none() {
             self.split = None;
         }
-        part.map(|(first_sector, sectors)| Request { first_sector, sectors, ..whole })
+        part.map(|(first_sector, sectors)| whole.over(first_sector, sectors))
     }
 
     fn changed(&self, line: u64) -> WorkloadError {
@@ -506,25 +508,30 @@ fn check_keys(keys: &TraceKeys, options: &TraceOptions) -> Result<(), WorkloadEr
         let what = "the device has no sectors, 0".to_owned();
         return refuse("trace.fold", what, "give it a capacity");
     }
-    if keys.duration_ms > 0 && keys.time_scale != TraceKeys::default().time_scale {
+    if !keys.duration_ms.is_zero() && keys.time_scale != TraceKeys::default().time_scale {
         let what = "there is a duration and a scale".to_owned();
         let fix = "set only one of trace.time_scale and trace.duration_ms";
         return refuse("trace.duration_ms", what, fix);
     }
     let pairs = [
         ("trace.first_stream", "trace.last_stream", keys.first_stream, keys.last_stream + 1),
-        ("trace.min_kib", "trace.max_kib", keys.min_kib, keys.max_kib.saturating_add(1)),
+        (
+            "trace.min_kib",
+            "trace.max_kib",
+            keys.min_kib.bytes(),
+            keys.max_kib.bytes().saturating_add(1),
+        ),
         ("trace.from_sector", "trace.to_sector", keys.from_sector, keys.to_sector),
-        ("trace.start_ms", "trace.end_ms", keys.start_ms, keys.end_ms),
+        ("trace.start_ms", "trace.end_ms", keys.start_ms.as_ns(), keys.end_ms.as_ns()),
     ];
-    let limits = [keys.last_stream + 1, keys.max_kib, keys.to_sector, keys.end_ms];
+    let limits = [keys.last_stream + 1, keys.max_kib.bytes(), keys.to_sector, keys.end_ms.as_ns()];
     for ((low, high, from, to), limit) in pairs.into_iter().zip(limits) {
         if limit > 0 && from >= to {
             let fix = format!("set it below {high}");
             return refuse(low, format!("nothing lies between it and {high}"), &fix);
         }
     }
-    if keys.rebase && keys.origin_s > 0 {
+    if keys.rebase && !keys.origin_s.is_zero() {
         let what = "the first request arrives at 0, whatever the origin".to_owned();
         return refuse("trace.origin_s", what, "set trace.rebase = false, or take the key out");
     }

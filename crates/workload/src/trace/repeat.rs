@@ -96,7 +96,7 @@ impl Trace {
                         fix: "lower it".to_owned(),
                     });
                 };
-                return Ok(Some(Request { arrival: Time::from_ns(ns), ..request }));
+                return Ok(Some(request.at(Time::from_ns(ns))));
             }
             if !self.begin_again()? {
                 return Ok(None);
@@ -161,7 +161,7 @@ mod tests {
         for (place, request) in all.iter().enumerate() {
             let (pass, row) = (place / single.len(), single[place % single.len()]);
             let ns = row.arrival.as_ns() + pass as u64 * span;
-            assert_eq!(*request, Request { arrival: Time::from_ns(ns), ..row });
+            assert_eq!(*request, row.at(Time::from_ns(ns)));
         }
         assert_eq!((stats.requests, stats.folded), (9, 3 * counted.folded));
         // A stream keeps the distances of the whole trace.

@@ -41,7 +41,8 @@ impl Filter {
         let plain = TraceKeys::default();
         let active = (keys.keep_ops, keys.first_stream, keys.last_stream)
             != (plain.keep_ops, plain.first_stream, plain.last_stream)
-            || [keys.min_kib, keys.max_kib, keys.from_sector, keys.to_sector] != [0; 4];
+            || [keys.min_kib.bytes(), keys.max_kib.bytes(), keys.from_sector, keys.to_sector]
+                != [0; 4];
         Self { active, keys: *keys, dropped: [0; REASONS.len()], crossing: 0 }
     }
 
@@ -81,10 +82,10 @@ impl Filter {
             return None;
         }
         let bytes = u64::from(record.sectors) * u64::from(SECTOR_BYTES);
-        if bytes < keys.min_kib {
+        if bytes < keys.min_kib.bytes() {
             return Some(Reason::Small);
         }
-        if keys.max_kib > 0 && bytes > keys.max_kib {
+        if !keys.max_kib.is_zero() && bytes > keys.max_kib.bytes() {
             return Some(Reason::Large);
         }
         let first = record.first_sector;
@@ -159,8 +160,8 @@ pub(super) struct Clip {
 
 impl Clip {
     pub(super) const fn new(keys: &TraceKeys) -> Self {
-        let active = keys.start_ms > 0
-            || keys.end_ms > 0
+        let active = !keys.start_ms.is_zero()
+            || !keys.end_ms.is_zero()
             || keys.first_request > 0
             || keys.request_limit > 0;
         Self {
@@ -200,11 +201,11 @@ impl Clip {
     fn place(&mut self, time_ns: u64) -> Clipped {
         let since_ns = time_ns - *self.first_ns.get_or_insert(time_ns);
         let keys = &self.keys;
-        if keys.end_ms > 0 && since_ns >= keys.end_ms {
+        if !keys.end_ms.is_zero() && since_ns >= keys.end_ms.as_ns() {
             self.ended_by = Some("trace.end_ms");
             return Clipped::Behind;
         }
-        if since_ns < keys.start_ms {
+        if since_ns < keys.start_ms.as_ns() {
             self.early += 1;
             return Clipped::Before;
         }

@@ -23,7 +23,7 @@ impl Survey {
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
         let join = keys.time_order == TimeOrder::JoinEpochs;
-        let stretch = keys.duration_ms > 0;
+        let stretch = !keys.duration_ms.is_zero();
         if !join && !stretch {
             return Ok(Self::default());
         }
@@ -41,7 +41,7 @@ impl Survey {
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
         let mut rows = Rows::open(input, keys, options)?;
-        let mut finder = EpochFinder::new(keys.epoch_jump_s);
+        let mut finder = EpochFinder::new(keys.epoch_jump_s.as_ns());
         while let Some(row) = rows.next_row()? {
             if let Err(TooMany(most)) = finder.add(row.record.time_ns) {
                 let what = format!("more than {most} runs of the clock");
@@ -49,7 +49,8 @@ impl Survey {
                 return Err(rows.error_at(row.line, what, fix));
             }
         }
-        let epochs = finder.finish(keys.epoch_gap_ms).ok_or_else(|| too_long(input.name()))?;
+        let epochs =
+            finder.finish(keys.epoch_gap_ms.as_ns()).ok_or_else(|| too_long(input.name()))?;
         Ok(Self { epochs: Some(epochs), span_ns: None })
     }
 

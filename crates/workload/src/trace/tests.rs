@@ -1,5 +1,7 @@
 //! The pipeline from bytes to requests.
 
+use flashyard_core::quantity::Micro;
+use flashyard_core::units::Span;
 use std::io::{Cursor, Write};
 
 use flashyard_core::key::{Key, Kind, Value};
@@ -211,7 +213,7 @@ fn epochs_are_joined_and_then_scaled() {
     let times = [1_000, 2_000, 5 * HOUR_NS, 3_000, 5 * HOUR_NS + 500, 2 * HOUR_NS];
     let joined = arrivals(&times, &keys(TimeOrder::JoinEpochs)).unwrap();
     assert_eq!(joined, [0, 1_000, 2_000, 1_002_000, 1_002_500, 2_002_500]);
-    let scaled = TraceKeys { duration_ms: 4_005_000, ..keys(TimeOrder::JoinEpochs) };
+    let scaled = TraceKeys { duration_ms: Span::from_us(4_005), ..keys(TimeOrder::JoinEpochs) };
     assert_eq!(arrivals(&times, &scaled).unwrap().last(), Some(&4_005_000));
 }
 
@@ -226,7 +228,7 @@ fn two_passes_need_input_that_can_be_read_twice() {
         "standard input: trace.time_order = \"join_epochs\" reads the trace twice, and this input \
          can be read only once; save it to a file first"
     );
-    let message = refused(TraceKeys { duration_ms: 1, ..TraceKeys::default() });
+    let message = refused(TraceKeys { duration_ms: Span::from_ns(1), ..TraceKeys::default() });
     assert!(message.starts_with("standard input: trace.duration_ms reads"), "{message}");
 }
 
@@ -239,26 +241,30 @@ fn times_are_rebased_scaled_and_rounded() {
     let recorded = TraceKeys { rebase: false, ..plain };
     assert_eq!(with(recorded), times);
     let origin = |origin_s| TraceKeys { origin_s, ..recorded };
-    assert_eq!(with(origin(999_000)), [1_000, 2_999, 4_000]);
+    assert_eq!(with(origin(Span::from_us(999))), [1_000, 2_999, 4_000]);
     assert_eq!(
-        arrivals(&times, &origin(1_000_001)).unwrap_err(),
+        arrivals(&times, &origin(Span::from_ns(1_000_001))).unwrap_err(),
         "t.txt:1: the request is earlier than trace.origin_s, 1000000 ns; lower the key"
     );
     assert_eq!(
-        arrivals(&times, &TraceKeys { origin_s: 1, ..plain }).unwrap_err(),
+        arrivals(&times, &TraceKeys { origin_s: Span::from_ns(1), ..plain }).unwrap_err(),
         "trace.origin_s: the first request arrives at 0, whatever the origin; set trace.rebase = \
          false, or take the key out"
     );
-    assert_eq!(with(TraceKeys { time_scale: 500_000, ..plain }), [0, 999, 1_500]);
-    assert_eq!(with(TraceKeys { time_quantum_us: 1_000, ..plain }), [0, 1_000, 3_000]);
-    assert_eq!(with(TraceKeys { duration_ms: 1_000, ..plain }), [0, 666, 1_000]);
-    let both = TraceKeys { duration_ms: 1_000, time_scale: 2, ..plain };
+    assert_eq!(
+        with(TraceKeys { time_scale: Micro::from_millionths(500_000), ..plain }),
+        [0, 999, 1_500]
+    );
+    assert_eq!(with(TraceKeys { time_quantum_us: Span::from_us(1), ..plain }), [0, 1_000, 3_000]);
+    assert_eq!(with(TraceKeys { duration_ms: Span::from_us(1), ..plain }), [0, 666, 1_000]);
+    let both =
+        TraceKeys { duration_ms: Span::from_us(1), time_scale: Micro::from_millionths(2), ..plain };
     assert_eq!(
         arrivals(&times, &both).unwrap_err(),
         "trace.duration_ms: there is a duration and a scale; set only one of trace.time_scale and \
          trace.duration_ms"
     );
-    let far = TraceKeys { time_scale: 1_000_000_000_000, ..plain };
+    let far = TraceKeys { time_scale: Micro::from_millionths(1_000_000_000_000), ..plain };
     for (keys, last) in [(far, u64::MAX), (plain, (1 << 62) + 1)] {
         assert_eq!(
             arrivals(&[0, last], &keys).unwrap_err(),
@@ -344,11 +350,11 @@ fn mutated_traces_never_panic() {
         let keys = TraceKeys {
             time_order: orders[random.below_usize(orders.len())],
             sort_window: 1 + random.below(4),
-            duration_ms: random.below(2) * random.below(1_000_000),
+            duration_ms: Span::from_ns(random.below(2) * random.below(1_000_000)),
             fold: folds[random.below_usize(folds.len())],
             renumber_wrap: random.happens(500_000),
             align_kib: random.below(2) * random.below(64),
-            end_ms: random.below(2) * random.below(2_000_000_000),
+            end_ms: Span::from_ns(random.below(2) * random.below(2_000_000_000)),
             ..TraceKeys::default()
         };
         let capacity = random.happens(500_000).then(|| random.below(100_000));
@@ -384,7 +390,10 @@ fn the_mark_in_front_of_utf_8_text_is_passed_over() {
 
 #[test]
 fn a_file_that_is_missing_is_told_from_one_that_can_be_read_once() {
-    for keys in [keys(TimeOrder::JoinEpochs), TraceKeys { duration_ms: 1, ..Default::default() }] {
+    for keys in [
+        keys(TimeOrder::JoinEpochs),
+        TraceKeys { duration_ms: Span::from_ns(1), ..Default::default() },
+    ] {
         let missing = Trace::open(Input::path("no such file"), &keys, &TraceOptions::default());
         let message = missing.unwrap_err().to_string();
         assert!(message.starts_with("no such file: cannot be read, "), "{message}");
@@ -396,6 +405,6 @@ fn a_time_that_is_too_large_as_recorded_names_the_origin() {
     let keys = TraceKeys { rebase: false, ..TraceKeys::default() };
     let message = arrivals(&[1 << 63], &keys).unwrap_err();
     assert!(message.contains("with trace.origin_s"), "{message}");
-    let origin = TraceKeys { origin_s: 1 << 63, ..keys };
+    let origin = TraceKeys { origin_s: Span::from_ns(1 << 63), ..keys };
     assert_eq!(arrivals(&[1 << 63, (1 << 63) + 5], &origin).unwrap(), [0, 5]);
 }

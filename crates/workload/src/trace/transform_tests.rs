@@ -1,5 +1,7 @@
 //! The transforms: each against a computation over a list, and worked examples.
 
+use flashyard_core::quantity::{Bytes, Micro};
+use flashyard_core::units::Span;
 use std::collections::BTreeMap;
 
 use flashyard_core::request::RequestOp;
@@ -73,16 +75,16 @@ fn naive(rows: &[Written], keys: &TraceKeys) -> Vec<Written> {
             _ => true,
         })
         .filter(|row| (keys.first_stream..=keys.last_stream).contains(&u64::from(row.device)))
-        .filter(|row| bytes(row) >= keys.min_kib)
-        .filter(|row| keys.max_kib == 0 || bytes(row) <= keys.max_kib)
+        .filter(|row| bytes(row) >= keys.min_kib.bytes())
+        .filter(|row| keys.max_kib.is_zero() || bytes(row) <= keys.max_kib.bytes())
         .filter(|row| row.first >= keys.from_sector)
         .filter(|row| keys.to_sector == 0 || row.first < keys.to_sector)
         .copied()
         .collect();
     left.sort_by_key(|row| row.time_ns);
     let start_ns = left.first().map_or(0, |row| row.time_ns);
-    left.retain(|row| row.time_ns - start_ns >= keys.start_ms);
-    left.retain(|row| keys.end_ms == 0 || row.time_ns - start_ns < keys.end_ms);
+    left.retain(|row| row.time_ns - start_ns >= keys.start_ms.as_ns());
+    left.retain(|row| keys.end_ms.is_zero() || row.time_ns - start_ns < keys.end_ms.as_ns());
     let limit = if keys.request_limit == 0 { u64::MAX } else { keys.request_limit };
     let skip = usize::try_from(keys.first_request).unwrap();
     left.into_iter().skip(skip).take(usize::try_from(limit).unwrap()).collect()
@@ -96,12 +98,12 @@ fn random_keys(random: &mut SplitMix64, count: u64) -> TraceKeys {
         keep_ops: [KeepOps::All, KeepOps::Reads, KeepOps::Writes][random.below_usize(3)],
         first_stream,
         last_stream: if random.happens(500_000) { 4 } else { 65_535 },
-        min_kib,
-        max_kib: random.below(2) * (min_kib + random.below(200_000)),
+        min_kib: Bytes::from_bytes(min_kib),
+        max_kib: Bytes::from_bytes(random.below(2) * (min_kib + random.below(200_000))),
         from_sector,
         to_sector: random.below(2) * (from_sector + 3_000_000_000 + random.below(5_000_000_000)),
-        start_ms,
-        end_ms: random.below(2) * (start_ms + 1 + random.below(count * 1_000)),
+        start_ms: Span::from_ns(start_ms),
+        end_ms: Span::from_ns(random.below(2) * (start_ms + 1 + random.below(count * 1_000))),
         first_request,
         request_limit: random.below(2) * (1 + random.below(count)),
         ..sorted()
@@ -134,7 +136,7 @@ fn filter_sort_and_clip_are_those_of_a_list() {
         assert!(found.eq(expected), "{keys:?}");
         let stats = trace.stats();
         assert_eq!(requests.len() as u64, stats.requests - stats.clipped, "{keys:?}");
-        let ends_early = keys.end_ms > 0 || keys.request_limit > 0;
+        let ends_early = !keys.end_ms.is_zero() || keys.request_limit > 0;
         assert!(ends_early || stats.requests + stats.filtered == 300, "{keys:?}");
     }
     assert!(some > 100 && none > 3, "{some} and {none}");
@@ -145,9 +147,9 @@ fn a_clipped_trace_is_scaled_by_its_own_span() {
     let mut random = SplitMix64::new(12);
     for order in [TimeOrder::Sort, TimeOrder::JoinEpochs] {
         let rows = random_rows(&mut random, 200);
-        let clip = TraceKeys { start_ms: 50_000, request_limit: 60, ..sorted() };
+        let clip = TraceKeys { start_ms: Span::from_us(50), request_limit: 60, ..sorted() };
         let expected = naive(&rows, &clip);
-        let keys = TraceKeys { time_order: order, duration_ms: 7_000_000, ..clip };
+        let keys = TraceKeys { time_order: order, duration_ms: Span::from_ms(7), ..clip };
         let (requests, _) = read(&text(&rows), &keys, None).unwrap();
         let (first, last) = (expected[0].time_ns, expected[59].time_ns);
         let scaled = expected.iter().map(|row| (row.time_ns - first) * 7_000_000 / (last - first));
@@ -160,7 +162,7 @@ fn nothing_behind_the_end_of_a_clip_is_read() {
     let rows = "10 0 0 8 1\n20 0 8 8 1\n30 0 16 8 1\nno row\n";
     let limit = TraceKeys { request_limit: 2, ..TraceKeys::default() };
     assert_eq!(read(rows, &limit, None).unwrap().0.len(), 2);
-    let end = TraceKeys { end_ms: 20, ..TraceKeys::default() };
+    let end = TraceKeys { end_ms: Span::from_ns(20), ..TraceKeys::default() };
     assert_eq!(read(rows, &end, None).unwrap().0.len(), 2);
     assert!(read(rows, &TraceKeys::default(), None).is_err());
 }
@@ -176,7 +178,12 @@ fn a_trace_of_which_nothing_is_left_is_refused() {
          filter less"
     );
     assert_eq!(
-        refused(TraceKeys { start_ms: 5, end_ms: 10, first_request: 1, ..plain }),
+        refused(TraceKeys {
+            start_ms: Span::from_ns(5),
+            end_ms: Span::from_ns(10),
+            first_request: 1,
+            ..plain
+        }),
         "t.txt: no request is left of it: 1 come before trace.start_ms, 0 were passed over by \
          trace.first_request, and the next one comes after trace.end_ms; clip less, or not at all"
     );
@@ -186,9 +193,9 @@ fn a_trace_of_which_nothing_is_left_is_refused() {
          trace.last_stream"
     );
     for keys in [
-        TraceKeys { min_kib: 2, max_kib: 1, ..plain },
+        TraceKeys { min_kib: Bytes::from_bytes(2), max_kib: Bytes::from_bytes(1), ..plain },
         TraceKeys { from_sector: 2, to_sector: 2, ..plain },
-        TraceKeys { start_ms: 2, end_ms: 2, ..plain },
+        TraceKeys { start_ms: Span::from_ns(2), end_ms: Span::from_ns(2), ..plain },
     ] {
         assert!(refused(keys).contains(": nothing lies between it and trace."));
     }
@@ -312,14 +319,14 @@ fn the_notes_of_a_worked_example_are_exact() {
                 2100000 0 64 2 1\n2200000 0 9000 8 1\n4000000 0 100 8 1\n";
     let keys = TraceKeys {
         keep_ops: KeepOps::Reads,
-        min_kib: 2 * 1_024,
+        min_kib: Bytes::from_bytes(2 * 1_024),
         to_sector: 4_100,
-        start_ms: 300_000,
-        end_ms: 2_000_000,
+        start_ms: Span::from_us(300),
+        end_ms: Span::from_ms(2),
         align_kib: 16,
         fold: Fold::Mirror,
-        time_scale: 1_500_000,
-        time_quantum_us: 400_000,
+        time_scale: Micro::from_millionths(1_500_000),
+        time_quantum_us: Span::from_us(400),
         ..sorted()
     };
     let (requests, trace) = read(rows, &keys, Some(3_200)).unwrap();
@@ -353,7 +360,7 @@ fn joined_and_stretched_times_are_told() {
     let rows = times.map(|time| format!("{time} 0 8 8 1\n")).concat();
     let keys = TraceKeys {
         time_order: TimeOrder::JoinEpochs,
-        duration_ms: 7_000_000,
+        duration_ms: Span::from_ms(7),
         ..TraceKeys::default()
     };
     let (requests, trace) = read(&rows, &keys, None).unwrap();

@@ -421,14 +421,9 @@ impl HostView for Fake {
     }
     fn request(&self, place: usize) -> Request {
         let asked = &self.waiting[place];
-        Request {
-            arrival: Time::from_ns(asked.entered),
-            first_sector: u64::from(asked.first) * 8,
-            sectors: self.pages(place) * 8,
-            stream: 0,
-            op: asked.op,
-            flags: asked.flags,
-        }
+        Request::new(asked.op, u64::from(asked.first) * 8, self.pages(place) * 8)
+            .at(Time::from_ns(asked.entered))
+            .with(asked.flags)
     }
     fn entered(&self, place: usize) -> Time {
         Time::from_ns(self.waiting[place].entered)

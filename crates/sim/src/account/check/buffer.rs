@@ -223,7 +223,7 @@ mod tests {
     fn request(op: RequestOp) -> Request {
         let sectors = if op == RequestOp::Flush { 0 } else { 8 };
         let (arrival, flags) = (Time::ZERO, Flags::NONE);
-        Request { arrival, first_sector: 0, sectors, stream: 0, op, flags }
+        Request::new(op, 0, sectors).at(arrival).with(flags)
     }
 
     /// A checker that has seen a write of unit 0 begin, with change 4, which asks to be kept or

@@ -378,7 +378,7 @@ impl Checker {
 mod tests {
     use super::*;
     use crate::config::DeviceKeys;
-    use flashyard_core::units::Time;
+
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     const UNIT: Lpn = Lpn::new(3);
@@ -393,14 +393,11 @@ mod tests {
     /// A request of sectors of the unit comes to the device.
     fn arrive(checker: &mut Checker, order: u64, op: RequestOp, sectors: Range<u64>) {
         let count = u64::from(checker.geometry.unit_sectors());
-        let request = Request {
-            arrival: Time::ZERO,
-            first_sector: u64::from(UNIT.get()) * count + sectors.start,
-            sectors: u32::try_from(sectors.end - sectors.start).expect("a few"),
-            stream: 0,
+        let request = Request::new(
             op,
-            flags: Flags::NONE,
-        };
+            u64::from(UNIT.get()) * count + sectors.start,
+            u32::try_from(sectors.end - sectors.start).expect("a few"),
+        );
         checker.arrived(order, &request, UNIT, 1);
         checker.entered(order);
         checker.translated(order, UNIT, op != RequestOp::Read);

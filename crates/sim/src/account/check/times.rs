@@ -69,10 +69,9 @@ impl TimeAccount {
     fn bounds(&self, op: Op, ppn: Option<Ppn>) -> (Span, Span) {
         let keys = &self.keys;
         let page = ppn.map_or(0, |ppn| self.geometry.joined_page(ppn).1);
-        let of_type = |times: [u64; 4]| {
+        let of_type = |times: [Span; 4]| {
             let place = u64::from(page) % keys.bits_per_cell.max(1);
-            let time = times[usize::try_from(place).unwrap_or(0)];
-            if time == 0 { times[0] } else { time }
+            times[usize::try_from(place).unwrap_or(0)].or(times[0])
         };
         let (typical, longest) = match op {
             Op::Read => (
@@ -87,13 +86,12 @@ impl TimeAccount {
             Op::Erase => (keys.erase_us, keys.erase_max_us),
         };
         // A read of a part of a page may take less.
-        let least = match keys.part_ns(typical) {
-            part if part > 0 && op == Op::Read => part.min(typical),
+        let least = match keys.part_of(typical) {
+            part if !part.is_zero() && op == Op::Read => part.min(typical),
             _ => typical,
         };
-        let spread = u128::from(typical) * u128::from(keys.spread_percent) / 1_000_000;
-        let spread = u64::try_from(spread).unwrap_or(u64::MAX);
-        (Span::from_ns(least), Span::from_ns((typical + spread).max(longest)))
+        let spread = Span::from_ns(keys.spread_percent.of(typical.as_ns()));
+        (least, (typical + spread).max(longest))
     }
 
     pub(super) fn started(&mut self, now: Time, die: DieId, is_suspended: bool) {
@@ -133,7 +131,7 @@ impl TimeAccount {
         let keys = &self.keys;
         let state = &mut self.dies[die.index()];
         if goes_on {
-            let wakes = Span::from_ns(keys.resume_us) + state.suspended.wakes;
+            let wakes = keys.resume_us + state.suspended.wakes;
             state.array = Work { since: now + wakes, ..state.suspended };
             return;
         }
@@ -143,7 +141,7 @@ impl TimeAccount {
         assert!(u64::from(suspensions) <= limit, "{die:?} suspends for the {suspensions}th time");
         let wakes = work.since.since(now.min(work.since));
         state.suspended = Work { done: work.worked(now), suspensions, wakes, ..work };
-        state.is_suspended_at = now + Span::from_ns(keys.suspend_us);
+        state.is_suspended_at = now + keys.suspend_us;
     }
 }
 
@@ -170,8 +168,9 @@ mod tests {
     fn programming() -> Checker {
         let mut keys = DeviceKeys::default();
         keys.nand.bits_per_cell = 2;
-        (keys.nand.program_us, keys.nand.program_2_us) = (200_000, 900_000);
-        (keys.nand.suspend_us, keys.nand.resume_us) = (20_000, 30_000);
+        keys.nand.program_us = Span::from_us(200);
+        keys.nand.program_2_us = Span::from_us(900);
+        (keys.nand.suspend_us, keys.nand.resume_us) = (Span::from_us(20), Span::from_us(30));
         keys.nand.program_suspends = 1;
         let settings = Settings::new(keys).expect("a device");
         let mut checker = Checker::new(&settings);

@@ -16,8 +16,8 @@ impl Watermark {
     pub(super) fn new(keys: &BufferKeys, units: u32) -> Self {
         let share = |ppm: u64| u64::from(units) * ppm;
         let narrow = |lines: u64| u32::try_from(lines).expect("at most all lines");
-        let high = narrow(share(keys.high_percent).div_ceil(1_000_000)).max(1);
-        let low = narrow(share(keys.low_percent) / 1_000_000).min(high - 1);
+        let high = narrow(share(keys.high_percent.ppm()).div_ceil(1_000_000)).max(1);
+        let low = narrow(share(keys.low_percent.ppm()) / 1_000_000).min(high - 1);
         Self { high, low, is_draining: false }
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::config::{DeviceKeys, MapStore};
 use crate::random::{STEP, mix};
+use flashyard_core::quantity::Ppm;
 use std::collections::BTreeMap;
 
 /// Entries of a map page, and logical units of the device.
@@ -22,9 +23,9 @@ fn cache(entries: u32, protected: u64) -> EntryCache {
     let mut keys = DeviceKeys::default();
     keys.map.store = MapStore::Cmt;
     keys.map.entries_per_page = PER_PAGE.into();
-    keys.ftl.over_provisioning_percent = 1_000_000;
+    keys.ftl.over_provisioning_percent = Ppm::ALL;
     keys.map.cache_bytes = 8 * u64::from(entries);
-    keys.map.protected_percent = protected * 10_000;
+    keys.map.protected_percent = Ppm::from_ppm(protected * 10_000);
     let mut settings = Settings::new(keys).unwrap();
     settings.exported_units = UNITS;
     settings.map_pages = UNITS.div_ceil(PER_PAGE);

@@ -14,6 +14,7 @@ use super::{NONE, Scheme, check_log, engine_bytes, log_blocks};
 use crate::ftl::layer::{PageWrite, Plan, Shape, TranslationLayer};
 use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::{choice, keys};
 
 choice! {
@@ -52,7 +53,7 @@ keys! {
         },
         /// A page is hot if its last write was at most n random page writes ago. Here n is the
         /// number of pages in this share of the shared log blocks, at least one block.
-        hot_percent: u64 = 250_000 => {
+        hot_percent: Ppm = Ppm::from_percent(25) => {
             kind: Kind::percent(0, 1_000_000),
             source: "assumed: a quarter",
             flip: "100", with: &["@log", "ftl.scheme=last"],
@@ -71,7 +72,7 @@ keys! {
             flip: "drawn", with: &["@log", "ftl.scheme=last"],
         },
         /// The share of the full shared log blocks that `victim = "window"` looks at.
-        window_percent: u64 = 100_000 => {
+        window_percent: Ppm = Ppm::from_percent(10) => {
             kind: Kind::percent(1, 1_000_000),
             source: "assumed; Park et al. 2011 vary the share that a search looks at",
             flip: "100", with: &["@log", "ftl.scheme=last", "ftl.last.victim=window"],

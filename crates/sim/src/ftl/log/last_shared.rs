@@ -65,7 +65,7 @@ impl Saved for Shared {
 
 impl Shared {
     pub(super) fn new(keys: &LastKeys, shape: &Shape, max: u32) -> Self {
-        let hot = (u64::from(max) * keys.hot_percent / 1_000_000).max(1);
+        let hot = keys.hot_percent.of(u64::from(max)).max(1);
         let all = max as usize;
         let own = usize::try_from(keys.hot_blocks).expect("the key's range fits");
         let leaders = vec![NONE; shape.logical_blocks() as usize];
@@ -73,7 +73,7 @@ impl Shared {
             max: all,
             most: if own == 0 { [all; 2] } else { [all - own, own] },
             policy: keys.victim,
-            window_ppm: keys.window_percent,
+            window_ppm: keys.window_percent.ppm(),
             blocks: [Vec::with_capacity(all), Vec::with_capacity(all)],
             leaders: [leaders.clone(), leaders],
             clock: 0,

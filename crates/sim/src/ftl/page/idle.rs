@@ -42,10 +42,10 @@ impl Idle {
             planes,
             since: Time::MAX,
             due: Time::MAX,
-            patience: Span::from_ns(settings.keys.gc.idle_us),
+            patience: settings.keys.gc.idle_us,
             period: match settings.keys.gc.background_period_us {
-                0 => None,
-                period => Some(Span::from_ns(period)),
+                Span::ZERO => None,
+                period => Some(period),
             },
             blocks: settings.keys.gc.background_blocks,
             left: 0,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ftl::blocks::{Blocks, Care, Frontier, Frontiers};
 use flashyard_core::geometry::{Geometry, StripeOrder};
+use flashyard_core::quantity::Ppm;
 use flashyard_core::units::{PlaneId, Ppn};
 
 const FRONTIERS: Frontiers =
@@ -274,7 +275,7 @@ fn drawn_victims_have_the_published_chances() {
     };
     let with = |d: i32| move |best: f64, n: f64| (1.0 - best / n).powi(d);
     check_draws(keys.policy(VictimName::Random), with(1));
-    let one = VictimKeys { window: window::WindowKeys { share_percent: 0 }, ..keys };
+    let one = VictimKeys { window: window::WindowKeys { share_percent: Ppm::ZERO }, ..keys };
     check_draws(one.policy(VictimName::Window), with(1));
     check_draws(keys.policy(VictimName::DChoices), with(3));
     check_draws(keys.policy(VictimName::Rga), |best, n| {
@@ -296,7 +297,7 @@ fn searches_count_the_candidates_that_a_rule_compares() {
     let keys = VictimKeys {
         d_choices: d_choices::DChoicesKeys { choices: 3 },
         rga: rga::RgaKeys { choices: 3 },
-        window: window::WindowKeys { share_percent: 300_000 },
+        window: window::WindowKeys { share_percent: Ppm::from_percent(30) },
         ..VictimKeys::default()
     };
     for (name, expected) in [

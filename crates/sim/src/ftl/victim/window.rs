@@ -11,16 +11,15 @@
 use super::{Cleaning, Looks, VictimRule};
 use crate::ftl::blocks::FullBlocks;
 use flashyard_core::key::Kind;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::units::BlockId;
-
-const ALL_PPM: u64 = 1_000_000;
 
 flashyard_core::keys! {
     /// Keys of `[gc.window]`.
     pub struct WindowKeys {
         /// Share of the candidates that each search looks at, rounded up. 0: one candidate, drawn
         /// at random.
-        share_percent: u64 = 1_000_000 => {
+        share_percent: Ppm = Ppm::ALL => {
             kind: Kind::percent(0, 1_000_000),
             source: "Park et al. 2011, Fig. 6: from one to all; all is assumed",
             flip: "0", with: &["@full", "gc.policy=window"],
@@ -35,10 +34,10 @@ impl VictimRule for WindowKeys {
 
     fn victim(&self, full: &mut FullBlocks<'_>) -> Option<BlockId> {
         match self.share_percent {
-            0 => full.draw_by_number(),
-            ALL_PPM => full.fewest_of_all(),
-            ppm => {
-                let looked_at = (u64::from(full.gaining()) * ppm).div_ceil(ALL_PPM);
+            Ppm::ZERO => full.draw_by_number(),
+            Ppm::ALL => full.fewest_of_all(),
+            share => {
+                let looked_at = share.of_up(u64::from(full.gaining()));
                 full.window(u32::try_from(looked_at).expect("a share of a number of 32 bits"))
             }
         }
@@ -47,17 +46,17 @@ impl VictimRule for WindowKeys {
     /// A share between: as drawn at random, which a window that moves on is not.
     fn cleaning(&self, blocks: u32) -> Cleaning {
         match self.share_percent {
-            0 => Cleaning::RandomInvalid,
-            ALL_PPM => Cleaning::Greedy,
-            ppm => {
-                let looked_at = (u64::from(blocks) * ppm).div_ceil(ALL_PPM);
+            Ppm::ZERO => Cleaning::RandomInvalid,
+            Ppm::ALL => Cleaning::Greedy,
+            share => {
+                let looked_at = share.of_up(u64::from(blocks));
                 Cleaning::ChoicesInvalid(u32::try_from(looked_at).expect("a share of 32 bits"))
             }
         }
     }
 
     fn no_steady_state(&self) -> Option<String> {
-        let between = !matches!(self.share_percent, 0 | ALL_PPM);
+        let between = !matches!(self.share_percent, Ppm::ZERO | Ppm::ALL);
         between.then(|| {
             "no steady state is known for a gc.window.share_percent between 0 and 100".to_string()
         })

@@ -12,7 +12,7 @@ pub mod statistics;
 
 use flashyard_core::host::{HostPolicyKeys, HostPolicyName};
 use flashyard_core::policy::PolicyName;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{
     DeviceKeys, InitialBuffer, InitialState, Sections, Settings, apply_setting,
@@ -131,8 +131,9 @@ pub fn dirty_at_start(settings: &Settings) -> u64 {
     match keys.buffer.initial {
         InitialBuffer::Dirty => lines,
         InitialBuffer::Auto if steady => {
-            let most = u64::from(settings.exported_units) * keys.state.fill_percent / 1_000_000 / 2;
-            (lines * keys.buffer.high_percent / 1_000_000).min(most)
+            let written = keys.state.fill_percent.of(u64::from(settings.exported_units));
+            let high = keys.buffer.high_percent.of(lines);
+            (if keys.state.rested { high } else { lines }).min(written / 2)
         }
         InitialBuffer::Auto | InitialBuffer::Empty => 0,
     }
@@ -197,14 +198,7 @@ pub fn one_full_die(blocks: u32, pages: u32, spare_percent: u32, keys: &[&str]) 
 
 /// A request of whole 4 kB pages.
 pub fn request(us: u64, op: RequestOp, lpn: u64, pages: u32) -> Request {
-    Request {
-        arrival: Time::from_us(us),
-        first_sector: lpn * 8,
-        sectors: pages * 8,
-        stream: 0,
-        op,
-        flags: Flags::NONE,
-    }
+    Request::new(op, lpn * 8, pages * 8).at(Time::from_us(us))
 }
 
 /// A write of a page.
@@ -219,7 +213,7 @@ pub fn read(us: u64, lpn: u64) -> Request {
 
 /// A flush.
 pub fn flush(us: u64) -> Request {
-    Request { sectors: 0, ..request(us, RequestOp::Flush, 0, 1) }
+    request(us, RequestOp::Flush, 0, 1).over(0, 0)
 }
 
 /// Three bits a cell in one shot, two planes, four units of 4 KiB a page: a program unit has 12.

@@ -34,7 +34,7 @@ pub fn poisson(
             let uniform = ((random.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
             now -= f64::ln(uniform) * gap_ns;
             let (op, lpn) = pick(random);
-            Request { arrival: Time::from_ns(now as u64), ..request(0, op, lpn, 1) }
+            request(0, op, lpn, 1).at(Time::from_ns(now as u64))
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use flashyard_core::bus::policy::BusPolicyName;
 use flashyard_core::bus::policy::framework::{DataOrder, Questions};
 use flashyard_core::geometry::StripeOrder;
 use flashyard_core::host::HostPolicyName;
+use flashyard_core::quantity::Ppm;
 use flashyard_core::request::{Flags, Request, RequestOp};
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{
@@ -124,8 +125,9 @@ pub fn case(family: Family, seed: u64) -> (Settings, Vec<Request>) {
 /// A device that works in idle times, a number of blocks in each period.
 fn with_periods(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.gc.timing = GcTiming::Background;
-    keys.gc.idle_us = random.pick(&[0, 50_000, 1_000_000]);
-    keys.gc.background_period_us = random.pick(&[1_000, 300_000, 5_000_000]);
+    keys.gc.idle_us = random.pick(&[Span::ZERO, Span::from_us(50), Span::from_ms(1)]);
+    keys.gc.background_period_us =
+        random.pick(&[Span::from_us(1), Span::from_us(300), Span::from_ms(5)]);
     keys.gc.background_blocks = random.pick(&[1, 1, 3, 100]);
     keys.gc.background_log_blocks = random.pick(&[0, 1, 4]);
     keys.schemes.fast.sequential_log = random.below(2) == 0;
@@ -212,7 +214,7 @@ fn disk_case(random: &mut Random) -> (Settings, Vec<Request>) {
         let longest = random.pick(&[8, 64, 2_000]);
         let sectors = u32::try_from(1 + random.below(longest)).unwrap();
         let first_sector = random.below(reach);
-        Request { arrival: Time::from_us(now_us), first_sector, sectors, stream: 0, op, flags }
+        Request::new(op, first_sector, sectors).at(Time::from_us(now_us)).with(flags)
     });
     let requests = requests.collect();
     (settings, requests)
@@ -232,13 +234,17 @@ fn with_states(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.interface.transfer = random.pick(Transfer::ALL);
     keys.interface.duplex = random.pick(Duplex::ALL);
     for (level, after) in [(&mut keys.sleep, 20_000), (&mut keys.deep_sleep, 900_000)] {
-        level.after_us = random.pick(&[0, after, 5 * after]);
+        level.after_us = random.pick(&[Span::ZERO, Span::from_ns(after), Span::from_ns(5 * after)]);
         level.power_mw = random.pick(&[0, 3]);
-        (level.entry_us, level.entry_pj) = random.pick(&[(0, 0), (0, 999), (70_001, 1_000_003)]);
-        (level.exit_us, level.exit_pj) = random.pick(&[(0, 0), (0, 999), (410_000, 2_000_003)]);
+        let mut draw = |ns: u64, pj: u64| {
+            let (ns, pj) = random.pick(&[(0, 0), (0, 999), (ns, pj)]);
+            (Span::from_ns(ns), pj)
+        };
+        (level.entry_us, level.entry_pj) = draw(70_001, 1_000_003);
+        (level.exit_us, level.exit_pj) = draw(410_000, 2_000_003);
     }
-    keys.metrics.power_us = random.pick(&[0, 1_000_000, 37_001]);
-    keys.metrics.bin_ms = random.pick(&[0, 1_000_000]);
+    keys.metrics.power_us = random.pick(&[Span::ZERO, Span::from_ms(1), Span::from_ns(37_001)]);
+    keys.metrics.bin_ms = random.pick(&[Span::ZERO, Span::from_ms(1)]);
     Settings::new(keys).unwrap_or_else(|_| {
         // Host policies that start pages leave transfers of pages to others.
         keys.interface.transfer = Transfer::Request;
@@ -283,17 +289,18 @@ fn with_firmware(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.firmware.trim_ns = random.pick(&[0, 700]);
     keys.firmware.flush_ns = random.pick(&[0, 30_000]);
     keys.firmware.unit_ns = random.pick(&[0, 0, 450]);
-    keys.firmware.spread_percent = random.pick(&[0, 300_000, 1_000_000]);
+    keys.firmware.spread_percent = random.pick(&[Ppm::ZERO, Ppm::from_percent(30), Ppm::ALL]);
     keys.interface.link_latency_ns = random.pick(&[0, 0, 2_000]);
     keys.interface.link_ps_per_byte = random.pick(&[0, 250]);
     keys.interface.fetch_depth = random.pick(&[0, 0, 4, 32]);
     keys.energy.read_pj = random.pick(&[0, 0, 1_000_003]);
     keys.nand.read_part_bytes = random.pick(&[512, 4_096, 4_096, 8_192]);
-    keys.nand.read_part_us = random.pick(&[20_000, 59_999, 60_000]);
+    keys.nand.read_part_us =
+        random.pick(&[Span::from_us(20), Span::from_ns(59_999), Span::from_us(60)]);
     keys.nand.codeword_bytes = random.pick(&[0, 512, 1_024, 2_048]);
     Settings::new(keys).unwrap_or_else(|_| {
         (keys.energy.read_pj, keys.nand.codeword_bytes) = (0, 0);
-        keys.nand.read_part_us = 0;
+        keys.nand.read_part_us = Span::ZERO;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
     })
 }
@@ -304,12 +311,12 @@ fn with_joined(random: &mut Random, mut keys: DeviceKeys) -> Settings {
     keys.nand.multi_plane = random.pick(&[MultiPlane::SamePage, MultiPlane::Any]);
     keys.ftl.frontier = WriteFrontier::Die;
     keys.gc.copyback = false;
-    keys.metrics.power_us = 100_000;
+    keys.metrics.power_us = Span::from_us(100);
     Settings::new(keys).unwrap_or_else(|_| {
         (keys.energy.budget_mw, keys.energy.max_active_dies) = (0, 0);
         keys.geometry.blocks_per_plane *= 5;
-        keys.ftl.over_provisioning_percent = 2_000_000;
-        keys.nand.factory_bad_percent = 0;
+        keys.ftl.over_provisioning_percent = Ppm::from_percent(200);
+        keys.nand.factory_bad_percent = Ppm::ZERO;
         keys.nand.one_shot = false;
         keys.state.initial = InitialState::Fresh;
         Settings::new(keys).unwrap_or_else(|error| panic!("{error}"))
@@ -534,7 +541,7 @@ fn random_settings(random: &mut Random, kind: Kind) -> Settings {
     let mut keys = self::keys(&keys);
     let mut why = String::new();
     for percent in 10..900u64 {
-        keys.ftl.over_provisioning_percent = (percent * spare + 5) / 10 * 10_000;
+        keys.ftl.over_provisioning_percent = Ppm::from_ppm((percent * spare + 5) / 10 * 10_000);
         match Settings::new(keys) {
             Ok(settings) => return settings,
             Err(error) => why = error.to_string(),
@@ -588,7 +595,7 @@ fn with_power(random: &mut Random, settings: &Settings) -> Settings {
     keys.energy.erase_pj = random.pick(&[0, 1_000_000_007]);
     keys.energy.max_active_dies = random.pick(&[0, 0, 0, 1, 2]);
     keys.energy.budget_mw = random.pick(&[0, 0, 0, 352, 700]);
-    keys.metrics.bin_ms = random.pick(&[0, 1_000_000]);
+    keys.metrics.bin_ms = random.pick(&[Span::ZERO, Span::from_ms(1)]);
     Settings::new(keys).expect("no operation takes more than 352 mW")
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::Random;
 use crate::common::phases::named;
-use flashyard_core::request::{Flags, Request, RequestOp};
+use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
@@ -92,14 +92,15 @@ pub fn requests(full: bool) -> Vec<Request> {
             let length = 1 + random.below(longest);
             // Some writes end in the middle of a page.
             let cut = u64::from(op == RequestOp::Write && length == 3);
-            requests.push(Request {
-                arrival: Time::from_us(now_us),
-                first_sector: random.below(reach).min(pages - length) * 8,
-                sectors: u32::try_from(length * 8 - cut).expect("a short request"),
-                stream: u16::from(reach == 48),
-                op,
-                flags: Flags::NONE,
-            });
+            requests.push(
+                Request::new(
+                    op,
+                    random.below(reach).min(pages - length) * 8,
+                    u32::try_from(length * 8 - cut).expect("a short request"),
+                )
+                .at(Time::from_us(now_us))
+                .of_stream(u16::from(reach == 48)),
+            );
         }
     }
     requests

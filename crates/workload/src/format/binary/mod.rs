@@ -416,7 +416,7 @@ impl Writer for BinaryWriter {
 
     fn row(&mut self, request: &Request, out: &mut Vec<u8>) {
         self.requests += 1;
-        let Request { arrival, first_sector, sectors, stream, op, flags } = *request;
+        let Request { arrival, first_sector, sectors, stream, op, flags, .. } = *request;
         let record =
             record(arrival.as_ns(), first_sector, sectors, stream, [op as u8, flags.bits()]);
         out.extend(record);

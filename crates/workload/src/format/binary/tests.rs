@@ -11,15 +11,15 @@ use flashyard_core::units::Time;
 
 fn request(arrival_ns: u64, first_sector: u64, sectors: u32, op: RequestOp) -> Request {
     let arrival = Time::from_ns(arrival_ns);
-    Request { arrival, first_sector, sectors, stream: 0x0201, op, flags: Flags::NONE }
+    Request::new(op, first_sector, sectors).at(arrival).of_stream(0x0201)
 }
 
 fn some() -> Vec<Request> {
     vec![
         request(5, 0x0807_0605_0403_0201, 8, RequestOp::Read),
         request(5, 16, 1, RequestOp::Write),
-        Request { flags: Flags::ZEROES, ..request(70, 0, u32::MAX, RequestOp::Trim) },
-        Request { flags: Flags::FUA.with(Flags::PREFLUSH), ..request(71, 0, 0, RequestOp::Flush) },
+        request(70, 0, u32::MAX, RequestOp::Trim).with(Flags::ZEROES),
+        request(71, 0, 0, RequestOp::Flush).with(Flags::FUA.with(Flags::PREFLUSH)),
     ]
 }
 
@@ -304,8 +304,7 @@ fn keys_of_text_are_refused() {
 
 #[test]
 fn its_streams_can_be_told_apart() {
-    let requests =
-        [7, 1, 0, 1].map(|stream| Request { stream, ..request(5, 16, 1, RequestOp::Write) });
+    let requests = [7, 1, 0, 1].map(|stream| request(5, 16, 1, RequestOp::Write).of_stream(stream));
     let split = Some("stream".to_owned());
     let options = TraceOptions { split, ..TraceOptions::default() };
     let input = Input::memory("t", written(&requests, &names(), true));

@@ -5,6 +5,7 @@ use crate::RequestSource;
 use crate::input::Input;
 use crate::random::SplitMix64;
 use crate::trace::{Trace, TraceKeys, TraceOptions};
+use flashyard_core::units::Span;
 
 fn writable() -> impl Iterator<Item = &'static FormatInfo> {
     FormatInfo::all().filter(|format| format.writer.is_some())
@@ -21,14 +22,14 @@ fn any_requests(seed: u64, count: usize) -> Vec<Request> {
         let least = u64::from(op != RequestOp::Flush);
         let sectors = u32::try_from(least + random.below(u64::from(u32::MAX))).unwrap();
         let room = (u64::MAX - u64::from(sectors)) >> random.below(60);
-        Request {
-            arrival: Time::from_ns(now_ns),
-            first_sector: random.below(room),
-            sectors: if random.below(2) == 0 { sectors } else { sectors % 64 + 1 },
-            stream: u16::try_from(random.below(1 << stream_bits)).unwrap(),
+        Request::new(
             op,
-            flags: Flags::from_bits(u8::try_from(random.below(8)).unwrap()).unwrap(),
-        }
+            random.below(room),
+            if random.below(2) == 0 { sectors } else { sectors % 64 + 1 },
+        )
+        .at(Time::from_ns(now_ns))
+        .of_stream(u16::try_from(random.below(1 << stream_bits)).unwrap())
+        .with(Flags::from_bits(u8::try_from(random.below(8)).unwrap()).unwrap())
     };
     (0..count).map(|_| next()).collect()
 }
@@ -74,7 +75,7 @@ fn degraded(requests: &[Request], holds: &Holds) -> (Vec<Request>, Losses) {
         losses.times += u64::from(rounded != ns);
         losses.streams += u64::from(stream != request.stream);
         losses.flags += u64::from(flags != request.flags);
-        kept.push(Request { arrival: Time::from_ns(rounded), stream, flags, ..request });
+        kept.push(request.at(Time::from_ns(rounded)).of_stream(stream).with(flags));
     }
     (kept, losses)
 }
@@ -91,7 +92,7 @@ fn write(format: &FormatInfo, requests: &[Request], names: &[String]) -> (Vec<u8
 
 fn read(format: &FormatInfo, bytes: &[u8]) -> (Vec<Request>, Vec<String>) {
     let options = TraceOptions { format: Some(format.name.to_owned()), ..Default::default() };
-    let keys = TraceKeys { rebase: false, tick_us: 1, ..TraceKeys::default() };
+    let keys = TraceKeys { rebase: false, tick_us: Span::from_ns(1), ..TraceKeys::default() };
     let mut trace = Trace::open(Input::memory("t", bytes), &keys, &options).unwrap();
     let mut requests = Vec::new();
     while let Some(request) = trace.next_request().unwrap() {
@@ -134,7 +135,7 @@ fn every_format_holds_what_an_example_of_any_other_holds() {
 }
 
 fn read_rebased(format: &FormatInfo, bytes: &[u8]) -> (Vec<Request>, Vec<String>) {
-    let keys = TraceKeys { tick_us: 1, ..TraceKeys::default() };
+    let keys = TraceKeys { tick_us: Span::from_ns(1), ..TraceKeys::default() };
     let options = TraceOptions { format: Some(format.name.to_owned()), ..Default::default() };
     let mut trace = Trace::open(Input::memory("t", bytes), &keys, &options).unwrap();
     let mut requests = Vec::new();
@@ -164,14 +165,7 @@ fn what_does_not_fit_is_named() {
         writer: Some(|| Box::new(Near)),
         ..*FormatInfo::from_name("spc").unwrap()
     };
-    let trim = Request {
-        arrival: Time::from_ns(77),
-        first_sector: 800,
-        sectors: 8,
-        stream: 0,
-        op: RequestOp::Trim,
-        flags: Flags::NONE,
-    };
+    let trim = Request::new(RequestOp::Trim, 800, 8).at(Time::from_ns(77));
     let refused = |request: &Request| {
         let mut writer = TraceWriter::new("out", &near, false).unwrap();
         writer.push(request, &mut Vec::new()).unwrap_err().to_string()
@@ -184,7 +178,7 @@ fn what_does_not_fit_is_named() {
              near has no trims; {fix}"
         )
     );
-    let far = Request { first_sector: 993, op: RequestOp::Read, ..trim };
+    let far = Request::new(RequestOp::Read, 0, 0).at(trim.arrival).over(993, trim.sectors);
     assert_eq!(
         refused(&far),
         format!(
@@ -200,7 +194,7 @@ fn what_does_not_fit_is_named() {
         "out: none of 2 requests fit the format near: nothing is left to write; give another \
          workload or format"
     );
-    writer.push(&Request { first_sector: 992, ..far }, &mut Vec::new()).unwrap();
+    writer.push(&far.over(992, far.sectors), &mut Vec::new()).unwrap();
     assert_eq!(
         writer.notes(),
         [

@@ -2,6 +2,8 @@
 //! standard errors, critical values of chi-square are those of 99.9 %.
 
 use super::*;
+use flashyard_core::quantity::{Micro, Milli};
+use flashyard_core::units::Span;
 
 const MS: u64 = 1_000_000;
 const PER_S: u64 = 1_000_000;
@@ -66,10 +68,10 @@ fn poisson_gaps_are_independent() {
 fn bursty() -> PatternKeys {
     PatternKeys {
         arrival: Arrival::Mmpp,
-        rate_per_s: 1_000 * PER_S,
-        burst_rate_per_s: 10_000 * PER_S,
-        calm_ms: 20 * MS,
-        burst_ms: 5 * MS,
+        rate_per_s: Micro::from_millionths(1_000 * PER_S),
+        burst_rate_per_s: Micro::from_millionths(10_000 * PER_S),
+        calm_ms: Span::from_ns(20 * MS),
+        burst_ms: Span::from_ns(5 * MS),
         ..PatternKeys::default()
     }
 }
@@ -118,7 +120,11 @@ fn counts_of_two_states_are_dispersed_as_by_the_closed_form() {
 
 #[test]
 fn two_states_of_one_rate_are_a_poisson_process() {
-    let keys = PatternKeys { burst_rate_per_s: 1_000 * PER_S, calm_ms: MS, ..bursty() };
+    let keys = PatternKeys {
+        burst_rate_per_s: Micro::from_millionths(1_000 * PER_S),
+        calm_ms: Span::from_ns(MS),
+        ..bursty()
+    };
     let gaps = gaps(&times(&keys, 50_000));
     tenths(&gaps, |part| -1e6 * (1.0 - part).ln());
     uncorrelated(&gaps);
@@ -139,9 +145,9 @@ fn bursts_on_and_off_have_the_moments_of_their_renewals() {
     // 6,400 a second: gaps of 156.25 us, whole quarters of a nanosecond.
     let keys = PatternKeys {
         arrival: Arrival::OnOff,
-        burst_rate_per_s: 6_400 * PER_S,
-        calm_ms: 3 * MS,
-        burst_ms: MS / 2,
+        burst_rate_per_s: Micro::from_millionths(6_400 * PER_S),
+        calm_ms: Span::from_ns(3 * MS),
+        burst_ms: Span::from_ns(MS / 2),
         ..PatternKeys::default()
     };
     let gaps = gaps(&times(&keys, 200_000));
@@ -185,7 +191,11 @@ fn bursts_on_and_off_have_the_moments_of_their_renewals() {
 #[test]
 fn heavy_tails_have_their_quantiles_and_their_mean() {
     for (tail_shape, shape) in [(1_100, 1.1), (1_500, 1.5), (3_000, 3.0_f64)] {
-        let keys = PatternKeys { arrival: Arrival::Pareto, tail_shape, ..PatternKeys::default() };
+        let keys = PatternKeys {
+            arrival: Arrival::Pareto,
+            tail_shape: Milli::from_thousandths(tail_shape),
+            ..PatternKeys::default()
+        };
         let gaps = gaps(&times(&keys, 100_000));
         let least = 100_000.0 * (shape - 1.0) / shape;
         tenths(&gaps, |part| least * (1.0 - part).powf(-1.0 / shape));
@@ -205,8 +215,13 @@ fn heavy_tails_have_their_quantiles_and_their_mean() {
 
 #[test]
 fn states_without_requests_are_refused() {
-    let keys =
-        PatternKeys { rate_per_s: 1, burst_rate_per_s: 1, calm_ms: MS, burst_ms: MS, ..bursty() };
+    let keys = PatternKeys {
+        rate_per_s: Micro::from_millionths(1),
+        burst_rate_per_s: Micro::from_millionths(1),
+        calm_ms: Span::from_ns(MS),
+        burst_ms: Span::from_ns(MS),
+        ..bursty()
+    };
     let error = Arrivals::new(&keys, SplitMix64::new(1)).unwrap_err().to_string();
     assert!(error.starts_with("pattern.calm_ms: a calm and a burst together have 0.0"), "{error}");
     assert!(error.ends_with("to 0.001 or more"), "{error}");

@@ -2,12 +2,19 @@
 //! chi-square are those of 99.9 %.
 
 use super::*;
+use flashyard_core::quantity::Bytes;
+use flashyard_core::quantity::Ppm;
 
 /// Draws of every test.
 const DRAWS: u32 = 100_000;
 
 fn keys(sizes: SizeRule, mean_bytes: u64) -> PatternKeys {
-    PatternKeys { sizes, mean_kib: mean_bytes, max_size_kib: 128, ..PatternKeys::default() }
+    PatternKeys {
+        sizes,
+        mean_kib: Bytes::from_bytes(mean_bytes),
+        max_size_kib: Sectors::from_kib(64),
+        ..PatternKeys::default()
+    }
 }
 
 fn draw(keys: &PatternKeys, op: RequestOp) -> Vec<u32> {
@@ -84,9 +91,9 @@ fn pareto_sizes_have_their_chances() {
 fn quantiles_of_many_sizes_are_those_of_the_closed_forms() {
     // 0.5 KiB to 16 MiB in steps of 0.5, as good as continuous.
     let fine = |sizes, mean_kib| PatternKeys {
-        size_kib: 1,
-        max_size_kib: 1 << 15,
-        align_kib: 1,
+        size_kib: Sectors::from_sectors(1),
+        max_size_kib: Sectors::from_sectors(1 << 15),
+        align_kib: Sectors::from_sectors(1),
         ..keys(sizes, mean_kib)
     };
     let (low, high) = (1.0, f64::from((1 << 15) + 1));
@@ -122,9 +129,9 @@ fn means_come_out_up_to_the_ends_of_their_range() {
     // Means just above a least size that is many steps: a tail of exponents up to a million.
     for bytes in [1 << 20, (1 << 20) + 20, (1 << 20) + 5_000, 1_060_000] {
         let near = PatternKeys {
-            size_kib: 1 << 11,
-            max_size_kib: 1 << 12,
-            align_kib: 1,
+            size_kib: Sectors::from_sectors(1 << 11),
+            max_size_kib: Sectors::from_sectors(1 << 12),
+            align_kib: Sectors::from_sectors(1),
             ..keys(SizeRule::Pareto, bytes)
         };
         mean_is(&draw(&near, RequestOp::Read), bytes as f64);
@@ -137,7 +144,11 @@ fn means_come_out_up_to_the_ends_of_their_range() {
 
 #[test]
 fn two_sizes_have_their_shares_and_need_no_alignment() {
-    let two = PatternKeys { large_percent: 250_000, max_size_kib: 131, ..keys(SizeRule::Two, 512) };
+    let two = PatternKeys {
+        large_percent: Ppm::from_percent(25),
+        max_size_kib: Sectors::from_sectors(131),
+        ..keys(SizeRule::Two, 512)
+    };
     let drawn = draw(&two, RequestOp::Read);
     assert!(drawn.iter().all(|size| [8, 131].contains(size)));
     mean_is(&drawn, 512.0 * (0.75 * 8.0 + 0.25 * 131.0));
@@ -146,10 +157,10 @@ fn two_sizes_have_their_shares_and_need_no_alignment() {
 #[test]
 fn writes_have_sizes_of_their_own_and_trims_those_of_reads() {
     let both = PatternKeys {
-        read_percent: 500_000,
-        write_size_kib: 64,
-        write_max_size_kib: 256,
-        write_mean_kib: 65_536,
+        read_percent: Ppm::from_percent(50),
+        write_size_kib: Sectors::from_kib(32),
+        write_max_size_kib: Sectors::from_kib(128),
+        write_mean_kib: Bytes::from_kib(64),
         ..keys(SizeRule::Geometric, 8_192)
     };
     let (reads, writes) = (draw(&both, RequestOp::Read), draw(&both, RequestOp::Write));
@@ -159,9 +170,9 @@ fn writes_have_sizes_of_their_own_and_trims_those_of_reads() {
     mean_is(&writes, 65_536.0);
     assert_eq!(draw(&both, RequestOp::Trim), reads);
     let shares = PatternKeys {
-        read_percent: 500_000,
-        large_percent: 100_000,
-        write_large_percent: 900_000,
+        read_percent: Ppm::from_percent(50),
+        large_percent: Ppm::from_percent(10),
+        write_large_percent: Ppm::from_percent(90),
         ..keys(SizeRule::Two, 512)
     };
     mean_is(&draw(&shares, RequestOp::Read), 512.0 * (0.9 * 8.0 + 0.1 * 128.0));
@@ -170,15 +181,21 @@ fn writes_have_sizes_of_their_own_and_trims_those_of_reads() {
 
 #[test]
 fn sizes_of_operations_that_never_happen_do_not_matter() {
-    let huge = PatternKeys { write_size_kib: 1 << 20, ..PatternKeys::default() };
+    let huge =
+        PatternKeys { write_size_kib: Sectors::from_sectors(1 << 20), ..PatternKeys::default() };
     assert_eq!(Sizes::new(&huge, SplitMix64::new(1)).unwrap().largest(), 8);
-    let writes = PatternKeys { read_percent: 0, size_kib: 1 << 20, write_size_kib: 8, ..huge };
+    let writes = PatternKeys {
+        read_percent: Ppm::ZERO,
+        size_kib: Sectors::from_sectors(1 << 20),
+        write_size_kib: Sectors::from_kib(4),
+        ..huge
+    };
     assert_eq!(Sizes::new(&writes, SplitMix64::new(1)).unwrap().largest(), 8);
     // The mean fits the writes, and no size of reads.
     let mean = PatternKeys {
-        write_size_kib: 64,
-        write_max_size_kib: 128,
-        read_percent: 0,
+        write_size_kib: Sectors::from_kib(32),
+        write_max_size_kib: Sectors::from_kib(64),
+        read_percent: Ppm::ZERO,
         ..keys(SizeRule::Geometric, 50_000)
     };
     mean_is(&draw(&mean, RequestOp::Write), 50_000.0);
@@ -189,7 +206,7 @@ fn sizes_that_cannot_be_are_refused() {
     let refused =
         |keys: &PatternKeys| Sizes::new(keys, SplitMix64::new(1)).unwrap_err().to_string();
     assert_eq!(
-        refused(&PatternKeys { max_size_kib: 0, ..keys(SizeRule::Two, 512) }),
+        refused(&PatternKeys { max_size_kib: Sectors::ZERO, ..keys(SizeRule::Two, 512) }),
         "pattern.sizes: \"two\" needs different sizes, all have 4 KiB; set pattern.max_size_kib, \
          or take pattern.sizes out"
     );
@@ -206,21 +223,24 @@ fn sizes_that_cannot_be_are_refused() {
     );
     assert!(
         refused(&PatternKeys {
-            write_mean_kib: 1_024,
-            read_percent: 500_000,
+            write_mean_kib: Bytes::from_kib(1),
+            read_percent: Ppm::from_percent(50),
             ..keys(SizeRule::Pareto, 16_384)
         })
         .starts_with("pattern.write_mean_kib: no such mean with these sizes, 1 KiB")
     );
     assert_eq!(
-        refused(&PatternKeys { write_size_kib: 200, ..keys(SizeRule::Uniform, 512) }),
+        refused(&PatternKeys {
+            write_size_kib: Sectors::from_kib(100),
+            ..keys(SizeRule::Uniform, 512)
+        }),
         "pattern.write_max_size_kib: 64 KiB is less than the least size; choose \
          pattern.write_size_kib = 100 or more"
     );
     assert_eq!(
         refused(&PatternKeys {
-            max_size_kib: 1 << 21,
-            align_kib: 1,
+            max_size_kib: Sectors::from_sectors(1 << 21),
+            align_kib: Sectors::from_sectors(1),
             ..keys(SizeRule::Pareto, 512)
         }),
         "pattern.align_kib: 2097145 different sizes, more than 65536; raise it, or choose another \
