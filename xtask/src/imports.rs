@@ -37,6 +37,7 @@ const ROOMS: &[&[Room]] = &[
     &[("device", &["device"])],
     &[("disk", &["disk"])],
     &[("drive", &["drive"])],
+    &[("session", &["session"])],
 ];
 
 /// Crates whose top modules form no circle.

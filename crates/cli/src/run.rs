@@ -19,13 +19,11 @@ use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_core::units::Span;
 use flashyard_sim::config::{Precision, Settings};
-use flashyard_sim::observe::Observer;
+use flashyard_sim::observe::{Observer, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
-use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::Instant;
 
 /// Runs `flashyard run`.
@@ -41,8 +39,8 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     let mut in_report = None;
     if let Some(dir) = &args.out {
         let file = WholeFile::create(&dir.join("requests.parquet"))?;
-        let log = Rc::new(RefCell::new(RequestLog::new(file)?));
-        observers.push(Box::new(RequestLogger(Rc::clone(&log))));
+        let log = Shared::new(RequestLog::new(file)?);
+        observers.push(Box::new(RequestLogger(log.clone())));
         let rule = inputs.shown("gc.policy").unwrap_or_default();
         let map = BlockMap::new(&settings, &rule).map(|(observer, map)| {
             observers.push(Box::new(observer));
@@ -75,13 +73,13 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
             changes: &outcome.provenance.changes,
         };
         files.extend(in_folder(dir, &text, page, &notes)?);
-        log.borrow_mut().finish(&notes)?;
+        log.get().finish(&notes)?;
     }
     for log in logs {
-        log.borrow_mut().finish(&notes)?;
+        log.get().finish(&notes)?;
     }
     if let Some(timeline) = timeline {
-        timeline.borrow_mut().finish()?;
+        timeline.get().finish()?;
     }
     files.into_iter().try_for_each(WholeFile::finish)?;
     if let Some(path) = &args.out {

@@ -28,7 +28,7 @@ pub const fn nodes_of(resources: usize) -> usize {
 }
 
 /// Due times of numbered resources.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EventTree<S> {
     /// Node 0 is the root, the children of node n are 8n + 1 to 8n + 8.
     nodes: S,

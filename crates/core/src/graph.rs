@@ -160,7 +160,7 @@ pub struct Wait {
 }
 
 /// All live command sets and their edges, over lent memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Graph<N, E> {
     nodes: N,
     edges: E,

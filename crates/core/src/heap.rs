@@ -24,7 +24,7 @@ pub const ABSENT: u32 = u32::MAX;
 
 /// The heap. `S` is memory for as many members as it ever holds at a time: a slice, an array, a
 /// vector.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct IndexedHeap<K, S> {
     entries: S,
     len: usize,

@@ -21,7 +21,7 @@ pub type DeadlineKey = u128;
 const NUMBER_BITS: u32 = 56;
 
 /// Where commands stand in the heaps of all dies; one pair of slices serves every queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Positions<P> {
     /// In the heap of ready commands.
     pub ready: P,
@@ -30,7 +30,7 @@ pub struct Positions<P> {
 }
 
 /// The waiting commands of a die.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CommandQueue<R, D> {
     ready: IndexedHeap<ReadyKey, R>,
     deadlines: IndexedHeap<DeadlineKey, D>,
@@ -125,7 +125,7 @@ pub type StreamKey = (u128, u32);
 /// The rank of a stream may grow while it is a member, and the order is not told: it asks for the
 /// present rank of a stream when that stands first, and puts it back where it belongs. A rank that
 /// has grown many times costs one such move, so a choice is O(log n) over many choices.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StreamOrder<E, P> {
     heap: IndexedHeap<StreamKey, E>,
     positions: P,

@@ -8,9 +8,10 @@ use crate::observe::Observer;
 use crate::report::Report;
 use crate::stream::{Stream, StreamKeys};
 use flashyard_core::request::Request;
+use flashyard_core::units::Time;
 
-/// A flash device or a disk.
-#[derive(Debug)]
+/// A flash device or a disk. A copy has no observers.
+#[derive(Clone, Debug)]
 pub enum Drive {
     /// A flash device.
     Flash(Box<Device>),
@@ -38,6 +39,14 @@ impl Drive {
         match self {
             Self::Flash(device) => Some(device),
             Self::Disk(_) => None,
+        }
+    }
+
+    /// The last instant at which something happened.
+    pub(crate) const fn now(&self) -> Time {
+        match self {
+            Self::Flash(device) => device.now(),
+            Self::Disk(disk) => disk.now(),
         }
     }
 

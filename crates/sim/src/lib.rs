@@ -34,6 +34,7 @@ pub mod policy;
 mod queues;
 mod random;
 pub mod saved;
+pub mod session;
 mod sets;
 mod settings;
 mod sleep;

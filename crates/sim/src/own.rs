@@ -49,7 +49,7 @@ use flashyard_core::host::{HostPolicy, HostPolicyName};
 use flashyard_core::key::{Key, Keys, Kind, Value};
 use flashyard_core::policy::{CommandPolicy, PolicyName};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The most keys that the parts of a list may have in all.
 pub const MAX_KEYS: usize = 32;
@@ -107,7 +107,7 @@ impl Family {
 }
 
 /// A user's own sequencer.
-pub type OwnSequencer = Box<dyn Sequencer + Send>;
+pub type OwnSequencer = Arc<Mutex<dyn Sequencer + Send>>;
 
 /// Makes a `T` from the values of its keys, in their order.
 type MadeFrom<T> = Box<dyn Fn(&[u64]) -> T + Send + Sync>;
@@ -195,9 +195,9 @@ impl Parts {
     ) -> Self
     where
         K: Keys,
-        P: CommandPolicy + Send + 'static,
+        P: CommandPolicy + Send + Sync + 'static,
     {
-        let make = move |values: &[u64]| -> OwnPolicy { Box::new(make(keys_of(values))) };
+        let make = move |values: &[u64]| -> OwnPolicy { Arc::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::CommandPolicy(Box::new(make)))
     }
 
@@ -211,9 +211,9 @@ impl Parts {
     ) -> Self
     where
         K: Keys,
-        P: HostPolicy + Send + 'static,
+        P: HostPolicy + Send + Sync + 'static,
     {
-        let make = move |values: &[u64]| -> OwnHostPolicy { Box::new(make(keys_of(values))) };
+        let make = move |values: &[u64]| -> OwnHostPolicy { Arc::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::HostPolicy(Box::new(make)))
     }
 
@@ -227,9 +227,9 @@ impl Parts {
     ) -> Self
     where
         K: Keys,
-        P: BusPolicy + Send + 'static,
+        P: BusPolicy + Send + Sync + 'static,
     {
-        let make = move |values: &[u64]| -> OwnBusPolicy { Box::new(make(keys_of(values))) };
+        let make = move |values: &[u64]| -> OwnBusPolicy { Arc::new(make(keys_of(values))) };
         self.add::<K>(name, doc, Make::BusPolicy(Box::new(make)))
     }
 
@@ -246,7 +246,8 @@ impl Parts {
         K: Keys,
         S: Sequencer + Send + 'static,
     {
-        let make = move |values: &[u64]| -> OwnSequencer { Box::new(make(keys_of(values))) };
+        let make =
+            move |values: &[u64]| -> OwnSequencer { Arc::new(Mutex::new(make(keys_of(values)))) };
         self.add::<K>(name, doc, Make::Sequencer(Box::new(make)))
     }
 

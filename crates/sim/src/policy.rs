@@ -6,9 +6,10 @@ use flashyard_core::host::{AnyHostPolicy, HostAnswer, HostPolicy, HostView};
 use flashyard_core::policy::{AnyPolicy, CommandEvent, CommandPolicy, CommandView, Placement};
 use flashyard_core::units::Time;
 use std::fmt;
+use std::sync::Arc;
 
 /// A user's own command policy.
-pub type OwnPolicy = Box<dyn CommandPolicy + Send>;
+pub type OwnPolicy = Arc<dyn CommandPolicy + Send + Sync>;
 
 /// A host policy that is boxed.
 pub(crate) trait BoxedHostPolicy {
@@ -33,9 +34,10 @@ impl<P: HostPolicy> BoxedHostPolicy for P {
 }
 
 /// A user's own host policy.
-pub(crate) type OwnHostPolicy = Box<dyn BoxedHostPolicy + Send>;
+pub(crate) type OwnHostPolicy = Arc<dyn BoxedHostPolicy + Send + Sync>;
 
 /// The host policy of a run, and what it says of itself.
+#[derive(Clone)]
 pub(crate) struct HostRule {
     rule: Rule,
     by_pages: bool,
@@ -44,6 +46,7 @@ pub(crate) struct HostRule {
 }
 
 /// A host policy.
+#[derive(Clone)]
 enum Rule {
     /// One of the registry.
     BuiltIn(AnyHostPolicy),
@@ -93,6 +96,7 @@ impl HostRule {
 }
 
 /// A command policy.
+#[derive(Clone)]
 pub enum Policy {
     /// One of the registry.
     BuiltIn(AnyPolicy),
@@ -180,9 +184,10 @@ impl CommandPolicy for Policy {
 }
 
 /// A user's own bus policy.
-pub type OwnBusPolicy = Box<dyn BusPolicy + Send>;
+pub type OwnBusPolicy = Arc<dyn BusPolicy + Send + Sync>;
 
 /// A bus policy.
+#[derive(Clone)]
 pub enum BusRule {
     /// One of the registry.
     BuiltIn(AnyBusPolicy),

@@ -140,32 +140,32 @@ impl<E> fmt::Debug for Stream<'_, E> {
     }
 }
 
-/// A stream during a phase: its source and the next request.
-pub(crate) struct Feed<'a, E> {
+/// A stream during a phase: its next request.
+#[derive(Clone, Debug)]
+pub(crate) struct Feed {
     pub(crate) keys: StreamKeys,
-    source: Source<'a, E>,
-    /// The next request; none at the end of the source or of the phase.
+    /// The next request; none where none is known, or where none comes.
     pub(crate) next: Option<Request>,
     /// Recorded time from the request before `next` to it.
     pub(crate) gap: Span,
     recorded: Time,
+    over: bool,
 }
 
-impl<'a, E> Feed<'a, E> {
-    pub(crate) fn new(stream: Stream<'a, E>) -> Self {
-        Self {
-            keys: stream.keys,
-            source: stream.source,
-            next: None,
-            gap: Span::ZERO,
-            recorded: Time::ZERO,
-        }
+impl Feed {
+    pub(crate) const fn new(keys: StreamKeys) -> Self {
+        Self { keys, next: None, gap: Span::ZERO, recorded: Time::ZERO, over: false }
     }
 
-    /// Asks the source for the next request. Returns whether its time can be used: it is not
-    /// earlier than that of the request before.
-    pub(crate) fn pull(&mut self) -> Result<bool, E> {
-        self.next = (self.source)()?;
+    /// Asks for the next request. Returns whether its time can be used: it is not earlier than that
+    /// of the request before.
+    pub(crate) fn pull<S: Supply>(
+        &mut self,
+        supply: &mut S,
+        stream: usize,
+    ) -> Result<bool, S::Error> {
+        self.next = supply.next(stream)?;
+        self.over = self.next.is_none() && supply.is_over();
         let timed = matches!(self.keys.pacing, Pacing::Open | Pacing::Think);
         let Some(request) = self.next.filter(|_| timed) else { return Ok(true) };
         if request.arrival < self.recorded {
@@ -176,8 +176,96 @@ impl<'a, E> Feed<'a, E> {
         Ok(true)
     }
 
-    /// No further request is issued.
-    pub(crate) fn end(&mut self) {
-        self.next = None;
+    /// Whether it has no request, and none comes.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.over
     }
+
+    /// No further request is issued.
+    pub(crate) const fn end(&mut self) {
+        self.next = None;
+        self.over = true;
+    }
+}
+
+/// Where the requests of the streams of a phase come from.
+pub(crate) trait Supply {
+    type Error;
+    /// The next request of a stream, if there is one now.
+    fn next(&mut self, stream: usize) -> Result<Option<Request>, Self::Error>;
+    /// Whether a stream that has none now has none any more.
+    fn is_over(&self) -> bool;
+    /// The request that a stream gave last has been issued, as the one of this order of arrival.
+    fn issued(&mut self, _stream: usize, _order: u64) {}
+}
+
+/// Sources that are asked.
+pub(crate) struct Sources<'a, E>(Vec<Source<'a, E>>);
+
+impl<'a, E> Sources<'a, E> {
+    /// The sources of streams, with the name and the keys of each.
+    pub(crate) fn of(streams: Vec<Stream<'a, E>>) -> (Self, Vec<(String, StreamKeys)>) {
+        let parts = streams.into_iter().map(|stream| (stream.source, (stream.name, stream.keys)));
+        let (sources, streams) = parts.unzip();
+        (Self(sources), streams)
+    }
+}
+
+impl<E> Supply for Sources<'_, E> {
+    type Error = E;
+
+    fn next(&mut self, stream: usize) -> Result<Option<Request>, E> {
+        (self.0[stream])()
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+}
+
+/// A phase under way on a device of either kind.
+pub(crate) trait Driven<S: Supply> {
+    type Error;
+    /// The next instant at which something happens, up to and including `until`.
+    fn next_instant(&mut self, until: Time) -> Option<Time>;
+    /// What the device does of itself at an instant, the next one: answers are given.
+    fn begins(&mut self, now: Time);
+    /// The rest of the instant: requests are issued, and work begins.
+    fn ends(&mut self, supply: &mut S, now: Time) -> Result<(), Self::Error>;
+}
+
+/// Where the event loop stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Nothing happens any more up to and including the time asked for. The last instant, if there
+    /// was one.
+    All(Option<Time>),
+    /// The first half of this instant is over.
+    Half(Time),
+    /// This instant is over.
+    Whole(Time),
+}
+
+/// The event loop: one instant after the other, up to and including `until`, as long as `go_on`
+/// says so.
+#[inline]
+pub(crate) fn drive<S: Supply, D: Driven<S>>(
+    driven: &mut D,
+    supply: &mut S,
+    until: Time,
+    go_on: impl Fn(&D) -> bool,
+) -> Result<Reached, D::Error> {
+    let mut last = None;
+    while let Some(now) = driven.next_instant(until) {
+        driven.begins(now);
+        if !go_on(driven) {
+            return Ok(Reached::Half(now));
+        }
+        driven.ends(supply, now)?;
+        if !go_on(driven) {
+            return Ok(Reached::Whole(now));
+        }
+        last = Some(now);
+    }
+    Ok(Reached::All(last))
 }

@@ -7,11 +7,9 @@ use flashyard_sim::metrics::counters::{Tally, Work};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
     BufferAccess, BusTransfer, CommandDone, CommandName, Observer, PowerSamples, Queued,
-    RequestDone, Suspension,
+    RequestDone, Shared, Suspension,
 };
-use std::cell::Cell;
 use std::fmt;
-use std::rc::Rc;
 
 /// A hash of words in order. Each step is one-to-one in the word and in the state before, so that
 /// runs that differ in one word never have the same hash.
@@ -88,12 +86,12 @@ impl fmt::Display for Hash {
 
 /// Hashes every field of every event, in the order in which they are told.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Events(Rc<Cell<Hash>>);
+pub(crate) struct Events(Shared<Hash>);
 
 impl Events {
     /// The hash so far.
     pub(crate) fn hash(&self) -> Hash {
-        self.0.get()
+        *self.0.get()
     }
 
     /// Hashes an event of a kind.
@@ -101,7 +99,6 @@ impl Events {
         let mut hash = self.0.get();
         hash.word(kind);
         fields(&mut hash);
-        self.0.set(hash);
     }
 }
 

@@ -11,10 +11,8 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{CommandDone, CommandName, Observer, Queued, RequestDone};
+use flashyard_sim::observe::{CommandDone, CommandName, Observer, Queued, RequestDone, Shared};
 use serde_json::{Map, Value, json};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// Runs every case under every policy that it expects something of.
 pub(super) fn run(all: &Value, tally: &mut Tally) -> Result<()> {
@@ -118,7 +116,7 @@ struct Log {
     requests: Vec<(u64, u64, u64)>,
 }
 
-struct Recorder(Rc<RefCell<Log>>);
+struct Recorder(Shared<Log>);
 
 fn us(ns: u64) -> u64 {
     ns / 1_000
@@ -136,19 +134,19 @@ impl Observer for Recorder {
         row["t"] = us(event.at.as_ns()).into();
         row["event"] = if event.moved { "requeue" } else { "enqueue" }.into();
         row["key"] = if by_time { us(event.key) } else { event.key }.into();
-        self.0.borrow_mut().queue_events.push(row);
+        self.0.get().queue_events.push(row);
     }
 
     fn command_done(&mut self, done: &CommandDone) {
         let mut row = row(&done.command, done.queue);
         row["start"] = us(done.start.as_ns()).into();
         row["end"] = us(done.end.as_ns()).into();
-        self.0.borrow_mut().schedule.push(row);
+        self.0.get().schedule.push(row);
     }
 
     fn request_done(&mut self, done: &RequestDone) {
         let row = (done.order, us(done.completion.as_ns()), us(done.fot_ns));
-        self.0.borrow_mut().requests.push(row);
+        self.0.get().requests.push(row);
     }
 }
 
@@ -156,8 +154,8 @@ fn simulate(settings: &Settings, lines: &[(u64, bool)], requests: &[Request]) ->
     let mut device = Device::new(settings);
     device.check();
     device.preload_map(lines)?;
-    let log = Rc::new(RefCell::new(Log::default()));
-    device.observe(Box::new(Recorder(Rc::clone(&log))));
+    let log = Shared::new(Log::default());
+    device.observe(Box::new(Recorder(log.clone())));
     let mut source = requests.iter().copied();
     let report = device.run(|| Ok::<_, std::convert::Infallible>(source.next()));
     let report = report.map_err(|error| anyhow::anyhow!("{error:?}"))?;

@@ -13,14 +13,12 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys, Upkeep};
 use flashyard_sim::ftl::memory::{DemandTable, Extent};
-use flashyard_sim::observe::{CommandDone, Observer};
+use flashyard_sim::observe::{CommandDone, Observer, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};
 use flashyard_workload::random::SplitMix64;
 use serde_json::{Map, Value, json};
-use std::cell::Cell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// Sectors of a page of 2 KB.
 const SECTORS: u64 = 4;
@@ -225,11 +223,11 @@ fn assignment(ftl: &str, name: &str, value: &Value) -> Result<Option<String>> {
 }
 
 /// Adds up how long the die works, in nanoseconds: upkeep too.
-struct Busy(Rc<Cell<u64>>);
+struct Busy(Shared<u64>);
 
 impl Observer for Busy {
     fn command_done(&mut self, done: &CommandDone) {
-        self.0.set(self.0.get() + done.end.as_ns() - done.start.as_ns());
+        *self.0.get() += done.end.since(done.start).as_ns();
     }
 }
 
@@ -237,8 +235,8 @@ impl Observer for Busy {
 fn simulate(settings: &Settings, steps: &[&str]) -> Result<(Report, u64)> {
     let mut device = Device::new(settings);
     device.check();
-    let busy = Rc::new(Cell::new(0));
-    device.observe(Box::new(Busy(Rc::clone(&busy))));
+    let busy = Shared::new(0);
+    device.observe(Box::new(Busy(busy.clone())));
     let mut requests = Vec::new();
     let pages = u64::from(settings.exported_units);
     for step in steps {
@@ -266,7 +264,7 @@ fn simulate(settings: &Settings, steps: &[&str]) -> Result<(Report, u64)> {
         device.upkeep(upkeep)?;
     }
     serve(&mut device, requests)?;
-    Ok((device.finish()?, busy.get()))
+    Ok((device.finish()?, busy.take()))
 }
 
 fn serve(device: &mut Device, requests: Vec<Request>) -> Result<()> {

@@ -21,13 +21,11 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::device::{Device, PhaseKeys};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{BufferAccess, CommandDone, Observer, RequestDone};
+use flashyard_sim::observe::{BufferAccess, CommandDone, Observer, RequestDone, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Stream, StreamKeys};
 use serde_json::Value;
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// One chip that does one thing at a time, pages of 4 KiB, times in microseconds.
 const BASE: &[&str] = &[
@@ -97,11 +95,11 @@ struct Seen {
     reads: Vec<(String, u64, u64)>,
 }
 
-struct Recorder(Rc<RefCell<Seen>>);
+struct Recorder(Shared<Seen>);
 
 impl Observer for Recorder {
     fn buffer_access(&mut self, event: &BufferAccess) {
-        let mut seen = self.0.borrow_mut();
+        let mut seen = self.0.get();
         let name = match event.request {
             Some(order) => seen.names[usize::try_from(order).expect("few requests")].clone(),
             None => format!("F{}", event.lpn),
@@ -114,7 +112,7 @@ impl Observer for Recorder {
     }
 
     fn command_done(&mut self, event: &CommandDone) {
-        let mut seen = self.0.borrow_mut();
+        let mut seen = self.0.get();
         let (start, end) = (event.start.as_ns(), event.end.as_ns());
         if let (Op::Read, Some(order)) = (event.op, event.command.request) {
             let name = seen.names[usize::try_from(order).expect("few requests")].clone();
@@ -127,7 +125,7 @@ impl Observer for Recorder {
 
     fn request_done(&mut self, event: &RequestDone) {
         let order = usize::try_from(event.order).expect("few requests");
-        let mut seen = self.0.borrow_mut();
+        let mut seen = self.0.get();
         seen.completions[order] = event.completion.as_ns();
         seen.links[order] = event.parts.get(Part::Link);
     }
@@ -160,13 +158,13 @@ fn simulate(
         RequestOp::Read => format!("R{page}"),
         _ => format!("W{page}"),
     };
-    let seen = Rc::new(RefCell::new(Seen {
+    let seen = Shared::new(Seen {
         completions: vec![0; requests.len()],
         links: vec![0; requests.len()],
         names: requests.iter().map(name).collect(),
         ..Seen::default()
-    }));
-    device.observe(Box::new(Recorder(Rc::clone(&seen))));
+    });
+    device.observe(Box::new(Recorder(seen.clone())));
     let requests: Vec<_> =
         requests.iter().map(|&(op, page)| Request::new(op, page * 8, 8)).collect();
     let mut requests = requests.into_iter();
@@ -176,8 +174,7 @@ fn simulate(
     phase.map_err(|error| anyhow::anyhow!("{error:?}"))?;
     let left = device.buffered_units().into_iter().map(|(unit, _)| unit).collect();
     let report = device.finish()?;
-    let seen = Rc::try_unwrap(seen).map_err(|_| anyhow::anyhow!("the device is gone"))?;
-    Ok(Run { report, seen: seen.into_inner(), left })
+    Ok(Run { report, seen: seen.take(), left })
 }
 
 /// The operation and the page of a name such as `W3`.

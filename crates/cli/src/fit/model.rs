@@ -14,12 +14,10 @@ use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 use rayon::prelude::*;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// How a device is run to be compared with cells.
 #[derive(Clone, Debug)]
@@ -131,15 +129,15 @@ impl Model {
         let inputs = self.inputs(cell, keys)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, false).check()?;
-        let rates = Rc::new(RefCell::new(Rates::default()));
+        let rates = Shared::new(Rates::default());
         let warm_up = warm_up(cell, self.requests)?;
-        let observer = Behind { warm_up, rates: Rc::clone(&rates) };
+        let observer = Behind { warm_up, rates: rates.clone() };
         let observer = (warm_up > 0).then(|| Box::new(observer) as Box<dyn Observer>);
         let observers = observer.into_iter().collect();
         let report = simulate(&inputs, &settings, false, observers, Part::silent(), None)?.report;
         let per_second = match warm_up {
             0 => Rates::of_whole(&report),
-            _ => rates.borrow().per_second(),
+            _ => rates.get().per_second(),
         };
         let of = |(figure, _): &(Figure, f64)| figure.of(&report, per_second).unwrap_or(f64::NAN);
         Ok(cell.measured.iter().map(of).collect())
@@ -268,7 +266,7 @@ impl Rates {
 /// Counts them.
 struct Behind {
     warm_up: u64,
-    rates: Rc<RefCell<Rates>>,
+    rates: Shared<Rates>,
 }
 
 impl Observer for Behind {
@@ -277,7 +275,7 @@ impl Observer for Behind {
             return;
         }
         // Requests are over when nothing is charged to them any more, some later than answered.
-        let mut rates = self.rates.borrow_mut();
+        let mut rates = self.rates.get();
         rates.first = rates.first.min(event.completion);
         rates.last = rates.last.max(event.completion);
         match event.request.op {

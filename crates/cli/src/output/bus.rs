@@ -6,7 +6,6 @@ use super::parquet::{Cell, Field, Kind};
 use anyhow::Result;
 use flashyard_sim::observe::{BusTransfer, Observer};
 use std::path::Path;
-use std::rc::Rc;
 
 /// The columns; nothing where there is nothing to say.
 const FIELDS: [Field; 16] = [
@@ -36,13 +35,13 @@ impl BusLogger {
     /// A log into the file at `path`, and its owner's end.
     pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
         let log = Log::shared("the log of bus requests", path, &FIELDS)?;
-        Ok((Self(Rc::clone(&log)), log))
+        Ok((Self(log.clone()), log))
     }
 }
 
 impl Observer for BusLogger {
     fn bus_request(&mut self, event: &BusTransfer) {
-        self.0.borrow_mut().row(&row(event));
+        self.0.get().row(&row(event));
     }
 }
 

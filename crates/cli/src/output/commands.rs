@@ -7,7 +7,6 @@ use flashyard_core::command::Purpose;
 use flashyard_core::units::{DieId, Time};
 use flashyard_sim::observe::{BusTransfer, CommandDone, CommandName, Observer, Suspension};
 use std::path::Path;
-use std::rc::Rc;
 
 /// The columns; nothing where there is nothing to say.
 const FIELDS: [Field; 13] = [
@@ -34,7 +33,7 @@ impl CommandLogger {
     /// A log into the file at `path`, and its owner's end.
     pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
         let log = Log::shared("the command log", path, &FIELDS)?;
-        Ok((Self(Rc::clone(&log)), log))
+        Ok((Self(log.clone()), log))
     }
 }
 
@@ -93,20 +92,20 @@ pub(super) fn name(command: &CommandName) -> [Cell<'static>; 2] {
 
 impl Observer for CommandLogger {
     fn command_done(&mut self, event: &CommandDone) {
-        self.0.borrow_mut().row(&of_command(event));
+        self.0.get().row(&of_command(event));
     }
 
     /// A status request asks a die whether it is done.
     fn bus_request(&mut self, event: &BusTransfer) {
         if event.ready.is_some() {
             let BusTransfer { command, purpose, die, start, end, .. } = event;
-            self.0.borrow_mut().row(&of_event(command, "poll", *purpose, *die, [*start, *end]));
+            self.0.get().row(&of_event(command, "poll", *purpose, *die, [*start, *end]));
         }
     }
 
     fn suspended(&mut self, event: &Suspension) {
         let Suspension { command, purpose, die, at, until, .. } = event;
         let op = if event.resumed { "resume" } else { "suspend" };
-        self.0.borrow_mut().row(&of_event(command, op, *purpose, *die, [*at, *until]));
+        self.0.get().row(&of_event(command, op, *purpose, *die, [*at, *until]));
     }
 }

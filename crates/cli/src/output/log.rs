@@ -4,13 +4,12 @@
 use super::WholeFile;
 use super::parquet::{Cell, Field, Note, Table, is_parquet};
 use anyhow::{Context, Result};
-use std::cell::RefCell;
+use flashyard_sim::observe::Shared;
 use std::io::Write;
 use std::path::Path;
-use std::rc::Rc;
 
 /// A log that an observer writes and its owner finishes.
-pub(crate) type SharedLog = Rc<RefCell<Log>>;
+pub(crate) type SharedLog = Shared<Log>;
 
 /// A file of rows.
 #[derive(Debug)]
@@ -65,7 +64,7 @@ impl Log {
     /// A log into the file at `path`; `what` is its name in messages.
     pub(super) fn shared(what: &'static str, path: &Path, fields: &[Field]) -> Result<SharedLog> {
         let sink = Some(Sink::new(path, fields)?);
-        Ok(Rc::new(RefCell::new(Self { what, sink, error: None })))
+        Ok(Shared::new(Self { what, sink, error: None }))
     }
 
     /// Writes a row, unless one could not be written before.

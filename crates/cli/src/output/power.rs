@@ -5,7 +5,6 @@ use super::parquet::{Cell, Field, Kind};
 use anyhow::Result;
 use flashyard_sim::observe::{Observer, PowerSamples};
 use std::path::Path;
-use std::rc::Rc;
 
 /// The columns. The time is measured time: phases that are not measured leave no gap.
 const FIELDS: [Field; 4] = [
@@ -23,7 +22,7 @@ impl PowerLogger {
     /// A log into the file at `path`, and its owner's end.
     pub(crate) fn new(path: &Path) -> Result<(Self, SharedLog)> {
         let log = Log::shared("the log of the power meter", path, &FIELDS)?;
-        Ok((Self(Rc::clone(&log)), log))
+        Ok((Self(log.clone()), log))
     }
 }
 
@@ -33,7 +32,7 @@ impl Observer for PowerLogger {
         // A last sample of no length has no mean.
         let mean = (span_ns > 0).then(|| energy_pj as f64 / span_ns as f64);
         let mean = mean.map_or(Cell::Nothing, Cell::Number);
-        let mut log = self.0.borrow_mut();
+        let mut log = self.0.get();
         for number in 0..samples {
             let start = start_ns + number * span_ns;
             log.row(&[start.into(), span_ns.into(), energy_pj.into(), mean]);

@@ -5,12 +5,10 @@ use super::parquet::{Cell, Field, Kind, Note, Table};
 use anyhow::{Context, Result};
 use flashyard_core::command::{Op, Purpose};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, RequestDone};
-use std::cell::RefCell;
-use std::rc::Rc;
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 
 /// A log that an observer fills and its owner finishes.
-pub(crate) type SharedLog = Rc<RefCell<RequestLog>>;
+pub(crate) type SharedLog = Shared<RequestLog>;
 
 /// The first columns.
 const FIRST: [Field; 12] = [
@@ -97,7 +95,7 @@ pub(crate) struct RequestLogger(pub(crate) SharedLog);
 
 impl Observer for RequestLogger {
     fn request_done(&mut self, event: &RequestDone) {
-        let RequestLog { table, error } = &mut *self.0.borrow_mut();
+        let RequestLog { table, error } = &mut *self.0.get();
         if let (None, Some(table)) = (&error, table) {
             *error = table.push(row(event)).err();
         }

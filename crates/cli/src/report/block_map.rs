@@ -6,14 +6,12 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{PlaneId, Time};
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{
-    BlockErased, Contents, JobBegan, MergeBegan, Observer, OwnCause, OwnWork, RequestDone, Trigger,
-    UnitAtStart, UnitProgrammed, UnitTrimmed,
+    BlockErased, Contents, JobBegan, MergeBegan, Observer, OwnCause, OwnWork, RequestDone, Shared,
+    Trigger, UnitAtStart, UnitProgrammed, UnitTrimmed,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 /// The most physical pages that a map shows: mapping units, where a page has several.
 const MOST_UNITS: u64 = 4_096;
@@ -66,7 +64,7 @@ pub(crate) struct BlockMap {
 }
 
 /// A map that an observer fills and its owner reads.
-pub(crate) type SharedMap = Rc<RefCell<BlockMap>>;
+pub(crate) type SharedMap = Shared<BlockMap>;
 
 /// Fills a map.
 #[derive(Debug)]
@@ -105,8 +103,8 @@ impl BlockMap {
             merges: vec![NONE; planes as usize],
             causes: Vec::new(),
         };
-        let map = Rc::new(RefCell::new(map));
-        Ok((MapObserver(Rc::clone(&map)), map))
+        let map = Shared::new(map);
+        Ok((MapObserver(map.clone()), map))
     }
 
     /// Adds a step, or counts it where there are too many.
@@ -203,7 +201,7 @@ impl Observer for MapObserver {
     }
 
     fn unit_at_start(&mut self, event: &UnitAtStart) {
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let state = if event.bad { 2 } else { i64::from(event.contents.is_some()) };
         let held = event.contents.map_or(NONE, contents);
         map.start.push([event.ppn.into(), state, held]);
@@ -214,7 +212,7 @@ impl Observer for MapObserver {
     }
 
     fn unit_programmed(&mut self, event: &UnitProgrammed) {
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let purpose = event.purpose as i64;
         let cause = map.cause(event.set, event.request);
         let rest = [
@@ -232,11 +230,11 @@ impl Observer for MapObserver {
 
     fn unit_trimmed(&mut self, event: &UnitTrimmed) {
         let rest = [event.ppn.into(), event.lpn.into(), order(event.request)];
-        self.0.borrow_mut().step(TRIM, event.at, &rest);
+        self.0.get().step(TRIM, event.at, &rest);
     }
 
     fn block_erased(&mut self, event: &BlockErased) {
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let cause = map.cause(event.set, event.request);
         let purpose = event.purpose as i64;
         let rest =
@@ -245,7 +243,7 @@ impl Observer for MapObserver {
     }
 
     fn job_began(&mut self, event: &JobBegan) {
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let reason = json!({
             "kind": "job",
             "victim": event.victim,
@@ -261,13 +259,13 @@ impl Observer for MapObserver {
         if event.kinds == [0; 4] {
             return;
         }
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let place = map.begins(event.at, json!({"kind": "merge", "merges": event.kinds}));
         *at_plane(&mut map.merges, event.plane) = place;
     }
 
     fn own_work(&mut self, event: &OwnWork) {
-        let mut map = self.0.borrow_mut();
+        let mut map = self.0.get();
         let cause = match event.cause {
             OwnCause::Job => map.jobs[event.plane.index()],
             OwnCause::Merge(plane) => map.merges[plane.index()],
@@ -280,6 +278,6 @@ impl Observer for MapObserver {
     }
 
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().requested(&event.request);
+        self.0.get().requested(&event.request);
     }
 }

@@ -9,10 +9,8 @@ use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::DeviceKeys;
 use flashyard_sim::device::{Device, RunError};
-use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
+use flashyard_sim::observe::{CommandDone, Observer, RequestDone, Shared};
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// Sectors of a page of the examples, 4 KiB.
 const PAGE_SECTORS: u32 = 8;
@@ -72,7 +70,7 @@ struct Log {
 }
 
 struct Recorder {
-    log: Rc<RefCell<Log>>,
+    log: Shared<Log>,
     unit_ns: u64,
 }
 
@@ -83,11 +81,11 @@ impl Observer for Recorder {
         let (stage, queue) = (done.command.stage, done.queue);
         let at = units(start as f64, self.unit_ns);
         let text = format!("{}{stage}[{queue}]@{at}", request + 1);
-        self.log.borrow_mut().commands.push((start, text));
+        self.log.get().commands.push((start, text));
     }
 
     fn request_done(&mut self, done: &RequestDone) {
-        self.log.borrow_mut().answered.push((done.order, done.completion.as_ns()));
+        self.log.get().answered.push((done.order, done.completion.as_ns()));
     }
 }
 
@@ -109,8 +107,8 @@ fn run_one(example: &Example, run: &ExampleRun) -> Result<Vec<Checked>> {
         let lines = lines.collect::<Result<Vec<_>>>()?;
         device.preload_buffer(&lines).map_err(|error| say(&error))?;
     }
-    let log = Rc::new(RefCell::new(Log::default()));
-    device.observe(Box::new(Recorder { log: Rc::clone(&log), unit_ns: example.unit_ns }));
+    let log = Shared::new(Log::default());
+    device.observe(Box::new(Recorder { log: log.clone(), unit_ns: example.unit_ns }));
     let requests = example.requests.iter().map(|text| request(text));
     let mut requests = requests.collect::<Result<Vec<_>>>()?.into_iter();
     let report = device.run(|| Ok::<_, std::convert::Infallible>(requests.next()));

@@ -10,11 +10,9 @@ use flashyard_sim::metrics::histogram::Histogram;
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::observe::{
     ChannelTransfer, CommandDone, JobBegan, MergeBegan, Observer, OperationBegan, OwnWork, Piece,
-    PowerWaited, RequestAnswered, RequestDone, SetOver, Suspension,
+    PowerWaited, RequestAnswered, RequestDone, SetOver, Shared, Suspension,
 };
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// An answered request, as far as the choice needs it.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +35,7 @@ impl Answered {
 }
 
 /// Takes down when requests are answered.
-pub(super) struct Clock(pub(super) Rc<RefCell<Vec<Answered>>>);
+pub(super) struct Clock(pub(super) Shared<Vec<Answered>>);
 
 impl Observer for Clock {
     fn request_done(&mut self, event: &RequestDone) {
@@ -45,15 +43,7 @@ impl Observer for Clock {
         let Request { op, arrival, stream, .. } = request;
         let started = Time::from_ns(arrival.as_ns() + parts.get(Part::HostQueue));
         let sets = pages.max(1);
-        self.0.borrow_mut().push(Answered {
-            order,
-            op,
-            stream,
-            arrival,
-            started,
-            completion,
-            sets,
-        });
+        self.0.get().push(Answered { order, op, stream, arrival, started, completion, sets });
     }
 }
 
@@ -198,11 +188,11 @@ pub(super) struct Follower {
     /// Of chosen requests that are not over: when the set that was over last began, its steps and
     /// those before its start.
     steps: BTreeMap<u64, (Time, Vec<Step>)>,
-    found: Rc<RefCell<Sums>>,
+    found: Shared<Sums>,
 }
 
 impl Follower {
-    pub(super) fn new(settings: &Settings, chosen: Chosen, found: Rc<RefCell<Sums>>) -> Self {
+    pub(super) fn new(settings: &Settings, chosen: Chosen, found: Shared<Sums>) -> Self {
         let (history, steps) = (History::default(), BTreeMap::new());
         let left = chosen.orders.clone();
         Self { settings: *settings, chosen, history, span: 0, left, steps, found }
@@ -325,7 +315,7 @@ impl Observer for Follower {
             }
         }
         steps.sort_by_key(|step| (step.from, step.until));
-        self.found.borrow_mut().add(Explained {
+        self.found.get().add(Explained {
             order: event.order,
             request: event.request,
             completion,

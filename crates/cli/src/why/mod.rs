@@ -25,12 +25,10 @@ use crate::simulate::simulate;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
 use flashyard_sim::config::Settings;
-use flashyard_sim::observe::Observer;
+use flashyard_sim::observe::{Observer, Shared};
 use flashyard_sim::own::OwnParts;
 use follow::{Answered, Backs, Choice, Chosen, Clock, Explained, Follower, leave_out};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use sums::Sums;
 
 /// What was asked for.
@@ -176,8 +174,8 @@ fn explained(
     check: bool,
 ) -> Result<Vec<Side>> {
     let progress = Progress::many("", "runs", 2);
-    let clock = Rc::new(RefCell::new(Vec::new()));
-    let observer = Box::new(Clock(Rc::clone(&clock)));
+    let clock = Shared::new(Vec::new());
+    let observer = Box::new(Clock(clock.clone()));
     let outcome = simulate(inputs, settings, check, vec![observer], progress.part(1.0), None)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
@@ -212,13 +210,13 @@ fn explained(
     for (stream, answered) in groups {
         let chosen = Chosen::new(found.choice, found.class, &answered, &backs);
         let (of, percentile) = (chosen.of, chosen.percentile);
-        let sums = Rc::new(RefCell::new(Sums::default()));
-        observers.push(Box::new(Follower::new(settings, chosen, Rc::clone(&sums))));
+        let sums = Shared::new(Sums::default());
+        observers.push(Box::new(Follower::new(settings, chosen, sums.clone())));
         found_of.push((stream.map(str::to_string), of, percentile, sums));
     }
     simulate(inputs, settings, false, observers, progress.part(1.0), None)?;
     drop(progress);
-    let side = |(stream, of, percentile, sums): (_, _, _, Rc<RefCell<Sums>>)| {
+    let side = |(stream, of, percentile, sums): (_, _, _, Shared<Sums>)| {
         let mut sums = sums.take();
         let slowest = sums.take_slowest();
         let (inputs, settings) = (inputs.clone(), *settings);

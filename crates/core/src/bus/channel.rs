@@ -105,7 +105,7 @@ pub struct Sent {
 }
 
 /// A channel over lent memory: its lanes, and a candidate for each.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Channel<L, C> {
     number: u32,
     lanes: L,

@@ -124,7 +124,7 @@ impl ChannelState {
 ///
 /// It counts the chips that an iteration can do something for, and knows when the next one is to be
 /// asked: an iteration that has nothing to do looks at no chip.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scheduler<C, H> {
     chips: C,
     channels: H,

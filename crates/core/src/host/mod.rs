@@ -169,7 +169,7 @@ mod tests;
 /// Does something with every policy of the registry.
 pub trait HostPolicyVisitor {
     /// One of them, by the type of its keys, and its name.
-    fn visit<P: HostPolicy + Keys + Send + 'static>(&mut self, name: &'static str);
+    fn visit<P: HostPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str);
 }
 
 /// The registry: one line a policy.

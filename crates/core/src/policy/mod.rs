@@ -306,7 +306,7 @@ mod views {
 /// Does something with every policy of the registry.
 pub trait PolicyVisitor {
     /// One of them, by the type of its keys, and its name.
-    fn visit<P: CommandPolicy + Keys + Send + 'static>(&mut self, name: &'static str);
+    fn visit<P: CommandPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str);
 }
 
 /// The registry: one line a policy. Whatever lists policies or their keys is derived from it.

@@ -26,7 +26,7 @@ use totals::Totals;
 use watch::Watch;
 
 pub(crate) use counters::PortUse;
-pub use phases::PhaseReport;
+pub use phases::{Figures, PhaseReport};
 pub(crate) use results::EndState;
 pub(crate) use timeline::{FtlFigures, Passed};
 pub(crate) use totals::{Answer, queue_wait};
@@ -34,6 +34,7 @@ pub(crate) use usage::Usage;
 pub use usage::{Share, Utilisation};
 
 /// The part of the settings that sums and reports depend on.
+#[derive(Clone)]
 struct Config {
     geometry: Geometry,
     energy: EnergyKeys,
@@ -87,6 +88,7 @@ pub struct Made {
 saved!(Made { write_amplification, error });
 
 /// What is known of a run.
+#[derive(Clone)]
 pub(crate) struct Account {
     totals: Totals,
     /// Whoever looks at single events; none of an unwatched run.

@@ -7,9 +7,10 @@ use flashyard_core::command::{Op, Purpose};
 use flashyard_core::graph::EdgeKind;
 use flashyard_core::request::Request;
 use flashyard_core::units::{ChannelId, DieId, PlaneId, Time};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A command that waits in a queue, or moved inside it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
     /// When.
     pub at: Time,
@@ -35,7 +36,7 @@ pub struct CommandName {
 }
 
 /// A command that is over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandDone {
     /// The command.
     pub command: CommandName,
@@ -442,7 +443,7 @@ pub struct BlockErased {
 }
 
 /// A request that is over, with all work that it caused.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestDone {
     /// Order of arrival, from 0.
     pub order: u64,
@@ -480,8 +481,38 @@ pub struct PowerSamples {
     pub energy_pj: u64,
 }
 
-/// Watches a run.
-pub trait Observer {
+/// What an observer collects, shared with whoever reads it during the run or behind it.
+#[derive(Debug, Default)]
+pub struct Shared<T>(Arc<Mutex<T>>);
+
+impl<T> Shared<T> {
+    /// A value to be shared.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(Mutex::new(value)))
+    }
+
+    /// The value, to itself until what is returned goes. Nobody may hold it already.
+    pub fn get(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the value and leaves an empty one.
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        std::mem::take(&mut *self.get())
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// Watches a run. It goes with its device from thread to thread.
+pub trait Observer: Send {
     /// A command waits, or moved.
     fn queued(&mut self, _event: &Queued) {}
     /// A command is over.

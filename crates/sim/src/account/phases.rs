@@ -28,6 +28,29 @@ pub struct PhaseReport {
     pub ended_by: &'static str,
 }
 
+/// What has been done so far, in measured phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes that the host has asked to read.
+    pub read_bytes: u64,
+    /// Bytes that the host has asked to write.
+    pub written_bytes: u64,
+    /// Bytes programmed for all purposes; 0 on a disk.
+    pub programmed_bytes: u128,
+    /// Blocks erased; 0 on a disk.
+    pub erased_blocks: u64,
+    /// Energy of operations, in arrays and on channels, in picojoules. That of the link, of
+    /// controller and memory, and of idle times is in the report of the end.
+    pub operations_pj: u128,
+}
+
+impl Figures {
+    /// Bytes programmed / bytes the host has asked to write; none before the first.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.written_bytes > 0).then(|| self.programmed_bytes as f64 / self.written_bytes as f64)
+    }
+}
+
 /// What can end a phase.
 const ENDS: [&str; 4] = ["source", "requests", "time", "stable"];
 
@@ -62,6 +85,7 @@ impl PhaseReport {
 }
 
 /// The phase under way: the sums at its start.
+#[derive(Clone)]
 pub(super) struct OpenPhase {
     /// The sums of the measured phases, where this one is not measured.
     kept: Option<(Totals, Option<Series>, Option<Meter>)>,

@@ -1,9 +1,9 @@
 //! The report: what was counted, with what other rooms hold at the end.
 
-use super::Account;
 use super::streams::{StreamReport, StreamTotals};
 use super::timeline::FtlFigures;
 use super::totals::Waits;
+use super::{Account, Figures};
 use crate::ftl::layer::MergeCounts;
 use crate::ftl::memory::Footprint;
 use crate::metrics::counters::{Padding, Phase, Tally, Work};
@@ -172,6 +172,20 @@ impl Account {
     pub(crate) fn programmed_bytes(&self) -> u128 {
         let programs: u64 = self.totals.work.iter().map(|work| work.of_op(Op::Program).pages).sum();
         u128::from(programs) * u128::from(self.config.geometry.page_bytes)
+    }
+
+    /// What has been done so far, in measured phases.
+    pub(crate) fn figures(&self) -> Figures {
+        let bytes = |op: RequestOp| self.totals.sectors[op as usize] * u64::from(SECTOR_BYTES);
+        let pages = |op: Op| self.totals.work.iter().map(|work| work.of_op(op).pages).sum();
+        let work = [&self.totals.attributed, &self.totals.unattributed];
+        Figures {
+            read_bytes: bytes(RequestOp::Read),
+            written_bytes: bytes(RequestOp::Write),
+            programmed_bytes: self.programmed_bytes(),
+            erased_blocks: pages(Op::Erase),
+            operations_pj: work.iter().map(|work| work.energy_pj(&self.config.energy)).sum(),
+        }
     }
 
     fn throughput(&self) -> Throughput {

@@ -54,7 +54,7 @@ pub(super) struct Waits {
 }
 
 /// Latencies by operation, with their parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Latencies {
     pub(super) by_op: [Histogram; 4],
 }
@@ -66,7 +66,7 @@ impl Default for Latencies {
 }
 
 /// Everything that is summed up during a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub(super) latency: Latencies,
     /// Requests whose latencies do not count, by operation.

@@ -41,12 +41,28 @@ pub(super) struct Watch {
 }
 
 /// Energy that the time series and the power meter get when the time that it spans has passed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
     /// Array time of the suspended operation of each die that is recorded already.
     pub(super) suspended: Vec<u64>,
     /// Data on the link: from when until when, and energy in picojoules.
     pub(super) link: Vec<(Time, Time, u128)>,
+}
+
+/// A copy has no observers: each of them watches one run.
+impl Clone for Watch {
+    fn clone(&self) -> Self {
+        Self {
+            checker: self.checker.clone(),
+            observers: Vec::new(),
+            follows: false,
+            follows_units: false,
+            series: self.series.clone(),
+            meter: self.meter.clone(),
+            works: self.works.clone(),
+            pending: self.pending.clone(),
+        }
+    }
 }
 
 impl Watch {

@@ -17,7 +17,7 @@ use flashyard_core::units::Lpn;
 use std::ops::{Index, IndexMut};
 
 /// All lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lines {
     pub(super) units: u32,
     pub(super) replacement: Replacement,

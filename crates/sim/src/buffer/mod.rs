@@ -49,7 +49,7 @@ pub(crate) enum Found {
 }
 
 /// The write buffer of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     keys: BufferKeys,
     /// Whether a host policy flushes, not the buffer.

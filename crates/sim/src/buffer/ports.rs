@@ -45,7 +45,7 @@ pub struct Reservation {
 }
 
 /// The ports of a buffer and its banks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ports {
     shared: bool,
     /// When each port has nothing left to carry, that of gets first.

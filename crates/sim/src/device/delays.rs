@@ -7,7 +7,7 @@ use flashyard_core::policy::{FotSpan, SharedDelays};
 use flashyard_core::units::Span;
 
 /// A request that is translated in parts, whose first sets wait for dies when its FOT grows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Split {
     request: Option<RequestId>,
     /// Its sets that wait for dies. Some may have gone on, and none is missing.

@@ -69,10 +69,12 @@ pub use error::{LAST_ARRIVAL, RunError, SimError};
 use flashyard_core::request::{Flags, Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{DieId, Lpn, PlaneId, Span, Time};
 pub use phase::PhaseKeys;
+pub(crate) use phase::{Driving, Running};
 use std::fmt;
 pub use upkeep::Upkeep;
 
 /// The simulated device.
+#[derive(Clone)]
 pub struct Device {
     settings: Settings,
     now: Time,
@@ -100,7 +102,7 @@ pub struct Device {
 }
 
 /// What flows keep for themselves. Lists of sets and of dies are empty between uses.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Work {
     /// Whether an access has ended since the ready list was drained; otherwise whoever added sets
     /// to that wakes them.

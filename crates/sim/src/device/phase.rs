@@ -2,10 +2,11 @@
 //! streams, and then until nothing is left to do. Only measured ones leave a trace in the report.
 
 use super::{Device, LAST_ARRIVAL, RunError, SimError};
-use crate::account::{PhaseReport, Usage};
+use crate::account::{Figures, PhaseReport, Usage};
 use crate::ftl::layer::MergeCounts;
+use crate::host::Answer;
 use crate::report::Report;
-use crate::stream::{Feed, Pacing, Stream, StreamKeys};
+use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::events::{EventTree, Node, VACANT, nodes_of};
 use flashyard_core::key::Kind;
 use flashyard_core::keys;
@@ -13,6 +14,7 @@ use flashyard_core::quantity::Ppm;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Span, Time};
 use std::cmp::Reverse;
+use std::convert::Infallible;
 
 keys! {
     /// Keys of a phase.
@@ -44,12 +46,13 @@ keys! {
 const AT_ONCE: u64 = 1 << 20;
 
 /// A phase under way.
-struct Running<'a, E> {
+#[derive(Clone)]
+pub(crate) struct Running {
     keys: PhaseKeys,
-    feeds: Vec<Feed<'a, E>>,
+    feeds: Vec<Feed>,
     /// Whether requests keep the stream that their source gives them.
     keeps_streams: bool,
-    /// Streams that have a request left.
+    /// Streams that are not over.
     open: usize,
     /// When each stream issues its next request; never where an answer must come first.
     issues: EventTree<Vec<Node>>,
@@ -71,8 +74,145 @@ struct Running<'a, E> {
     merges: MergeCounts,
 }
 
+/// A device with a phase under way.
+pub(crate) struct Driving<'a> {
+    pub(crate) device: &'a mut Device,
+    pub(crate) run: &'a mut Running,
+}
+
+impl Running {
+    /// Requests that streams have given and that are not issued.
+    pub(crate) fn held(&self) -> u64 {
+        self.feeds.iter().filter(|feed| feed.next.is_some()).count() as u64
+    }
+}
+
+/// What a session asks of a phase, beside the loop.
+impl Driving<'_> {
+    /// Sectors of the device.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.device.settings.capacity_sectors()
+    }
+
+    /// When the phase began.
+    pub(crate) const fn start(&self) -> Time {
+        self.run.start
+    }
+
+    /// Whether the submission queue of a stream has no place.
+    pub(crate) fn is_full(&self, stream: usize) -> bool {
+        self.device.host.queue_is_full(stream)
+    }
+
+    /// A stream that may have had no request has one.
+    pub(crate) fn offer<S: Supply<Error = Infallible>>(
+        &mut self,
+        supply: &mut S,
+        stream: usize,
+        now: Time,
+    ) {
+        let feed = &mut self.run.feeds[stream];
+        if feed.next.is_some() || feed.is_over() {
+            return;
+        }
+        let pulled = self.device.pull(feed, supply, stream);
+        pulled.expect("it was checked when it was submitted");
+        let due = self.device.host.due(stream, feed, self.run.start, now);
+        let due = if due < Time::MAX { due.max(now) } else { due };
+        self.run.issues.set(u32::try_from(stream).expect("fewer than 65,536 streams"), due);
+    }
+
+    /// No stream gets a request any more; `now` is when that is known.
+    pub(crate) fn close(&mut self, now: Time) {
+        let Self { device, run } = self;
+        let mut ended = false;
+        for lane in 0..run.feeds.len() {
+            if run.feeds[lane].next.is_none() && !run.feeds[lane].is_over() {
+                run.feeds[lane].end();
+                device.stream_ended(run);
+                ended = true;
+            }
+        }
+        if ended && run.open == 0 {
+            // Work that waits for the end is looked at.
+            run.issues.set(0, now);
+        }
+    }
+
+    /// When anything happens next; [`Time::MAX`] where nothing does.
+    pub(crate) fn due(&mut self) -> Time {
+        let Self { device, run } = self;
+        let again = if device.host.is_stirred() { device.now } else { Time::MAX };
+        let others = again.min(run.issues.next_due()).min(device.ftl.idle_due());
+        others.min(device.host.timers.next()).min(device.flash.next_due())
+    }
+
+    /// Whether an answer waits to be taken.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.device.host.has_answers()
+    }
+
+    /// The answer that has waited longest to be taken.
+    pub(crate) fn answer(&mut self) -> Option<Answer> {
+        self.device.host.take_answer()
+    }
+}
+
+impl Device {
+    /// Answers are kept for whoever drives the device, or no longer.
+    pub(crate) fn keep_answers(&mut self, kept: bool) {
+        self.host.keep_answers(kept);
+    }
+
+    /// Requests that have arrived and are not answered.
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.host.outstanding()
+    }
+
+    /// What has been done so far, in measured phases.
+    pub(crate) fn figures(&self) -> Figures {
+        self.account.figures()
+    }
+
+    /// The last instant at which something happened.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+}
+
+impl<S: Supply> Driven<S> for Driving<'_> {
+    type Error = RunError<S::Error>;
+
+    #[inline]
+    fn next_instant(&mut self, until: Time) -> Option<Time> {
+        let Self { device, run } = self;
+        let again = if device.host.is_stirred() { device.now } else { Time::MAX };
+        let others = again.min(run.issues.next_due()).min(device.ftl.idle_due());
+        device.next_instant(others, until)
+    }
+
+    #[inline]
+    fn begins(&mut self, now: Time) {
+        self.device.begin_instant(now);
+    }
+
+    #[inline]
+    fn ends(&mut self, supply: &mut S, now: Time) -> Result<(), Self::Error> {
+        let Self { device, run } = self;
+        if run.issues.next_due() <= now || device.host.is_stirred() {
+            device.issue_due(run, supply)?;
+        }
+        device.end_instant().map_err(RunError::Sim)?;
+        let over = device.host.outstanding() == 0 && device.host.is_exhausted();
+        if over && run.usage_until.is_none() {
+            run.usage_until = Some(device.usage());
+        }
+        Ok(())
+    }
+}
+
 /// Finds out when write amplification has settled.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Stability {
     /// Bytes programmed and sectors written when the current window began ...
     base: (u128, u64),
@@ -125,43 +265,37 @@ impl Device {
         streams: Vec<Stream<'_, E>>,
         keeps_streams: bool,
     ) -> Result<PhaseReport, RunError<E>> {
-        let mut run = self.begin(keys, streams, keeps_streams)?;
-        self.copies_in_bulk = self.may_copy_in_bulk();
-        loop {
-            let again = if self.host.is_stirred() { self.now } else { Time::MAX };
-            let others = again.min(run.issues.next_due()).min(self.ftl.idle_due());
-            let Some(now) = self.next_instant(others) else { break };
-            self.begin_instant(now);
-            if run.issues.next_due() <= now || self.host.is_stirred() {
-                self.issue_due(&mut run)?;
-            }
-            self.end_instant().map_err(RunError::Sim)?;
-            if self.host.outstanding() == 0 && self.host.is_exhausted() && run.usage_until.is_none()
-            {
-                run.usage_until = Some(self.usage());
-            }
-        }
+        let (mut sources, streams) = Sources::of(streams);
+        let mut run = self.begin(keys, &streams, keeps_streams, &mut sources)?;
+        stream::drive(
+            &mut Driving { device: self, run: &mut run },
+            &mut sources,
+            Time::MAX,
+            |_| true,
+        )?;
         self.end(&run).map_err(RunError::Sim)
     }
 
-    fn begin<'a, E>(
+    /// Begins a phase with streams of these names and keys.
+    pub(crate) fn begin<S: Supply>(
         &mut self,
         keys: &PhaseKeys,
-        streams: Vec<Stream<'a, E>>,
+        streams: &[(String, StreamKeys)],
         keeps_streams: bool,
-    ) -> Result<Running<'a, E>, RunError<E>> {
+        supply: &mut S,
+    ) -> Result<Running, RunError<S::Error>> {
         self.rest_buffer();
         self.ftl.begin_phase();
-        let names = streams.iter().map(|stream| stream.name.as_str());
+        let names = streams.iter().map(|(name, _)| name.as_str());
         self.account.begin_phase(self.now, keys.measure, self.ftl.batch_cleaned(), names);
         let stable = !keys.stable_percent.is_zero();
-        self.host.begin(self.now, streams.iter().map(|stream| stream.keys), stable);
-        self.queues.begin_phase(streams.iter().map(|stream| stream.keys.weight));
+        self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), stable);
+        self.queues.begin_phase(streams.iter().map(|(_, keys)| keys.weight));
         let limit = |value: u64, none: u64| if value == 0 { none } else { value };
         let count = streams.len();
         let mut run = Running {
             keys: *keys,
-            feeds: streams.into_iter().map(Feed::new).collect(),
+            feeds: streams.iter().map(|(_, keys)| Feed::new(*keys)).collect(),
             keeps_streams,
             open: 0,
             issues: EventTree::new(vec![VACANT; nodes_of(count)]),
@@ -178,17 +312,22 @@ impl Device {
         };
         run.stability.base.0 = self.account.programmed_bytes();
         for lane in 0..count {
-            self.pull(&mut run.feeds[lane])?;
-            run.open += usize::from(run.feeds[lane].next.is_some());
+            self.pull(&mut run.feeds[lane], supply, lane)?;
+            run.open += usize::from(!run.feeds[lane].is_over());
             // All are looked at in the first instant.
             run.lanes.push(u32::try_from(lane).expect("fewer than 65,536 streams"));
         }
         self.host.set_exhausted(run.open == 0);
+        self.copies_in_bulk = self.may_copy_in_bulk();
         Ok(run)
     }
 
     /// Issues every request that is due, by ascending stream, and fetches what can be fetched.
-    fn issue_due<E>(&mut self, run: &mut Running<'_, E>) -> Result<(), RunError<E>> {
+    fn issue_due<S: Supply>(
+        &mut self,
+        run: &mut Running,
+        supply: &mut S,
+    ) -> Result<(), RunError<S::Error>> {
         self.host.unstir();
         if !run.keys.stable_percent.is_zero() && self.is_stable(run) {
             self.stop(run, "stable");
@@ -203,14 +342,19 @@ impl Device {
             lanes.dedup();
         }
         while let Some(lane) = run.lanes.pop() {
-            self.issue_all(run, lane)?;
+            self.issue_all(run, supply, lane)?;
         }
         self.fetch();
         Ok(())
     }
 
     /// Issues the requests of a stream that are due, and notes when the next one is.
-    fn issue_all<E>(&mut self, run: &mut Running<'_, E>, lane: u32) -> Result<(), RunError<E>> {
+    fn issue_all<S: Supply>(
+        &mut self,
+        run: &mut Running,
+        supply: &mut S,
+        lane: u32,
+    ) -> Result<(), RunError<S::Error>> {
         let index = lane as usize;
         loop {
             let mut due = self.host.due(index, &run.feeds[index], run.start, self.now);
@@ -224,18 +368,23 @@ impl Device {
                 run.issues.set(lane, due);
                 return Ok(());
             }
-            self.issue(run, index)?;
+            self.issue(run, supply, index)?;
         }
     }
 
-    /// A stream has no request left.
-    fn stream_ended<E>(&mut self, run: &mut Running<'_, E>) {
+    /// A stream is over.
+    fn stream_ended(&mut self, run: &mut Running) {
         run.open -= 1;
         self.host.set_exhausted(run.open == 0);
     }
 
     /// Issues the next request of a stream and asks for the one after it.
-    fn issue<E>(&mut self, run: &mut Running<'_, E>, lane: usize) -> Result<(), RunError<E>> {
+    fn issue<S: Supply>(
+        &mut self,
+        run: &mut Running,
+        supply: &mut S,
+        lane: usize,
+    ) -> Result<(), RunError<S::Error>> {
         let feed = &mut run.feeds[lane];
         let mut request = feed.next.take().expect("a stream that is due has a request");
         request.arrival = self.now;
@@ -253,22 +402,28 @@ impl Device {
         if !run.keeps_streams {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }
+        supply.issued(lane, self.host.arrived());
         self.arrive(&request, lane).map_err(RunError::Sim)?;
         run.left -= 1;
         if run.left == 0 {
             self.stop(run, "requests");
             return Ok(());
         }
-        self.pull(&mut run.feeds[lane])?;
-        if run.feeds[lane].next.is_none() {
+        self.pull(&mut run.feeds[lane], supply, lane)?;
+        if run.feeds[lane].is_over() {
             self.stream_ended(run);
         }
         Ok(())
     }
 
     /// Asks a stream for its next request.
-    fn pull<E>(&mut self, feed: &mut Feed<'_, E>) -> Result<(), RunError<E>> {
-        if !feed.pull().map_err(RunError::Workload)? {
+    fn pull<S: Supply>(
+        &mut self,
+        feed: &mut Feed,
+        supply: &mut S,
+        lane: usize,
+    ) -> Result<(), RunError<S::Error>> {
+        if !feed.pull(supply, lane).map_err(RunError::Workload)? {
             return Err(RunError::Sim(SimError::Backwards { order: self.host.arrived() }));
         }
         if let Some(request) = &feed.next {
@@ -283,7 +438,7 @@ impl Device {
     }
 
     /// No request is issued any more.
-    fn stop<E>(&mut self, run: &mut Running<'_, E>, why: &'static str) {
+    fn stop(&mut self, run: &mut Running, why: &'static str) {
         run.feeds.iter_mut().for_each(Feed::end);
         run.open = 0;
         run.issues = EventTree::new(vec![VACANT; nodes_of(run.feeds.len())]);
@@ -291,7 +446,7 @@ impl Device {
         self.host.set_exhausted(true);
     }
 
-    fn is_stable<E>(&self, run: &mut Running<'_, E>) -> bool {
+    fn is_stable(&self, run: &mut Running) -> bool {
         let written = self.host.written();
         written - run.stability.base.1 >= self.settings.capacity_sectors()
             && run.stability.settles(
@@ -302,7 +457,7 @@ impl Device {
     }
 
     /// Nothing is left to do: every request must have been answered.
-    fn end<E>(&mut self, run: &Running<'_, E>) -> Result<PhaseReport, SimError> {
+    pub(crate) fn end(&mut self, run: &Running) -> Result<PhaseReport, SimError> {
         if self.host.outstanding() > 0 {
             let order = self.host.oldest_unanswered();
             return Err(SimError::Stuck { order, requests: self.host.outstanding() });

@@ -9,17 +9,17 @@ use crate::metrics::counters::Phase;
 use flashyard_core::units::Time;
 
 impl Device {
-    /// The next instant at which something happens; none where nothing ever does. `others` is when
+    /// The next instant at which something happens, up to and including `until`. `others` is when
     /// the caller has something to do.
     #[inline]
-    pub(super) fn next_instant(&mut self, others: Time) -> Option<Time> {
+    pub(super) fn next_instant(&mut self, others: Time, until: Time) -> Option<Time> {
         let others = others.min(self.host.timers.next());
         if self.copies_in_bulk {
-            self.copy_in_bulk(others);
+            self.copy_in_bulk(others.min(until));
         }
         let now = self.flash.next_due().min(others);
         assert!(now >= self.now, "time runs backwards");
-        (now < Time::MAX).then_some(now)
+        (now <= until && now < Time::MAX).then_some(now)
     }
 
     /// Dies and timers that are due at an instant.

@@ -84,7 +84,7 @@ impl Device {
     pub(super) fn drain(&mut self) -> Result<(), SimError> {
         self.copies_in_bulk = self.may_copy_in_bulk();
         self.end_instant()?;
-        while let Some(now) = self.next_instant(Time::MAX) {
+        while let Some(now) = self.next_instant(Time::MAX, Time::MAX) {
             self.begin_instant(now);
             self.end_instant()?;
         }

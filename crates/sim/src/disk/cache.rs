@@ -24,7 +24,7 @@ pub(super) struct Segment {
 }
 
 /// Segments and dirty sectors.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cache {
     pub(super) segments: Vec<Segment>,
     pub(super) segment_sectors: u64,

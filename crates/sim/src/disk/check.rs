@@ -10,7 +10,7 @@ pub(super) type Version = (u64, u64, u64);
 
 /// Which versions were acknowledged, are on the platters and in segments. The version is the place
 /// in the order of writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Checker {
     /// The newest acknowledged version, and the number of that acknowledgement.
     acknowledged: Ranges<(u64, u64)>,

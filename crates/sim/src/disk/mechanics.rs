@@ -44,7 +44,7 @@ impl Way {
 }
 
 /// Shape and times of a disk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Mechanics {
     zones: Vec<Zone>,
     heads: u64,

@@ -21,6 +21,8 @@ mod ranges;
 mod report;
 mod requests;
 
+pub(crate) use phase::{Driving, Running};
+
 use crate::account::{Account, FtlFigures, Passed};
 use crate::config::{DiskKeys, Settings};
 use crate::handle::RequestId;
@@ -39,6 +41,7 @@ use requests::{Controller, Waiting};
 use std::fmt;
 
 /// A simulated disk.
+#[derive(Clone)]
 pub struct Disk {
     settings: Settings,
     now: Time,

@@ -7,15 +7,18 @@
 use super::Disk;
 use super::power::Spent;
 use super::requests::sectors_of;
-use crate::account::{PhaseReport, Usage};
+use crate::account::{Figures, PhaseReport, Usage};
 use crate::device::{LAST_ARRIVAL, PhaseKeys, RunError, SimError};
-use crate::stream::{Feed, Pacing, Stream};
+use crate::host::Answer;
+use crate::stream::{self, Driven, Feed, Pacing, Sources, Stream, StreamKeys, Supply};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::{Lpn, Span, Time};
+use std::convert::Infallible;
 
 /// A phase under way.
-struct Running<'a, E> {
-    feeds: Vec<Feed<'a, E>>,
+#[derive(Clone)]
+pub(crate) struct Running {
+    feeds: Vec<Feed>,
     keeps_streams: bool,
     start: Time,
     /// From here on no request is issued.
@@ -32,6 +35,141 @@ struct Running<'a, E> {
     kept: Option<Spent>,
 }
 
+/// A disk with a phase under way.
+pub(crate) struct Driving<'a> {
+    pub(crate) disk: &'a mut Disk,
+    pub(crate) run: &'a mut Running,
+}
+
+impl Running {
+    /// Requests that streams have given and that are not issued.
+    pub(crate) fn held(&self) -> u64 {
+        self.feeds.iter().filter(|feed| feed.next.is_some()).count() as u64
+    }
+}
+
+/// What a session asks of a phase, beside the loop.
+impl Driving<'_> {
+    /// Sectors of the disk.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.disk.settings.capacity_sectors()
+    }
+
+    /// When the phase began.
+    pub(crate) const fn start(&self) -> Time {
+        self.run.start
+    }
+
+    /// Whether the submission queue of a stream has no place.
+    pub(crate) fn is_full(&self, stream: usize) -> bool {
+        self.disk.host.queue_is_full(stream)
+    }
+
+    /// A stream that may have had no request has one.
+    pub(crate) fn offer<S: Supply<Error = Infallible>>(
+        &mut self,
+        supply: &mut S,
+        stream: usize,
+        now: Time,
+    ) {
+        let feed = &mut self.run.feeds[stream];
+        if feed.next.is_some() || feed.is_over() {
+            return;
+        }
+        let pulled = self.disk.pull(feed, supply, stream);
+        pulled.expect("it was checked when it was submitted");
+        let due = self.disk.host.due(stream, feed, self.run.start, now);
+        if due < Time::MAX {
+            self.run.due = self.run.due.min(due.max(now));
+        }
+    }
+
+    /// No stream gets a request any more; `now` is when that is known.
+    pub(crate) fn close(&mut self, now: Time) {
+        let waiting = |feed: &&mut Feed| feed.next.is_none() && !feed.is_over();
+        let ended = self.run.feeds.iter_mut().filter(waiting).map(Feed::end).count();
+        self.disk.note_exhausted(self.run);
+        if ended > 0 && self.disk.host.is_exhausted() {
+            self.run.due = self.run.due.min(now);
+        }
+    }
+
+    /// When anything happens next; [`Time::MAX`] where nothing does.
+    pub(crate) fn due(&mut self) -> Time {
+        let Self { disk, run } = self;
+        let again = if disk.host.is_stirred() { disk.now } else { Time::MAX };
+        let work = disk.arm.due().min(disk.controller.due()).min(disk.host.timers.next());
+        again.min(run.due).min(work)
+    }
+
+    /// Whether an answer waits to be taken.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.disk.host.has_answers()
+    }
+
+    /// The answer that has waited longest to be taken.
+    pub(crate) fn answer(&mut self) -> Option<Answer> {
+        self.disk.host.take_answer()
+    }
+}
+
+impl Disk {
+    /// Answers are kept for whoever drives the disk, or no longer.
+    pub(crate) fn keep_answers(&mut self, kept: bool) {
+        self.host.keep_answers(kept);
+    }
+
+    /// Requests that have arrived and are not answered.
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.host.outstanding()
+    }
+
+    /// What has been done so far, in measured phases.
+    pub(crate) fn figures(&self) -> Figures {
+        self.account.figures()
+    }
+
+    /// The last instant at which something happened.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+}
+
+impl<S: Supply> Driven<S> for Driving<'_> {
+    type Error = RunError<S::Error>;
+
+    fn next_instant(&mut self, until: Time) -> Option<Time> {
+        let now = self.due();
+        (now <= until && now < Time::MAX).then_some(now)
+    }
+
+    fn begins(&mut self, now: Time) {
+        let disk = &mut *self.disk;
+        disk.time_passes(now);
+        if disk.arm.due() <= now {
+            disk.arm_over();
+        }
+        if disk.controller.due() <= now {
+            disk.controller_over();
+        }
+        disk.timers_go_off();
+    }
+
+    fn ends(&mut self, supply: &mut S, now: Time) -> Result<(), Self::Error> {
+        let Self { disk, run } = self;
+        if run.due <= now || disk.host.is_stirred() {
+            disk.issue_due(run, supply)?;
+        }
+        disk.controller_begins();
+        disk.arm_begins();
+        let over = disk.host.outstanding() == 0 && disk.host.is_exhausted();
+        if over && run.usage_until.is_none() {
+            run.usage_until = Some(disk.usage());
+        }
+        Ok(())
+    }
+}
+
 impl Disk {
     /// Runs a phase. Requests of `streams[k]` carry the stream k; those of a stream that is alone
     /// keep their own. After an error the disk cannot be used any more.
@@ -40,47 +178,28 @@ impl Disk {
         keys: &PhaseKeys,
         streams: Vec<Stream<'_, E>>,
     ) -> Result<PhaseReport, RunError<E>> {
-        let mut run = self.begin(keys, streams)?;
-        loop {
-            let again = if self.host.is_stirred() { self.now } else { Time::MAX };
-            let work = self.arm.due().min(self.controller.due()).min(self.host.timers.next());
-            let now = again.min(run.due).min(work);
-            if now == Time::MAX {
-                break;
-            }
-            self.time_passes(now);
-            if self.arm.due() <= now {
-                self.arm_over();
-            }
-            if self.controller.due() <= now {
-                self.controller_over();
-            }
-            self.timers_go_off();
-            if run.due <= now || self.host.is_stirred() {
-                self.issue_due(&mut run)?;
-            }
-            self.controller_begins();
-            self.arm_begins();
-            let over = self.host.outstanding() == 0 && self.host.is_exhausted();
-            if over && run.usage_until.is_none() {
-                run.usage_until = Some(self.usage());
-            }
-        }
+        let (mut sources, streams) = Sources::of(streams);
+        let mut run = self.begin(keys, &streams, &mut sources)?;
+        stream::drive(&mut Driving { disk: self, run: &mut run }, &mut sources, Time::MAX, |_| {
+            true
+        })?;
         self.end(&run).map_err(RunError::Sim)
     }
 
-    fn begin<'a, E>(
+    /// Begins a phase with streams of these names and keys.
+    pub(crate) fn begin<S: Supply>(
         &mut self,
         keys: &PhaseKeys,
-        streams: Vec<Stream<'a, E>>,
-    ) -> Result<Running<'a, E>, RunError<E>> {
-        let names = streams.iter().map(|stream| stream.name.as_str());
+        streams: &[(String, StreamKeys)],
+        supply: &mut S,
+    ) -> Result<Running, RunError<S::Error>> {
+        let names = streams.iter().map(|(name, _)| name.as_str());
         self.account.begin_phase(self.now, keys.measure, 0, names);
-        self.host.begin(self.now, streams.iter().map(|stream| stream.keys), false);
+        self.host.begin(self.now, streams.iter().map(|(_, keys)| *keys), false);
         let limit = |value: u64| if value == 0 { u64::MAX } else { value };
         let mut run = Running {
             keeps_streams: streams.len() == 1,
-            feeds: streams.into_iter().map(Feed::new).collect(),
+            feeds: streams.iter().map(|(_, keys)| Feed::new(*keys)).collect(),
             start: self.now,
             end: self.now.saturating_add(Span::from_ns(limit(keys.time_ms.as_ns()))),
             left: limit(keys.requests),
@@ -90,15 +209,19 @@ impl Disk {
             usage_until: None,
             kept: (!keys.measure).then(|| self.power.take()),
         };
-        for feed in &mut run.feeds {
-            self.pull(feed)?;
+        for lane in 0..streams.len() {
+            self.pull(&mut run.feeds[lane], supply, lane)?;
         }
         self.note_exhausted(&run);
         Ok(run)
     }
 
     /// Issues every request that is due, by ascending stream, and fetches what can be fetched.
-    fn issue_due<E>(&mut self, run: &mut Running<'_, E>) -> Result<(), RunError<E>> {
+    fn issue_due<S: Supply>(
+        &mut self,
+        run: &mut Running,
+        supply: &mut S,
+    ) -> Result<(), RunError<S::Error>> {
         self.host.unstir();
         self.host.take_answered(&mut Vec::new());
         run.due = Time::MAX;
@@ -114,7 +237,7 @@ impl Disk {
                     run.due = run.due.min(due);
                     break;
                 }
-                self.issue(run, lane)?;
+                self.issue(run, supply, lane)?;
             }
         }
         self.note_exhausted(run);
@@ -122,12 +245,17 @@ impl Disk {
         Ok(())
     }
 
-    fn note_exhausted<E>(&mut self, run: &Running<'_, E>) {
-        self.host.set_exhausted(run.feeds.iter().all(|feed| feed.next.is_none()));
+    fn note_exhausted(&mut self, run: &Running) {
+        self.host.set_exhausted(run.feeds.iter().all(Feed::is_over));
     }
 
     /// Issues the next request of a stream and asks for the one after it.
-    fn issue<E>(&mut self, run: &mut Running<'_, E>, lane: usize) -> Result<(), RunError<E>> {
+    fn issue<S: Supply>(
+        &mut self,
+        run: &mut Running,
+        supply: &mut S,
+        lane: usize,
+    ) -> Result<(), RunError<S::Error>> {
         let mut request = run.feeds[lane].next.take().expect("a stream that is due has a request");
         request.arrival = self.now;
         if !self.account.has_begun() {
@@ -136,6 +264,7 @@ impl Disk {
         if !run.keeps_streams {
             request.stream = u16::try_from(lane).expect("fewer than 65,536 streams");
         }
+        supply.issued(lane, self.host.arrived());
         self.arrive(&request, lane).map_err(RunError::Sim)?;
         run.left -= 1;
         if run.left == 0 {
@@ -143,13 +272,18 @@ impl Disk {
             run.ended_by = "requests";
             return Ok(());
         }
-        self.pull(&mut run.feeds[lane])
+        self.pull(&mut run.feeds[lane], supply, lane)
     }
 
     /// Asks a stream for its next request.
-    fn pull<E>(&self, feed: &mut Feed<'_, E>) -> Result<(), RunError<E>> {
+    fn pull<S: Supply>(
+        &self,
+        feed: &mut Feed,
+        supply: &mut S,
+        lane: usize,
+    ) -> Result<(), RunError<S::Error>> {
         let order = self.host.arrived();
-        if !feed.pull().map_err(RunError::Workload)? {
+        if !feed.pull(supply, lane).map_err(RunError::Workload)? {
             return Err(RunError::Sim(SimError::Backwards { order }));
         }
         let late = feed.next.is_some_and(|request| request.arrival > LAST_ARRIVAL);
@@ -185,7 +319,7 @@ impl Disk {
     }
 
     /// Nothing is left to do: every request must have been answered.
-    fn end<E>(&mut self, run: &Running<'_, E>) -> Result<PhaseReport, SimError> {
+    pub(crate) fn end(&mut self, run: &Running) -> Result<PhaseReport, SimError> {
         if self.host.outstanding() > 0 {
             let order = self.host.oldest_unanswered();
             return Err(SimError::Stuck { order, requests: self.host.outstanding() });

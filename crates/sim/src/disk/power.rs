@@ -54,7 +54,7 @@ const CAUSES: [(Cause, &str); 4] = [
 pub(super) type Spent = [[[u64; 5]; 4]; 3];
 
 /// The level of the moment, those that follow at known times, and how long each was held.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Power {
     keys: DiskKeys,
     level: Level,

@@ -14,7 +14,7 @@ use flashyard_core::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// The controller: commands that wait for it, and the one that it handles.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Controller {
     queue: VecDeque<RequestId>,
     /// With the instant at which it has done so.
@@ -29,7 +29,7 @@ impl Controller {
 }
 
 /// Requests that wait for something else than the controller, or for the arm to read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     /// Writes that wait for room in the write cache, in order.
     pub(super) room: VecDeque<RequestId>,

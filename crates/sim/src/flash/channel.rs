@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// A channel and the phases that wait for it, by die: of the array the one before it, of the page
 /// register the one behind it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Channel {
     /// When it has carried what it carries.
     free: Time,

@@ -5,7 +5,7 @@ use crate::sets::{Operation, Place};
 use flashyard_core::units::{ChannelId, Time};
 
 /// A die: what it is doing, and since when.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Die {
     pub(super) channel: ChannelId,
     /// What the array does, what leaves from the page register, what is suspended.

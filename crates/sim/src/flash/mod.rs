@@ -69,7 +69,7 @@ pub(crate) enum Suspension {
 }
 
 /// The dies and channels of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flash {
     timing: Timing,
     dies: Vec<Die>,

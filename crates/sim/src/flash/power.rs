@@ -15,7 +15,7 @@ use flashyard_core::units::{DieId, Span, Time};
 use std::collections::VecDeque;
 
 /// The budget and who has it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PowerBudget {
     /// Power of an operation on a plane.
     operation_mw: [u64; 3],

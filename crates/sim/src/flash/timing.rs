@@ -8,7 +8,7 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{Ppn, Span};
 
 /// The times of a device's commands, from its keys.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Timing {
     geometry: Geometry,
     /// Types of pages that take different times; 1 for none.

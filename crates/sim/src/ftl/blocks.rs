@@ -131,7 +131,7 @@ struct Pool {
 }
 
 /// State of every block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Blocks {
     geometry: Geometry,
     frontiers: Frontiers,

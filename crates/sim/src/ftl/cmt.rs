@@ -62,7 +62,7 @@ struct Segment {
 }
 
 /// The cache and what it knows of map pages that are being written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EntryCache {
     entries: Vec<Entry>,
     capacity: u32,

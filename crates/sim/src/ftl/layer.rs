@@ -230,3 +230,21 @@ pub trait TranslationLayer: fmt::Debug + Send {
         Purpose::Gc
     }
 }
+
+/// A user's own layer, of whatever type.
+pub trait OwnLayer: TranslationLayer {
+    /// A copy of it.
+    fn copy(&self) -> Box<dyn OwnLayer>;
+}
+
+impl<L: TranslationLayer + Clone + 'static> OwnLayer for L {
+    fn copy(&self) -> Box<dyn OwnLayer> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn OwnLayer> {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}

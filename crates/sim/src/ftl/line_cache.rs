@@ -62,7 +62,7 @@ pub enum Victim {
 }
 
 /// The cache and what it knows of map pages that are being written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LineCache {
     lines: Vec<Line>,
     entries_per_line: u32,

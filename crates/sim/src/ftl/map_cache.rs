@@ -7,7 +7,7 @@ use crate::handle::SetId;
 use flashyard_core::units::{Lpn, MapPage};
 
 /// A cache of a map on flash.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum MapCache {
     /// Of lines of consecutive entries.
     Lines(LineCache),

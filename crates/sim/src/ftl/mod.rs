@@ -43,7 +43,7 @@ use raw::Raw;
 use study::Study;
 
 /// Who chooses the pages of writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Scheme {
     /// The page map, when a program starts.
     Page(PageFtl),
@@ -79,7 +79,7 @@ pub(crate) struct Erased {
 }
 
 /// The translation layer of a device: its map, its blocks, garbage collection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ftl {
     geometry: Geometry,
     gc: GcKeys,

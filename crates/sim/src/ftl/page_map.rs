@@ -27,7 +27,7 @@ pub enum Owner {
 }
 
 /// Both directions of the map and the blocks beneath.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PageMap {
     geometry: Geometry,
     /// PPN + 1 by LPN; 0 for a page that was never written or was trimmed.

@@ -12,7 +12,7 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, Ppn};
 
 /// What a device without translation knows of its blocks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Raw {
     geometry: Geometry,
     order: RawOrder,

@@ -11,7 +11,7 @@ use flashyard_core::host::LARGEST_WINDOW;
 use flashyard_core::units::Lpn;
 
 /// The accesses, by the number that their request got in the queue, and their page.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BufferedReads {
     list: Vec<(u64, u32)>,
     /// How many requests of the queue have been searched, from the oldest on.

@@ -8,7 +8,7 @@ use flashyard_core::request::RequestOp;
 use flashyard_core::units::{DieId, Lpn, Ppn};
 
 /// Page accesses that wait for dies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DieLimit {
     depth: u32,
     geometry: Geometry,

@@ -12,7 +12,7 @@ use flashyard_core::units::{Span, Time};
 const SEED: u64 = 0x5851_F42D_4C95_7F2D;
 
 /// The cores of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Firmware {
     keys: FirmwareKeys,
     /// When each core has nothing left to do.

@@ -5,7 +5,7 @@ use super::rate::RateLimit;
 use super::{Host, Timer};
 use crate::config::{Arbitration, Duplex};
 use crate::handle::RequestId;
-use crate::metrics::parts::Part;
+use crate::metrics::parts::{Part, Parts};
 use crate::stream::{Feed, Pacing, StreamKeys};
 use flashyard_core::request::{Request, RequestOp, SECTOR_BYTES};
 use flashyard_core::units::{Lpn, Span, Time};
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 const LARGEST_QUEUE: u64 = 65_535;
 
 /// A stream as the device sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lane {
     keys: StreamKeys,
     /// Issued so far.
@@ -47,6 +47,15 @@ pub(super) struct Ticket {
     pub(super) link_ns: u64,
     /// Whether its answer is on the way back.
     answering: bool,
+}
+
+/// The answer of a request: the request by order of arrival, when the host had it, and the parts of
+/// the time until then.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) order: u64,
+    pub(crate) at: Time,
+    pub(crate) parts: Parts,
 }
 
 /// Data that the link has begun to carry.
@@ -108,7 +117,7 @@ impl Host {
 
     /// When the next request of a stream is issued; [`Time::MAX`] where there is none or an answer
     /// must come first.
-    pub(crate) fn due<E>(&self, lane: usize, feed: &Feed<'_, E>, start: Time, now: Time) -> Time {
+    pub(crate) fn due(&self, lane: usize, feed: &Feed, start: Time, now: Time) -> Time {
         let Some(request) = &feed.next else { return Time::MAX };
         let lane = &self.lanes[lane];
         let below = |depth| if lane.outstanding < depth { now } else { Time::MAX };
@@ -394,6 +403,9 @@ impl Host {
         let latency = now.since(request.request.arrival).as_ns();
         assert_eq!(request.parts.total(), latency, "the parts of request {}", request.order);
         request.answered = Some(now);
+        if let Some(answers) = &mut self.answers {
+            answers.push_back(Answer { order: request.order, at: now, parts: request.parts });
+        }
         if request.request.op == RequestOp::Write {
             self.written += u64::from(request.request.sectors);
         }
@@ -426,6 +438,11 @@ impl Host {
 }
 
 impl Lane {
+    /// Requests that were issued and not answered.
+    pub(super) const fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
     /// The place where the answer that request `number` waits for is remembered, and its own.
     fn remembers(&self, number: u64) -> usize {
         usize::try_from(number % self.keys.depth).expect("a depth is small")

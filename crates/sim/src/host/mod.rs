@@ -29,7 +29,7 @@ use die_limit::DieLimit;
 use firmware::Firmware;
 use flashyard_core::request::Request;
 use flashyard_core::units::{Lpn, Time};
-pub(crate) use lanes::Carried;
+pub(crate) use lanes::{Answer, Carried};
 use lanes::{Lane, Ticket};
 use overlaps::Overlaps;
 use queue::{QueuePlace, QueueSlots};
@@ -41,6 +41,7 @@ pub(crate) use timers::Timer;
 use timers::Timers;
 
 /// The host's side of the device.
+#[derive(Clone)]
 pub(crate) struct Host {
     keys: InterfaceKeys,
     dispatcher: HostChoice,
@@ -87,6 +88,8 @@ pub(crate) struct Host {
     sleep: Option<Box<Sleep>>,
     /// Sectors of writes that were answered in this phase.
     written: u64,
+    /// Answers, where somebody takes them.
+    answers: Option<VecDeque<Answer>>,
     /// The host queue, and how many requests came into it.
     waiting: VecDeque<RequestId>,
     entered: u64,
@@ -159,6 +162,7 @@ impl Host {
             notes_carried: settings.keys.energy.link_pj_per_byte > 0,
             sleep: Sleep::new(settings.keys.sleep_levels()).map(Box::new),
             written: 0,
+            answers: None,
             waiting: VecDeque::new(),
             entered: 0,
             queue_places: Vec::new(),
@@ -184,6 +188,27 @@ impl Host {
     #[inline]
     pub(crate) const fn outstanding(&self) -> u64 {
         self.outstanding
+    }
+
+    /// From now on answers are kept for [`Self::take_answer`], or no longer.
+    pub(crate) fn keep_answers(&mut self, kept: bool) {
+        self.answers = kept.then(VecDeque::new);
+    }
+
+    /// Whether an answer waits to be taken.
+    #[inline]
+    pub(crate) fn has_answers(&self) -> bool {
+        self.answers.as_ref().is_some_and(|answers| !answers.is_empty())
+    }
+
+    /// The answer that has waited longest to be taken.
+    pub(crate) fn take_answer(&mut self) -> Option<Answer> {
+        self.answers.as_mut()?.pop_front()
+    }
+
+    /// Whether the submission queue of a stream has no place.
+    pub(crate) fn queue_is_full(&self, lane: usize) -> bool {
+        self.keys.queue_depth > 0 && self.lanes[lane].outstanding() >= self.keys.queue_depth
     }
 
     /// Requests that have arrived.

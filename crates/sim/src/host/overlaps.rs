@@ -35,7 +35,7 @@ impl Entry {
 }
 
 /// Started requests by the regions that they touch.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Overlaps {
     entries: Vec<Entry>,
     free: u32,

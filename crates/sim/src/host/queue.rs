@@ -23,7 +23,7 @@ pub(crate) struct QueuePlace {
 }
 
 /// Slots of a queue that may grow without a limit: the lowest free one is taken.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct QueueSlots {
     free: BinaryHeap<Reverse<u32>>,
     used: u32,

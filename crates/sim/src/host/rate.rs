@@ -7,7 +7,7 @@ use flashyard_core::units::Time;
 /// Two buckets, of bytes and of requests, as the instants at which all that was fetched is paid for
 /// at the rate; an idle stream falls behind the clock and then starts anew from it. Times are in
 /// picoseconds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RateLimit {
     /// 10^6 bytes a second, requests a second; 0: no limit.
     mb_per_s: u64,

@@ -4,7 +4,7 @@ use crate::handle::RequestId;
 use std::ops::Range;
 
 /// The accesses, by request and number, in that order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct StartedPages(Vec<(RequestId, u32)>);
 
 impl StartedPages {

@@ -36,7 +36,7 @@ pub(crate) enum Timer {
 }
 
 /// Timers that have not gone off.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, u64, Timer)>>,
     set: u64,

@@ -20,7 +20,7 @@ use streams::Lent;
 type Commands = CommandQueue<Vec<Entry<ReadyKey>>, Vec<Entry<DeadlineKey>>>;
 
 /// The commands that wait for a die.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct DieQueues {
     /// Empty where requests have a queue for each stream.
     host: Commands,
@@ -41,6 +41,7 @@ impl DieQueues {
 }
 
 /// The queues of all dies.
+#[derive(Clone)]
 pub(crate) struct Queues {
     policy: Policy,
     of_dies: Vec<DieQueues>,

@@ -11,12 +11,14 @@ use flashyard_core::queue::{CommandQueue, StreamKey, StreamOrder};
 use flashyard_core::units::{DieId, Span, Time};
 
 /// The queues of the streams at a die, by [`StreamId::index`].
+#[derive(Clone)]
 struct DieStreams {
     queues: Vec<Commands>,
     order: StreamOrder<Vec<Entry<StreamKey>>, Vec<u32>>,
 }
 
 /// What a policy with a state has.
+#[derive(Clone)]
 pub(super) struct Lent {
     words: Vec<u64>,
     /// Streams that the words are for, and dies.

@@ -43,7 +43,7 @@ impl From<graph::Wait> for Wait {
 }
 
 /// All sets under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sets {
     list: Vec<Set>,
     tracks: Vec<Track>,

@@ -23,7 +23,7 @@ struct Row {
 }
 
 /// All rows.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     list: Vec<Row>,
     free: Vec<u32>,

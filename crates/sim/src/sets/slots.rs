@@ -8,7 +8,7 @@ use flashyard_core::units::{DieId, Lpn};
 use std::collections::VecDeque;
 
 /// Slots that are taken, and sets that wait for one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Slots {
     geometry: Geometry,
     keys: QueueKeys,
@@ -21,7 +21,7 @@ pub(super) struct Slots {
 }
 
 /// The pages that last asked for slots together. Who waits asks at each slot that is given back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Asked {
     first: u32,
     pages: u32,

@@ -10,12 +10,10 @@ use flashyard_core::units::{DieId, Time};
 use flashyard_sim::config::{BusTiming, DeviceKeys, Precision, Readiness, Settings};
 use flashyard_sim::device::{Device, RunError, SimError};
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{BusTransfer, Observer};
+use flashyard_sim::observe::{BusTransfer, Observer, Shared};
 use flashyard_sim::report::Report;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// The published device: one channel, chips of 16 KiB pages, the bus of the framework.
 fn framework(keys: &[&str]) -> Settings {
@@ -118,7 +116,7 @@ struct Seen {
 struct Rules {
     channels: BTreeMap<u32, Time>,
     dies: BTreeMap<DieId, Seen>,
-    operations: Rc<RefCell<BTreeMap<&'static str, u64>>>,
+    operations: Shared<BTreeMap<&'static str, u64>>,
     ahead: bool,
     suspends: bool,
 }
@@ -160,7 +158,7 @@ impl Observer for Rules {
             }
             kinds => panic!("{kinds} is no operation"),
         };
-        *self.operations.borrow_mut().entry(name).or_default() += 1;
+        *self.operations.get().entry(name).or_default() += 1;
         assert_eq!(request.bytes > 0, request.kind.class() == BusClass::Data, "{kind}");
         assert_eq!(event.ready.is_some(), request.kind == BusKind::Status, "{kind}");
     }
@@ -171,7 +169,7 @@ impl Observer for Rules {
 #[test]
 fn random_devices_with_bus_requests_keep_every_rule() {
     let (mut polls, mut ran) = (0, 0);
-    let operations = Rc::new(RefCell::new(BTreeMap::new()));
+    let operations = Shared::new(BTreeMap::new());
     for seed in seeds(4_000..4_060) {
         let (settings, requests) = case(Family::Bus, seed);
         let keys = settings.keys;
@@ -209,7 +207,7 @@ fn random_devices_with_bus_requests_keep_every_rule() {
         assert!(bus.busy_answers <= bus.status_requests);
         polls += bus.busy_answers;
     }
-    let operations = operations.borrow();
+    let operations = operations.get();
     assert!(
         operations.len() == 5 && operations.values().all(|count| *count > 100),
         "{operations:?}"

@@ -7,11 +7,9 @@ use crate::naive_cache::{Params, Policy, Req, random_case, run};
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::Time;
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::report::Report;
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 const KEYS: [&str; 18] = [
     "ftl.over_provisioning_percent=100",
@@ -60,11 +58,11 @@ fn whole(ns: u64) -> (u64, u64) {
 #[derive(Default)]
 struct Answers(Vec<(u64, u64)>);
 
-struct Recorder(Rc<RefCell<Answers>>);
+struct Recorder(Shared<Answers>);
 
 impl Observer for Recorder {
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().0.push((event.order, event.completion.as_ns()));
+        self.0.get().0.push((event.order, event.completion.as_ns()));
     }
 }
 
@@ -99,15 +97,15 @@ fn simulate(params: &Params, extra: &[&str], trace: &[Req]) -> (Report, Vec<u64>
     device.check();
     let lines: Vec<_> = params.initial.iter().map(|&page| (page, None, true)).collect();
     device.preload_buffer(&lines).unwrap();
-    let answers = Rc::new(RefCell::new(Answers::default()));
-    device.observe(Box::new(Recorder(Rc::clone(&answers))));
+    let answers = Shared::new(Answers::default());
+    device.observe(Box::new(Recorder(answers.clone())));
     let mut requests = trace.iter().map(|one| {
         let op = if one.read { RequestOp::Read } else { RequestOp::Write };
         let pages = u32::try_from(one.pages).unwrap();
         request(0, op, one.first, pages).at(Time::from_ns(one.at_ns))
     });
     let report = device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();
-    let mut answers = std::mem::take(&mut answers.borrow_mut().0);
+    let mut answers = std::mem::take(&mut answers.get().0);
     answers.sort_unstable();
     (report, answers.into_iter().map(|(_, at)| at).collect())
 }

@@ -10,11 +10,9 @@ use flashyard_sim::config::{DiskKeys, Settings};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::drive::Drive;
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::RequestDone;
+use flashyard_sim::observe::{RequestDone, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Pacing, StreamKeys};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// A revolution of 7,200 rpm in nanoseconds.
 const REVOLUTION: u64 = 8_333_333;
@@ -57,12 +55,12 @@ fn metered(
     let samples = Samples::default();
     let mut disk = Drive::new(settings);
     disk.check();
-    let recorded = Rc::new(RefCell::new(Recorded::default()));
-    disk.observe(Box::new(Recorder(Rc::clone(&recorded))));
+    let recorded = Shared::new(Recorded::default());
+    disk.observe(Box::new(Recorder(recorded.clone())));
     disk.observe(Box::new(samples.clone()));
     disk.run_phase(&PhaseKeys::default(), vec![stream(keys, requests)]).unwrap();
     let report = disk.finish().unwrap();
-    let done = std::mem::take(&mut recorded.borrow_mut().requests);
+    let done = std::mem::take(&mut recorded.get().requests);
     (report, done, samples)
 }
 

@@ -342,7 +342,7 @@ fn a_policy_with_a_state_is_told_of_every_command() {
         "ftl.over_provisioning_percent=60",
     ]);
     let told = Arc::new(<[AtomicU64; 5]>::default());
-    let mut device = Device::with_policy(&settings, Policy::Own(Box::new(Told(Arc::clone(&told)))));
+    let mut device = Device::with_policy(&settings, Policy::Own(Arc::new(Told(Arc::clone(&told)))));
     device.check();
     let mut requests = page_writes(3, 3_000, 200).into_iter();
     let report = device.run(|| Ok::<_, Infallible>(requests.next())).unwrap();

@@ -12,12 +12,10 @@ use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
 use flashyard_sim::metrics::parts::Part;
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::stream::Pacing;
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// The service times of all kinds on one core, in nanoseconds, and 500 for a unit, 200 of a trim.
 const KINDS: [&str; 7] = [
@@ -145,11 +143,11 @@ fn requests_of_all_kinds_wait_in_one_line() {
 }
 
 /// Keeps how long firmware has each request.
-struct Times(Rc<RefCell<Vec<u64>>>);
+struct Times(Shared<Vec<u64>>);
 
 impl Observer for Times {
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().push(firmware_ns(event));
+        self.0.get().push(firmware_ns(event));
     }
 }
 
@@ -162,13 +160,13 @@ fn check_poisson(keys: &[&str], load: f64, first: f64, second: f64) {
     let requests = poisson(&mut random, 200_000, first / load, |random| {
         (random.pick(&[RequestOp::Read, RequestOp::Write]), random.below(1_000))
     });
-    let times = Rc::new(RefCell::new(Vec::new()));
+    let times = Shared::new(Vec::new());
     let mut device = Device::new(&settings);
-    device.observe(Box::new(Times(Rc::clone(&times))));
+    device.observe(Box::new(Times(times.clone())));
     let mut requests = requests.into_iter();
     device.run(|| Ok::<_, Infallible>(requests.next())).expect("the requests fit the device");
     let expected = load * second / (2.0 * first * (1.0 - load)) + first;
-    check_mean(&format!("{keys:?} at {load}"), &times.borrow(), expected);
+    check_mean(&format!("{keys:?} at {load}"), &times.get(), expected);
 }
 
 #[test]

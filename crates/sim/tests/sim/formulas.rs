@@ -8,11 +8,9 @@ use flashyard_core::request::{Request, RequestOp};
 use flashyard_core::units::Time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
+use flashyard_sim::observe::{CommandDone, Observer, RequestDone, Shared};
 use flashyard_sim::report::Report;
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
@@ -237,7 +235,7 @@ struct Programs {
     from: u64,
     host: u64,
     all: u64,
-    total: Rc<RefCell<(u64, u64)>>,
+    total: Shared<(u64, u64)>,
 }
 
 impl Observer for Programs {
@@ -245,7 +243,7 @@ impl Observer for Programs {
         if done.op == Op::Program {
             self.host += u64::from(done.command.request.is_some_and(|order| order >= self.from));
             self.all += u64::from(self.host > 0);
-            *self.total.borrow_mut() = (self.host, self.all);
+            *self.total.get() = (self.host, self.all);
         }
     }
 }
@@ -261,13 +259,13 @@ fn check_amplification(blocks: u32, pages: u32, spare_percent: u32) {
     const EMPTY: f64 = 3.5;
     let settings = one_full_die(blocks, pages, spare_percent, &[]);
     let units = u64::from(settings.exported_units);
-    let total = Rc::new(RefCell::new((0, 0)));
-    let programs = Programs { from: 4 * units, host: 0, all: 0, total: Rc::clone(&total) };
+    let total = Shared::new((0, 0));
+    let programs = Programs { from: 4 * units, host: 0, all: 0, total: total.clone() };
     let mut random = Random(1);
     let writes = (0..8 * units).map(|at| request(20 * at, WRITE, random.below(units), 1));
     let report = run(&settings, Box::new(programs), writes.collect());
     assert!(report.verdict.most_outstanding < 100, "collection keeps up: {:?}", report.verdict);
-    let (host, all) = *total.borrow();
+    let (host, all) = *total.get();
     assert_eq!(host, 4 * units, "all writes of the second half were counted");
     let in_use = (f64::from(blocks) - EMPTY) * f64::from(pages);
     let expected = greedy_write_amplification(in_use / units as f64, pages);
@@ -291,12 +289,12 @@ fn greedy_garbage_collection_amplifies_writes_as_the_mean_field_says() {
 // Queueing on one die under Poisson arrivals.
 
 /// Latencies by order of arrival.
-struct Latencies(Rc<RefCell<Vec<u64>>>);
+struct Latencies(Shared<Vec<u64>>);
 
 impl Observer for Latencies {
     fn request_done(&mut self, done: &RequestDone) {
         let order = usize::try_from(done.order).expect("few requests");
-        self.0.borrow_mut()[order] = latency(done);
+        self.0.get()[order] = latency(done);
     }
 }
 
@@ -320,10 +318,10 @@ fn queue_on_one_die(policy: &str, load: f64, writes: f64, count: usize) -> Vec<(
             request
         })
         .collect();
-    let latencies = Rc::new(RefCell::new(vec![0; count]));
-    run(&settings, Box::new(Latencies(Rc::clone(&latencies))), requests.clone());
+    let latencies = Shared::new(vec![0; count]);
+    run(&settings, Box::new(Latencies(latencies.clone())), requests.clone());
     let service = |request: &Request| if request.op == READ { times.read } else { times.program };
-    let latencies = latencies.borrow();
+    let latencies = latencies.get();
     let waits = requests.iter().zip(&*latencies).map(|(request, ns)| ns - service(request));
     requests.iter().copied().zip(waits).collect()
 }

@@ -10,11 +10,9 @@ use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
 use flashyard_sim::ftl::page_map::PageMap;
 use flashyard_sim::initial::device::{Made, make};
-use flashyard_sim::observe::{CommandDone, Observer};
+use flashyard_sim::observe::{CommandDone, Observer, Shared};
 use flashyard_sim::report::Report;
-use std::cell::Cell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// 6 dies of 64 blocks of 16 pages.
 const SMALL: &[&str] = &[
@@ -182,13 +180,14 @@ fn steady_states_that_cannot_be_are_refused() {
 }
 
 /// Host programs and all programs.
-struct Programs(Rc<Cell<(u64, u64)>>);
+struct Programs(Shared<(u64, u64)>);
 
 impl Observer for Programs {
     fn command_done(&mut self, done: &CommandDone) {
         if done.op == Op::Program {
-            let (host, all) = self.0.get();
-            self.0.set((host + u64::from(done.command.request.is_some()), all + 1));
+            let mut programs = self.0.get();
+            programs.0 += u64::from(done.command.request.is_some());
+            programs.1 += 1;
         }
     }
 }
@@ -197,15 +196,15 @@ impl Observer for Programs {
 /// enough that collection keeps up. Returns the write amplification from write `from` on.
 fn amplification(settings: &Settings, hot: f64, from: u64, writes: u64) -> (f64, Report) {
     let units = u64::from(settings.exported_units);
-    let programs = Rc::new(Cell::new((0, 0)));
+    let programs = Shared::new((0, 0));
     let mut device = Device::new(settings);
-    device.observe(Box::new(Programs(Rc::clone(&programs))));
+    device.observe(Box::new(Programs(programs.clone())));
     let mut random = Random(11);
     let mut at = 0;
     let mut before = (0, 0);
     let next = || -> Result<Option<Request>, Infallible> {
         if at == from {
-            before = programs.get();
+            before = *programs.get();
         }
         at += 1;
         let first = units / 5;
@@ -214,7 +213,7 @@ fn amplification(settings: &Settings, hot: f64, from: u64, writes: u64) -> (f64,
         Ok((at <= writes).then(|| request(16 * at, RequestOp::Write, lpn, 1)))
     };
     let report = device.run(next).expect("the writes fit");
-    let (host, all) = programs.get();
+    let (host, all) = programs.take();
     assert!(report.verdict.most_outstanding < 200, "{:?}", report.verdict);
     ((all - before.1) as f64 / (host - before.0) as f64, report)
 }

@@ -51,6 +51,7 @@ mod random_hosts;
 mod raw;
 mod ros_oracle;
 mod saved;
+mod session;
 mod statistics;
 mod steady;
 mod stream_rates;

@@ -7,12 +7,10 @@ use crate::common::{Random, record, request, settings};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{Observer, RequestDone};
+use flashyard_sim::observe::{Observer, RequestDone, Shared};
 use flashyard_sim::stream::Pacing;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 const READ: RequestOp = RequestOp::Read;
 const WRITE: RequestOp = RequestOp::Write;
@@ -46,18 +44,18 @@ fn device(channels: u64, ways: u64, keys: &[&str]) -> Settings {
 
 // Open arrivals: every die is a single-server queue.
 
-struct Latencies(Rc<RefCell<Vec<u64>>>);
+struct Latencies(Shared<Vec<u64>>);
 
 impl Observer for Latencies {
     fn request_done(&mut self, done: &RequestDone) {
-        self.0.borrow_mut()[usize::try_from(done.order).expect("few requests")] = latency(done);
+        self.0.get()[usize::try_from(done.order).expect("few requests")] = latency(done);
     }
 }
 
 fn latencies(settings: &Settings, requests: &[Request]) -> Vec<u64> {
-    let found = Rc::new(RefCell::new(vec![0; requests.len()]));
+    let found = Shared::new(vec![0; requests.len()]);
     let mut device = Device::new(settings);
-    device.observe(Box::new(Latencies(Rc::clone(&found))));
+    device.observe(Box::new(Latencies(found.clone())));
     let mut source = requests.iter().copied();
     device.run(|| Ok::<_, Infallible>(source.next())).expect("the requests fit the device");
     found.take()

@@ -113,7 +113,7 @@ impl Each {
 }
 
 impl PolicyVisitor for Each {
-    fn visit<P: CommandPolicy + Keys + Send + 'static>(&mut self, name: &'static str) {
+    fn visit<P: CommandPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str) {
         self.check(Family::CommandPolicy, name, |parts, own| {
             parts.command_policy(own, "", |keys: P| keys)
         });
@@ -121,7 +121,7 @@ impl PolicyVisitor for Each {
 }
 
 impl HostPolicyVisitor for Each {
-    fn visit<P: HostPolicy + Keys + Send + 'static>(&mut self, name: &'static str) {
+    fn visit<P: HostPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str) {
         self.check(Family::HostPolicy, name, |parts, own| {
             parts.host_policy(own, "", |keys: P| keys)
         });
@@ -129,7 +129,7 @@ impl HostPolicyVisitor for Each {
 }
 
 impl BusPolicyVisitor for Each {
-    fn visit<P: BusPolicy + Keys + Send + 'static>(&mut self, name: &'static str) {
+    fn visit<P: BusPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str) {
         // It is a loop of its own, which asks no policy.
         if name != "framework" {
             self.check(Family::BusPolicy, name, |parts, own| {

@@ -7,11 +7,9 @@ use crate::naive_ros::cases::{Case, random_case};
 use crate::naive_ros::{Allocate, Event, Line, Params, Policy, Req, Run, What, run};
 use flashyard_core::request::RequestOp;
 use flashyard_sim::device::Device;
-use flashyard_sim::observe::{BufferAccess, CommandDone, Observer, RequestDone};
+use flashyard_sim::observe::{BufferAccess, CommandDone, Observer, RequestDone, Shared};
 use flashyard_sim::report::Report;
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// Something that took time, told alike by both sides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,7 +30,7 @@ struct Told {
     done: Vec<RequestDone>,
 }
 
-struct Listener(Rc<RefCell<Told>>);
+struct Listener(Shared<Told>);
 
 impl Observer for Listener {
     fn buffer_access(&mut self, event: &BufferAccess) {
@@ -44,7 +42,7 @@ impl Observer for Listener {
         let (start_us, end_us) = (us(event.start.as_ns()), us(event.end.as_ns()));
         let (page, request, bank) = (u64::from(event.lpn), event.request, event.bank);
         let work = Work { start_us, end_us, what, page, request, bank };
-        self.0.borrow_mut().work.push(work);
+        self.0.get().work.push(work);
     }
 
     fn command_done(&mut self, event: &CommandDone) {
@@ -57,11 +55,11 @@ impl Observer for Listener {
         let page = u64::from(event.lpn.expect("it moves data"));
         let request = event.command.request.filter(|_| what == What::FlashRead);
         let work = Work { start_us, end_us, what, page, request, bank: None };
-        self.0.borrow_mut().work.push(work);
+        self.0.get().work.push(work);
     }
 
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().done.push(*event);
+        self.0.get().done.push(*event);
     }
 }
 
@@ -162,15 +160,15 @@ fn simulate(case: &Case) -> (Report, Told) {
         .iter()
         .filter_map(|&Line { bank, page, dirty }| Some((page?, Some(bank), dirty)));
     device.preload_buffer(&held.collect::<Vec<_>>()).unwrap();
-    let told = Rc::new(RefCell::new(Told::default()));
-    device.observe(Box::new(Listener(Rc::clone(&told))));
+    let told = Shared::new(Told::default());
+    device.observe(Box::new(Listener(told.clone())));
     let mut requests = case.requests.iter().map(|asked| {
         let op = if asked.write { RequestOp::Write } else { RequestOp::Read };
         request(asked.arrival, op, asked.first, u32::try_from(asked.pages).unwrap())
     });
     let report = device.run(|| Ok::<_, Infallible>(requests.next()));
     let report = report.unwrap_or_else(|error| panic!("{error:?}"));
-    let mut told = Rc::into_inner(told).expect("the device is gone").into_inner();
+    let mut told = told.take();
     told.done.sort_by_key(|done| done.order);
     told.work.sort_unstable();
     (report, told)

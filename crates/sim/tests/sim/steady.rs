@@ -6,11 +6,9 @@ use flashyard_core::command::Op;
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting, read_toml};
 use flashyard_sim::device::{Device, PhaseKeys};
-use flashyard_sim::observe::{CommandDone, Observer, RequestDone};
+use flashyard_sim::observe::{CommandDone, Observer, RequestDone, Shared};
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// A preset by its name and text, and what makes it small: one die of fewer and smaller blocks.
 /// Thresholds of garbage collection are shares of the spare space, so that small devices work as
@@ -56,12 +54,12 @@ struct Window {
 /// Windows one after the other, of so many writes each.
 struct Recorder {
     writes: usize,
-    windows: Rc<RefCell<Vec<Window>>>,
+    windows: Shared<Vec<Window>>,
 }
 
 impl Observer for Recorder {
     fn request_done(&mut self, done: &RequestDone) {
-        let mut windows = self.windows.borrow_mut();
+        let mut windows = self.windows.get();
         if windows.last().is_none_or(|last| last.latencies[1].len() == self.writes) {
             windows.push(Window::default());
         }
@@ -71,7 +69,7 @@ impl Observer for Recorder {
     }
 
     fn command_done(&mut self, command: &CommandDone) {
-        if let Some(last) = self.windows.borrow_mut().last_mut() {
+        if let Some(last) = self.windows.get().last_mut() {
             last.programmed += u64::from(command.op == Op::Program);
         }
     }
@@ -116,9 +114,9 @@ impl Found {
 fn fills(settings: &Settings, count: usize, depth: u64) -> Vec<Window> {
     let sectors = settings.capacity_sectors();
     let writes = usize::try_from(sectors / 8).expect("a small drive") / FIFTHS;
-    let windows = Rc::new(RefCell::new(Vec::new()));
+    let windows = Shared::new(Vec::new());
     let mut device = Device::new(settings);
-    device.observe(Box::new(Recorder { writes, windows: Rc::clone(&windows) }));
+    device.observe(Box::new(Recorder { writes, windows: windows.clone() }));
     let keys = StreamKeys { pacing: Pacing::Closed, depth, ..StreamKeys::default() };
     let (mut random, mut left) = (Random(1), count * FIFTHS * writes);
     let next = || -> Result<Option<Request>, Infallible> {

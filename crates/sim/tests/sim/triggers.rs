@@ -7,12 +7,10 @@ use flashyard_core::units::{Span, Time};
 use flashyard_sim::config::{Eviction, GcPacing, GcStart, GcTiming, Settings};
 use flashyard_sim::device::Device;
 use flashyard_sim::observe::{
-    FlushTrigger, JobBegan, Observer, OwnCause, OwnWork, Queued, RequestDone, Trigger,
+    FlushTrigger, JobBegan, Observer, OwnCause, OwnWork, Queued, RequestDone, Shared, Trigger,
 };
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// What a run told of its own work.
 #[derive(Debug, Default)]
@@ -35,7 +33,7 @@ impl Told {
     }
 }
 
-struct Listener(Rc<RefCell<Told>>);
+struct Listener(Shared<Told>);
 
 impl Observer for Listener {
     fn follows(&self) -> bool {
@@ -43,24 +41,24 @@ impl Observer for Listener {
     }
 
     fn queued(&mut self, event: &Queued) {
-        self.0.borrow_mut().under_way.extend(event.command.request);
+        self.0.get().under_way.extend(event.command.request);
     }
 
     fn job_began(&mut self, event: &JobBegan) {
-        let mut told = self.0.borrow_mut();
+        let mut told = self.0.get();
         told.began(event.at, event.trigger == Trigger::Idle);
         told.jobs.push(*event);
     }
 
     fn own_work(&mut self, event: &OwnWork) {
         let OwnCause::Flush(trigger) = event.cause else { return };
-        let mut told = self.0.borrow_mut();
+        let mut told = self.0.get();
         told.began(event.at, trigger == FlushTrigger::Idle);
         told.flushes.push(trigger);
     }
 
     fn request_done(&mut self, event: &RequestDone) {
-        let mut told = self.0.borrow_mut();
+        let mut told = self.0.get();
         told.under_way.remove(&event.order);
         told.done.insert(event.order, (event.request.arrival, event.completion));
     }
@@ -69,11 +67,11 @@ impl Observer for Listener {
 /// Runs requests and returns what was told; nothing where the device runs out of room.
 fn listen(settings: &Settings, requests: &[Request]) -> Told {
     let mut device = Device::new(settings);
-    let told = Rc::new(RefCell::new(Told::default()));
-    device.observe(Box::new(Listener(Rc::clone(&told))));
+    let told = Shared::new(Told::default());
+    device.observe(Box::new(Listener(told.clone())));
     let mut requests = requests.iter().copied();
     let over = device.run(|| Ok::<_, Infallible>(requests.next())).is_ok();
-    let told = Rc::into_inner(told).expect("the device is gone").into_inner();
+    let told = told.take();
     if over { told } else { Told::default() }
 }
 

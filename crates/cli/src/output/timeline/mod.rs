@@ -13,20 +13,18 @@ use flashyard_core::command::Op;
 use flashyard_core::units::Time;
 use flashyard_sim::observe::{
     BufferAccess, BusTransfer, ChannelTransfer, CommandDone, CommandName, FreeBlocks, Observer,
-    PowerSamples, RequestDone, Suspension,
+    PowerSamples, RequestDone, Shared, Suspension,
 };
 use lanes::Lanes;
 use prost::Message;
 use proto::{
     CounterDescriptor, DebugAnnotation, Trace, TracePacket, TrackDescriptor, TrackEvent, Type,
 };
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::rc::Rc;
 
 /// A timeline that an observer fills and its owner finishes.
-pub(crate) type SharedTimeline = Rc<RefCell<Timeline>>;
+pub(crate) type SharedTimeline = Shared<Timeline>;
 
 /// A group of tracks, in the order of the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,8 +124,8 @@ impl TimelineLogger {
             power: Vec::new(),
             power_ends: None,
         };
-        let timeline = Rc::new(RefCell::new(timeline));
-        (Self(Rc::clone(&timeline)), timeline)
+        let timeline = Shared::new(timeline);
+        (Self(timeline.clone()), timeline)
     }
 }
 
@@ -137,11 +135,11 @@ impl Observer for TimelineLogger {
     }
 
     fn command_done(&mut self, event: &CommandDone) {
-        self.0.borrow_mut().command(event);
+        self.0.get().command(event);
     }
 
     fn suspended(&mut self, event: &Suspension) {
-        self.0.borrow_mut().suspension(event);
+        self.0.get().suspension(event);
     }
 
     fn transfer(&mut self, event: &ChannelTransfer) {
@@ -151,7 +149,7 @@ impl Observer for TimelineLogger {
             ("direction", Note::Word(if event.out { "out" } else { "in" })),
         ];
         let group = Group::Channel(channel.get());
-        self.0.borrow_mut().slice(group, (from, until), command, purpose.name(), notes);
+        self.0.get().slice(group, (from, until), command, purpose.name(), notes);
     }
 
     fn bus_request(&mut self, event: &BusTransfer) {
@@ -165,7 +163,7 @@ impl Observer for TimelineLogger {
             notes.push(("answer", Note::Word(if ready { "ready" } else { "busy" })));
         }
         let group = Group::Channel(request.channel);
-        self.0.borrow_mut().slice(group, (start, end), command, purpose.name(), notes);
+        self.0.get().slice(group, (start, end), command, purpose.name(), notes);
     }
 
     fn buffer_access(&mut self, event: &BufferAccess) {
@@ -173,19 +171,19 @@ impl Observer for TimelineLogger {
         let stage = if put { "put" } else { "get" };
         let command = CommandName { request, page, stage };
         let notes = vec![("lpn", Note::Number(lpn.into()))];
-        self.0.borrow_mut().slice(Group::Buffer, (start, end), command, "buffer", notes);
+        self.0.get().slice(Group::Buffer, (start, end), command, "buffer", notes);
     }
 
     fn free_blocks(&mut self, event: &FreeBlocks) {
-        self.0.borrow_mut().free_blocks(event);
+        self.0.get().free_blocks(event);
     }
 
     fn power(&mut self, event: &PowerSamples) {
-        self.0.borrow_mut().power(event);
+        self.0.get().power(event);
     }
 
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().request(event);
+        self.0.get().request(event);
     }
 }
 

@@ -93,7 +93,7 @@ macro_rules! registry {
         /// Does something with every policy of the registry.
         pub trait BusPolicyVisitor {
             /// One of them, by the type of its keys, and its name.
-            fn visit<P: BusPolicy + Keys + Send + 'static>(&mut self, name: &'static str);
+            fn visit<P: BusPolicy + Keys + Send + Sync + 'static>(&mut self, name: &'static str);
         }
 
         /// Shows every policy to a visitor, in the order of the registry.

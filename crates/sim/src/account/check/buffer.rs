@@ -17,7 +17,7 @@ pub(super) struct FromLine {
 }
 
 /// What is known of the write buffer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BufferAccount {
     /// The version of each unit in the buffer.
     held: BTreeMap<Lpn, u64>,

@@ -42,7 +42,7 @@ pub(super) struct Promise {
 }
 
 /// What the array holds, by the number with which the pattern of each physical unit begins.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DataAccount {
     held: Vec<u64>,
     unit_bytes: u32,

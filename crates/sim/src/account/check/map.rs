@@ -21,7 +21,7 @@ struct Write {
 }
 
 /// What is known of a map on flash.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct MapAccount {
     /// Changes of each entry, and how many of them its map page has; empty for a resident map.
     changes: Vec<u64>,

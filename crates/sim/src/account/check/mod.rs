@@ -58,7 +58,7 @@ struct Asked {
 }
 
 /// The checker of one run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checker {
     geometry: Geometry,
     /// Version of the contents of each physical page; 0 also for pages without data.

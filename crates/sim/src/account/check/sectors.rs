@@ -37,7 +37,7 @@ const fn is_data(value: u64) -> bool {
 }
 
 /// What is known of sectors.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SectorAccount {
     /// Sectors of a unit.
     count: usize,

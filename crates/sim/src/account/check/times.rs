@@ -43,7 +43,7 @@ struct Die {
 }
 
 /// What array times follow from, and what each die does.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct TimeAccount {
     geometry: Geometry,
     keys: NandKeys,

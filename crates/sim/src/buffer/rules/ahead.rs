@@ -4,7 +4,7 @@
 use super::{BufferView, FlushRule};
 use flashyard_core::units::Lpn;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ahead(DemandCount);
 
 impl Ahead {
@@ -30,7 +30,7 @@ impl FlushRule for Ahead {
 }
 
 /// The distinct units that writes in the host queue will need lines for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct DemandCount {
     /// Units of this and of earlier looks, each with the number of its look.
     places: Vec<(u32, u32)>,

@@ -2,7 +2,7 @@
 
 use super::{BufferView, FlushRule};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AtOnce;
 
 impl FlushRule for AtOnce {

@@ -31,7 +31,7 @@ pub(super) trait FlushRule {
 }
 
 /// The rule of a buffer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum AnyRule {
     Watermark(Watermark),
     Full(Full),

@@ -3,7 +3,7 @@
 use super::{BufferView, FlushRule};
 use crate::config::BufferKeys;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Watermark {
     /// Dirty lines at which flushing begins, and at which it ends.
     high: u32,

@@ -14,13 +14,13 @@ use flashyard_core::units::{ChannelId, DieId, Span, Time};
 use std::collections::VecDeque;
 
 /// A loop and what it runs on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Loop {
     scheduler: Scheduler<Vec<ChipState>, Vec<ChannelState>>,
     state: LoopState,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LoopState {
     /// The time of the loop, which is past the events that it has seen.
     now: Time,
@@ -37,7 +37,7 @@ struct LoopState {
 }
 
 /// The loops of a device, one or one a channel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Loops {
     costs: FrameworkKeys,
     /// Channels of the device, and chips of each.

@@ -54,7 +54,7 @@ pub(crate) struct Request {
 }
 
 /// What both ways of scheduling share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Wires {
     times: BusTimes,
     chunk_bytes: u32,
@@ -75,7 +75,7 @@ struct Wires {
     carried: VecDeque<Carried>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Engine {
     Pick(Pick),
     Loops(Loops),
@@ -93,7 +93,7 @@ impl Engine {
 }
 
 /// The bus requests of a device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bus {
     wires: Wires,
     engine: Engine,

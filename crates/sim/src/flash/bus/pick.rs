@@ -14,7 +14,7 @@ type Lanes = Channel<Vec<Lane>, Vec<Option<Candidate>>>;
 
 /// The channels of a device, the lanes of each by die. With two lanes a die, the data of its page
 /// register leave by the second one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pick {
     policy: BusRule,
     channels: Vec<Lanes>,

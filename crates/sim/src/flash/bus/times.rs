@@ -9,10 +9,13 @@ use flashyard_core::bus::request::{BusClass, BusKind, BusRequest, Operation, Ser
 use flashyard_core::command::Op;
 use flashyard_core::units::Span;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The times of a device's requests. A request of a kind takes as long as any other of the same
 /// bytes.
+#[derive(Clone)]
 pub(super) struct BusTimes {
+    /// Asked once for each kind and size, and shared by copies of a device.
     source: OwnSequencer,
     /// Of requests other than data.
     short: [Span; BusKind::ALL.len()],
@@ -52,9 +55,9 @@ fn by_keys(settings: &Settings) -> FixedTimes {
 impl BusTimes {
     pub(super) fn new(settings: &Settings) -> Self {
         let pages = settings.geometry.pages_per_block;
-        let standard = |set| Box::new(Standard(Controller::standard(set, pages)));
+        let standard = |set| Arc::new(Mutex::new(Standard(Controller::standard(set, pages))));
         let source: OwnSequencer = match settings.keys.bus.timing {
-            BusTiming::Keys => Box::new(by_keys(settings)),
+            BusTiming::Keys => Arc::new(Mutex::new(by_keys(settings))),
             BusTiming::Framework => standard(TimingSet::FRAMEWORK),
             BusTiming::Sdr50 => standard(TimingSet::SDR_50),
             BusTiming::NvDdr200 => standard(TimingSet::NV_DDR_200),
@@ -82,7 +85,8 @@ impl BusTimes {
     fn ask(&mut self, kind: BusKind, bytes: u32) -> Span {
         let (operation, stream, channel, chip, block, page, plane, offset) =
             (0, 0, 0, 0, 0, 0, 0, 0);
-        self.source.duration(&BusRequest {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.duration(&BusRequest {
             operation,
             stream,
             kind,

@@ -7,7 +7,7 @@ use crate::saved::{Reader, RestoreError, Saved, Writer};
 use flashyard_core::units::{BlockId, PlaneId};
 
 /// What is kept for the rule; lists that it does not look at are not there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Index {
     looks: Looks,
     planes: usize,
@@ -24,7 +24,7 @@ pub(super) struct Index {
 }
 
 /// Full blocks in the order in which they were filled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The oldest and the newest full block of each plane, + 1.
     pub(super) ends: Vec<[u32; 2]>,
@@ -33,7 +33,7 @@ pub(super) struct Order {
 }
 
 /// The full blocks that gain, in any order behind the first block of their plane.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Members {
     pub(super) blocks: Vec<u32>,
     /// The place + 1 of each of them there.

@@ -17,7 +17,7 @@ struct Map {
 }
 
 /// The candidates of all planes by number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Numbers {
     /// Blocks of a plane and units of a block.
     blocks: u32,

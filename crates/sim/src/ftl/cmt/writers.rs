@@ -14,7 +14,7 @@ struct Writer {
 }
 
 /// All unfinished writers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Writers {
     /// The latest writer + 1 of each map page.
     latest: Vec<u32>,

@@ -40,7 +40,7 @@ mod engine;
 mod last_shared;
 mod list;
 
-use crate::ftl::layer::{MergeCounts, PageWrite, Plan, Shape, TranslationLayer};
+use crate::ftl::layer::{MergeCounts, OwnLayer, PageWrite, Plan, Shape, TranslationLayer};
 use crate::ftl::memory::{Extent, TableCost};
 use flashyard_core::command::Purpose;
 use flashyard_core::key::Keys;
@@ -50,8 +50,8 @@ const NONE: u32 = u32::MAX;
 
 /// A scheme that plans, by its keys.
 pub trait Scheme {
-    /// What manages a plane.
-    type Layer: TranslationLayer;
+    /// What manages a plane. A device can be copied, and each of its layers with it.
+    type Layer: TranslationLayer + Clone;
 
     /// Why it cannot manage a plane of this shape.
     fn check(&self, shape: &Shape) -> Result<(), String>;
@@ -96,7 +96,7 @@ pub(crate) trait BoxedScheme {
     /// See [`Scheme::check`].
     fn check(&self, shape: &Shape) -> Result<(), String>;
     /// See [`Scheme::layer`].
-    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer>;
+    fn layer(&self, shape: &Shape) -> Box<dyn OwnLayer>;
     /// See [`Scheme::skips_pages`].
     fn skips_pages(&self) -> bool;
     /// See [`Scheme::log_blocks`].
@@ -112,7 +112,7 @@ impl<S: Scheme<Layer: 'static>> BoxedScheme for S {
         Scheme::check(self, shape)
     }
 
-    fn layer(&self, shape: &Shape) -> Box<dyn TranslationLayer> {
+    fn layer(&self, shape: &Shape) -> Box<dyn OwnLayer> {
         Box::new(Scheme::layer(self, shape))
     }
 
@@ -218,12 +218,12 @@ macro_rules! registry {
         }
 
         /// What manages a plane: a built-in layer, dispatched statically, or a user's own.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         #[expect(clippy::large_enum_variant, reason = "there is one a plane")]
         pub enum AnyLayer {
             $($(#[doc = $doc])+ $variant(<$module::$keys as Scheme>::Layer),)+
             /// Any other.
-            Own(Box<dyn TranslationLayer>),
+            Own(Box<dyn OwnLayer>),
         }
 
         impl TranslationLayer for AnyLayer {

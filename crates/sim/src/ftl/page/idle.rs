@@ -6,7 +6,7 @@ use crate::ftl::{Ftl, Scheme};
 use flashyard_core::units::{PlaneId, Span, Time};
 
 /// Garbage collection in idle times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::ftl) struct Idle {
     /// Planes that may want it, a bit each; none where it works on demand only.
     wanting: Vec<u64>,

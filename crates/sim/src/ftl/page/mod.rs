@@ -18,7 +18,7 @@ use moved::Moved;
 use pacing::Pacing;
 
 /// The garbage collection of a plane, and what waits for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Plane {
     pub(super) job: Option<Job>,
     /// Moved data whose map entries are not cached.
@@ -42,7 +42,7 @@ saved!(Plane { rounds_without_room, last_levelled }
     skip { job, moved, last_allocator, programs_wait, writes });
 
 /// Garbage collection and allocation of a device with a page map.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PageFtl {
     pub(super) planes: Vec<Plane>,
     /// How garbage collection is spread over programs, where it is.

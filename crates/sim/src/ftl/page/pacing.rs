@@ -23,7 +23,7 @@ const ONE: u64 = 1 << 16;
 const MOST: u64 = 4;
 
 /// What programs owe, by plane, and what has gone before garbage collection, by die.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pacing {
     rule: GcPacing,
     /// Copies for each unit, under `tokens`.

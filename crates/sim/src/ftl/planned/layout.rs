@@ -6,7 +6,7 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// The numbers of layers and those of the device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Layout {
     geometry: Geometry,
     /// Whether one layer has all planes of a device with several.

@@ -54,7 +54,7 @@ pub(crate) struct TaskStages {
 }
 
 /// What a device has whose layers plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Planned {
     geometry: Geometry,
     layout: Layout,

@@ -63,7 +63,7 @@ impl StaleRef {
 }
 
 /// The work of a plane that has been planned and is not over.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct MergeQueue {
     pub(super) steps: VecDeque<PlannedStep>,
     pub(super) tasks: VecDeque<MergeTask>,

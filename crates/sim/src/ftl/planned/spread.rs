@@ -22,7 +22,7 @@ use flashyard_core::geometry::Geometry;
 use flashyard_core::units::{PlaneId, Ppn};
 
 /// What is known of the segment that is being put together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Spread {
     /// How many steps each plane has of it.
     counts: Vec<u32>,

@@ -18,13 +18,11 @@ use flashyard_sim::config::{
     DeviceKeys, InitialBuffer, InitialState, Sections, Settings, apply_setting,
 };
 use flashyard_sim::device::{Device, RunError, SimError};
-use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone};
+use flashyard_sim::observe::{CommandDone, Observer, Queued, RequestDone, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::saved::RestoreError;
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::ops::Range;
-use std::rc::Rc;
 
 /// The seeds to run: the usual ones, or those of `SEEDS=first..end`.
 pub fn seeds(usual: Range<u64>) -> Range<u64> {
@@ -227,24 +225,24 @@ pub const ONE_SHOT: [&str; 6] = [
 ];
 
 /// Everything that a run tells.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     pub queued: Vec<Queued>,
     pub commands: Vec<CommandDone>,
     pub requests: Vec<RequestDone>,
 }
 
-pub struct Recorder(pub Rc<RefCell<Recorded>>);
+pub struct Recorder(pub Shared<Recorded>);
 
 impl Observer for Recorder {
     fn queued(&mut self, event: &Queued) {
-        self.0.borrow_mut().queued.push(*event);
+        self.0.get().queued.push(*event);
     }
     fn command_done(&mut self, event: &CommandDone) {
-        self.0.borrow_mut().commands.push(*event);
+        self.0.get().commands.push(*event);
     }
     fn request_done(&mut self, event: &RequestDone) {
-        self.0.borrow_mut().requests.push(*event);
+        self.0.get().requests.push(*event);
     }
 }
 
@@ -274,15 +272,15 @@ pub fn try_record(
     if !lines.is_empty() {
         device.preload_map(lines)?;
     }
-    let recorded = Rc::new(RefCell::new(Recorded::default()));
-    device.observe(Box::new(Recorder(Rc::clone(&recorded))));
+    let recorded = Shared::new(Recorded::default());
+    device.observe(Box::new(Recorder(recorded.clone())));
     let mut requests = requests.iter().copied();
     let report = match device.run(|| Ok::<_, Infallible>(requests.next())) {
         Ok(report) => report,
         Err(RunError::Sim(error)) => return Err(error),
         Err(RunError::Workload(never)) => match never {},
     };
-    let mut recorded = Rc::into_inner(recorded).expect("the device is gone").into_inner();
+    let mut recorded = recorded.take();
     recorded.requests.sort_by_key(|request| request.order);
     Ok((report, recorded))
 }

@@ -4,12 +4,10 @@ use super::{Random, Recorded, Recorder, request, settings};
 use flashyard_core::request::{Request, RequestOp};
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::{Device, PhaseKeys, PhaseReport, RunError, SimError};
-use flashyard_sim::observe::RequestDone;
+use flashyard_sim::observe::{RequestDone, Shared};
 use flashyard_sim::report::Report;
 use flashyard_sim::stream::{Pacing, Stream, StreamKeys};
-use std::cell::RefCell;
 use std::convert::Infallible;
-use std::rc::Rc;
 
 /// A stream of a list of requests.
 pub fn stream(keys: StreamKeys, requests: &[Request]) -> Stream<'_, Infallible> {
@@ -31,7 +29,7 @@ pub fn pacing(pacing: Pacing, depth: u64) -> StreamKeys {
 /// A device under the checker that records.
 pub struct Bench {
     pub device: Device,
-    recorded: Rc<RefCell<Recorded>>,
+    recorded: Shared<Recorded>,
 }
 
 impl Bench {
@@ -41,8 +39,8 @@ impl Bench {
 
     pub fn of(mut device: Device) -> Self {
         device.check();
-        let recorded = Rc::new(RefCell::new(Recorded::default()));
-        device.observe(Box::new(Recorder(Rc::clone(&recorded))));
+        let recorded = Shared::new(Recorded::default());
+        device.observe(Box::new(Recorder(recorded.clone())));
         Self { device, recorded }
     }
 
@@ -56,7 +54,7 @@ impl Bench {
             RunError::Sim(error) => error,
             RunError::Workload(never) => match never {},
         })?;
-        let mut done = std::mem::take(&mut self.recorded.borrow_mut().requests);
+        let mut done = std::mem::take(&mut self.recorded.get().requests);
         done.sort_by_key(|request| request.order);
         Ok((report, done))
     }

@@ -1,0 +1,434 @@
+//! A device that somebody else drives: the host owns the clock, submits requests when it likes,
+//! and learns when they are over.
+//!
+//! A session is one phase of a device of either kind. It goes round the same event loop as
+//! [`Device::run_phase`](crate::device::Device::run_phase), instant by instant, so that the
+//! requests of a trace give the same report either way, whether they are submitted ahead or step by
+//! step.
+//!
+//! ```
+//! use flashyard_core::request::{Request, RequestOp};
+//! use flashyard_core::units::Time;
+//! use flashyard_sim::config::{DeviceKeys, Settings};
+//! use flashyard_sim::drive::Drive;
+//! use flashyard_sim::session::{Session, Stop};
+//!
+//! let settings = Settings::new(DeviceKeys::default()).unwrap();
+//! let mut session = Session::new(Drive::new(&settings));
+//! // A closed loop by hand: the next write is submitted when the one before is over.
+//! let mut at = Time::ZERO;
+//! for number in 0..3 {
+//!     session.submit(&Request::new(RequestOp::Write, number * 8, 8).at(at)).unwrap();
+//!     at = session.advance(Time::MAX, Stop::AtCompletion).unwrap();
+//!     assert_eq!(session.poll().unwrap().at, at);
+//! }
+//! let (_, report) = session.end().unwrap();
+//! assert_eq!(report.requests, 3);
+//! ```
+
+pub use crate::account::Figures;
+use crate::account::PhaseReport;
+use crate::device::{self, Device, PhaseKeys, RunError, SimError};
+use crate::disk::{self, Disk};
+use crate::drive::Drive;
+use crate::host::Answer;
+use crate::metrics::parts::Parts;
+use crate::report::Report;
+use crate::stream::{self, Driven, Pacing, Reached, StreamKeys, Supply};
+use flashyard_core::request::Request;
+use flashyard_core::units::Time;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::fmt;
+
+/// A request that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What [`Session::submit`] returned for it.
+    pub id: u64,
+    /// When the host had the answer.
+    pub at: Time,
+    /// What the time from its arrival on was spent on, to the nanosecond.
+    pub parts: Parts,
+}
+
+/// Where [`Session::advance`] stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At the time that is given.
+    At,
+    /// At the first instant at which a request is over, or at the time that is given if none is by
+    /// then. The instant is not over yet: a request that is submitted for it now takes part in it,
+    /// as the next one of a closed loop does.
+    AtCompletion,
+}
+
+/// Why a request was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It arrives before the session's time.
+    Past {
+        /// The session's time.
+        now: Time,
+    },
+    /// It reaches past the device, or arrives too late to be simulated.
+    Range(SimError),
+    /// It arrives before an earlier one of its stream, whose arrivals count (`open` and `think`).
+    Order {
+        /// The arrival of that one.
+        last: Time,
+    },
+    /// It would arrive now, and the submission queue of its stream is full
+    /// (`interface.queue_depth`).
+    Full,
+    /// There is no such stream.
+    Stream {
+        /// How many there are.
+        count: usize,
+    },
+    /// The session was closed, or has failed.
+    Closed,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Past { now } => {
+                write!(f, "the request arrives before {now:?}, the time of the session")
+            }
+            Self::Range(error) => error.fmt(f),
+            Self::Order { last } => {
+                write!(f, "the request arrives before {last:?}, as one of its stream did")
+            }
+            Self::Full => f.write_str("the submission queue is full (interface.queue_depth)"),
+            Self::Stream { count } => write!(f, "there are {count} streams, counted from 0"),
+            Self::Closed => f.write_str("the session takes no requests any more"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Requests that have been submitted and not issued, by stream.
+#[derive(Clone, Debug)]
+struct Queues {
+    streams: Vec<Lane>,
+    closed: bool,
+    /// The identifiers of requests that are issued and not over, by order of arrival from `first`.
+    issued: VecDeque<Option<u64>>,
+    first: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Lane {
+    /// Whether arrivals count, and that of the last one submitted.
+    timed: bool,
+    last: Time,
+    waiting: VecDeque<(u64, Request)>,
+    /// The identifier of the request that was given last.
+    given: u64,
+}
+
+impl Supply for Queues {
+    type Error = Infallible;
+
+    fn next(&mut self, stream: usize) -> Result<Option<Request>, Infallible> {
+        let lane = &mut self.streams[stream];
+        let next = lane.waiting.pop_front();
+        Ok(next.map(|(id, request)| {
+            lane.given = id;
+            request
+        }))
+    }
+
+    fn is_over(&self) -> bool {
+        self.closed
+    }
+
+    fn issued(&mut self, stream: usize, order: u64) {
+        if self.issued.is_empty() {
+            self.first = order;
+        }
+        debug_assert_eq!(order, self.first + self.issued.len() as u64, "orders follow one another");
+        self.issued.push_back(Some(self.streams[stream].given));
+    }
+}
+
+impl Queues {
+    /// The identifier of the request of this order, which is over.
+    fn take(&mut self, order: u64) -> u64 {
+        let place = usize::try_from(order - self.first).expect("as many as memory holds");
+        let id = self.issued[place].take().expect("a request is over once");
+        while let Some(None) = self.issued.front() {
+            self.issued.pop_front();
+            self.first += 1;
+        }
+        id
+    }
+}
+
+/// A device and the phase under way on it.
+#[derive(Clone)]
+enum Kind {
+    Flash(Box<Device>, Box<device::Running>),
+    Disk(Box<Disk>, Box<disk::Running>),
+}
+
+/// A device that is driven step by step. [`Self::fork`] copies it with all that is under way; it
+/// may go from thread to thread.
+pub struct Session {
+    kind: Kind,
+    queues: Queues,
+    now: Time,
+    /// The instant of `now` has begun and is not over.
+    half: bool,
+    /// How many requests were submitted.
+    submitted: u64,
+    failed: Option<SimError>,
+}
+
+const _: () = {
+    const fn may_go_to_another_thread<T: Send>() {}
+    may_go_to_another_thread::<Session>();
+};
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("now", &self.now)
+            .field("submitted", &self.submitted)
+            .field("outstanding", &self.outstanding())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Does the same with a device of either kind.
+macro_rules! phase {
+    ($kind:expr, $phase:ident => $work:expr) => {
+        match $kind {
+            Kind::Flash(device, run) => {
+                let $phase = &mut device::Driving { device, run };
+                $work
+            }
+            Kind::Disk(disk, run) => {
+                let $phase = &mut disk::Driving { disk, run };
+                $work
+            }
+        }
+    };
+}
+
+impl Session {
+    /// A session on a device that nothing is under way on, with one stream, whose requests arrive
+    /// when they say.
+    pub fn new(drive: Drive) -> Self {
+        let streams = [("host".to_string(), StreamKeys::default())];
+        Self::with(drive, &PhaseKeys::default(), &streams)
+    }
+
+    /// The same with streams of these names and keys, and limits of the phase. With one stream,
+    /// requests keep their own stream numbers; with several, the number chooses the stream.
+    ///
+    /// A limit ends the session as it ends a phase: what is submitted behind it is never issued.
+    pub fn with(drive: Drive, keys: &PhaseKeys, streams: &[(String, StreamKeys)]) -> Self {
+        let now = drive.now();
+        let lane = |(_, keys): &(String, StreamKeys)| Lane {
+            timed: matches!(keys.pacing, Pacing::Open | Pacing::Think),
+            last: Time::ZERO,
+            waiting: VecDeque::new(),
+            given: 0,
+        };
+        let mut queues = Queues {
+            streams: streams.iter().map(lane).collect(),
+            closed: false,
+            issued: VecDeque::new(),
+            first: 0,
+        };
+        let begun = "nothing has been submitted that could be wrong";
+        let kind = match drive {
+            Drive::Flash(mut device) => {
+                let run = device.begin(keys, streams, streams.len() == 1, &mut queues);
+                device.keep_answers(true);
+                Kind::Flash(device, Box::new(run.expect(begun)))
+            }
+            Drive::Disk(mut disk) => {
+                let run = disk.begin(keys, streams, &mut queues);
+                disk.keep_answers(true);
+                Kind::Disk(disk, Box::new(run.expect(begun)))
+            }
+        };
+        Self { kind, queues, now, half: false, submitted: 0, failed: None }
+    }
+
+    /// Gives the device a request, whose arrival counts from the start of the run, and returns its
+    /// identifier. Where the stream is paced by answers (`closed`, `fast`, `spaced`) it is issued
+    /// when its turn comes, and its arrival is then.
+    ///
+    /// What is submitted before [`Self::advance`] goes to its arrival takes part in that instant,
+    /// as a request of a trace does, and so does what is submitted where [`Stop::AtCompletion`]
+    /// stopped. What is submitted when the instant is over has a second look at it.
+    pub fn submit(&mut self, request: &Request) -> Result<u64, Refused> {
+        if self.queues.closed || self.failed.is_some() {
+            return Err(Refused::Closed);
+        }
+        let count = self.queues.streams.len();
+        let stream = if count == 1 { 0 } else { usize::from(request.stream) };
+        let now = self.now;
+        let (capacity, start) = phase!(&mut self.kind, phase => (phase.capacity(), phase.start()));
+        let lane = self.queues.streams.get_mut(stream).ok_or(Refused::Stream { count })?;
+        SimError::check_arrival(request, self.submitted, capacity).map_err(Refused::Range)?;
+        let request = if lane.timed {
+            if request.arrival < now {
+                return Err(Refused::Past { now });
+            }
+            if request.arrival < lane.last {
+                return Err(Refused::Order { last: lane.last });
+            }
+            lane.last = request.arrival;
+            // Streams count from the start of the phase.
+            request.at(Time::ZERO + request.arrival.since(start))
+        } else {
+            *request
+        };
+        let full = phase!(&mut self.kind, phase => phase.is_full(stream));
+        if full && lane.waiting.is_empty() && (!lane.timed || lane.last == now) {
+            return Err(Refused::Full);
+        }
+        let id = self.submitted;
+        self.submitted += 1;
+        lane.waiting.push_back((id, request));
+        phase!(&mut self.kind, phase => phase.offer(&mut self.queues, stream, now));
+        Ok(id)
+    }
+
+    /// No request comes any more: idle work of the end may begin once the last one is issued. To
+    /// get the report of a trace to the last digit, close the session with the last request.
+    pub fn close(&mut self) {
+        if !self.queues.closed {
+            self.queues.closed = true;
+            let now = self.now;
+            phase!(&mut self.kind, phase => phase.close(now));
+        }
+    }
+
+    /// A time before which no request is over; none where nothing is pending. Whoever owns the
+    /// clock needs no more than one wake-up there, and sets it anew after each submission and
+    /// advance.
+    pub fn next_event(&mut self) -> Option<Time> {
+        if self.half {
+            return Some(self.now);
+        }
+        let due = phase!(&mut self.kind, phase => phase.due());
+        (due < Time::MAX && self.failed.is_none()).then(|| due.max(self.now))
+    }
+
+    /// Lets time go on to `until`, and does all that happens up to and including it, or less as
+    /// `stop` says. Returns the session's time then. `until` may be [`Time::MAX`]: as long as
+    /// anything happens. After an error the session is over.
+    pub fn advance(&mut self, until: Time, stop: Stop) -> Result<Time, SimError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let stops = stop == Stop::AtCompletion;
+        if stops && self.has_completions() {
+            return Ok(self.now);
+        }
+        let reached = self.go_on(until, stops).map_err(|error| match error {
+            RunError::Sim(error) => error,
+            RunError::Workload(never) => match never {},
+        });
+        let reached = reached.inspect_err(|error| self.failed = Some(error.clone()))?;
+        self.half = matches!(reached, Reached::Half(_));
+        self.now = match reached {
+            Reached::Half(now) | Reached::Whole(now) => now,
+            Reached::All(last) if until == Time::MAX => last.unwrap_or(self.now),
+            Reached::All(_) => self.now.max(until),
+        };
+        Ok(self.now)
+    }
+
+    fn go_on(&mut self, until: Time, stops: bool) -> Result<Reached, RunError<Infallible>> {
+        let Self { kind, queues, now, half, .. } = self;
+        phase!(kind, phase => {
+            if std::mem::take(half) {
+                phase.ends(queues, *now)?;
+                if stops && phase.has_answers() {
+                    return Ok(Reached::Whole(*now));
+                }
+            }
+            stream::drive(phase, queues, until, |phase| !(stops && phase.has_answers()))
+        })
+    }
+
+    /// A request that is over and has not been asked for: in the order in which they were.
+    pub fn poll(&mut self) -> Option<Completion> {
+        let Answer { order, at, parts } = phase!(&mut self.kind, phase => phase.answer())?;
+        Some(Completion { id: self.queues.take(order), at, parts })
+    }
+
+    /// Whether [`Self::poll`] has one.
+    pub fn has_completions(&mut self) -> bool {
+        phase!(&mut self.kind, phase => phase.has_answers())
+    }
+
+    /// The time of the session.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Requests that were submitted and are not over.
+    pub fn outstanding(&self) -> u64 {
+        let waiting: usize = self.queues.streams.iter().map(|lane| lane.waiting.len()).sum();
+        let under_way = match &self.kind {
+            Kind::Flash(device, run) => device.outstanding() + run.held(),
+            Kind::Disk(disk, run) => disk.outstanding() + run.held(),
+        };
+        under_way + waiting as u64
+    }
+
+    /// What has been done so far, in measured phases.
+    pub fn figures(&self) -> Figures {
+        match &self.kind {
+            Kind::Flash(device, _) => device.figures(),
+            Kind::Disk(disk, _) => disk.figures(),
+        }
+    }
+
+    /// A copy with all that is under way, which goes its own way from here: to look ahead, or to
+    /// try several. Observers stay with the original.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            kind: self.kind.clone(),
+            queues: self.queues.clone(),
+            now: self.now,
+            half: self.half,
+            submitted: self.submitted,
+            failed: self.failed.clone(),
+        }
+    }
+
+    /// Closes the session, lets all that is under way end, and returns the device and what the
+    /// phase was. Completions that were not polled are lost.
+    pub fn end(mut self) -> Result<(Drive, PhaseReport), SimError> {
+        self.close();
+        self.advance(Time::MAX, Stop::At)?;
+        match self.kind {
+            Kind::Flash(mut device, run) => {
+                device.keep_answers(false);
+                let report = device.end(&run)?;
+                Ok((Drive::Flash(device), report))
+            }
+            Kind::Disk(mut disk, run) => {
+                disk.keep_answers(false);
+                let report = disk.end(&run)?;
+                Ok((Drive::Disk(disk), report))
+            }
+        }
+    }
+
+    /// The same, and the report over all measured phases.
+    pub fn finish(self) -> Result<Report, SimError> {
+        self.end()?.0.finish()
+    }
+}
