@@ -108,9 +108,9 @@ mod tests {
     fn the_runs_name_presets() {
         for run in RUNS {
             let words: Vec<&str> = run.split_whitespace().collect();
-            let folder = if words[0] == "run" { "devices" } else { "experiments" };
-            let file =
-                crate::root().join("crates/cli").join(folder).join(format!("{}.toml", words[1]));
+            let folder =
+                if words[0] == "run" { "crates/run/devices" } else { "crates/cli/experiments" };
+            let file = crate::root().join(folder).join(format!("{}.toml", words[1]));
             assert!(file.is_file(), "{run}: {}", file.display());
         }
     }

@@ -18,8 +18,8 @@ const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const MAX_ARCHITECTURE_LINES: usize = 300;
 
 /// The table of the presets that the command knows by name, and the folder of their files.
-const PRESETS: &str = "crates/cli/src/presets.rs";
-const DEVICES: &str = "crates/cli/devices/";
+const PRESETS: &str = "crates/run/src/presets.rs";
+const DEVICES: &str = "crates/run/devices/";
 
 /// Folders of parts that one file declares: folder, macro, and how the macro names a part.
 const REGISTRIES: [(&str, &str, &str); 5] = [
@@ -592,11 +592,11 @@ pub(crate) mod tests {
     #[test]
     fn device_files_are_presets() {
         let table = (PRESETS, "include_str!(\"../devices/a.toml\")");
-        let (one, other) = ("crates/cli/devices/a.toml", "crates/cli/devices/b.toml");
-        let what = "crates/cli/devices/b.toml: is not named in crates/cli/src/presets.rs";
+        let (one, other) = ("crates/run/devices/a.toml", "crates/run/devices/b.toml");
+        let what = "crates/run/devices/b.toml: is not named in crates/run/src/presets.rs";
         check(&[table, (one, ""), (other, "")], check_presets, &[what]);
-        let what = "crates/cli/src/presets.rs: is missing; it names the files of \
-                    crates/cli/devices/";
+        let what = "crates/run/src/presets.rs: is missing; it names the files of \
+                    crates/run/devices/";
         check(&[], check_presets, &[what]);
     }
 

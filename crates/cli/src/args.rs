@@ -2,11 +2,14 @@
 
 pub(crate) mod lab;
 
-use crate::presets::{FITTED_DEVICE, STUDIES};
+use crate::studies::STUDIES;
 use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
+use flashyard_run::microcode;
+use flashyard_run::plan::Selection;
+use flashyard_run::presets::FITTED_DEVICE;
 use flashyard_sim::config::{nearest, parse_value};
 use lab::LabCommand;
 use std::path::PathBuf;
@@ -163,6 +166,31 @@ pub(crate) struct InputArgs {
     /// Programs of the flash controller (docs/BUS.md): bus requests take as long as these run.
     #[arg(long, value_name = "FILE", help_heading = SPECIAL)]
     pub(crate) microcode: Option<PathBuf>,
+}
+
+impl InputArgs {
+    /// What is asked for.
+    pub(crate) fn selection(&self) -> Selection {
+        let set = self.set.iter().map(|setting| ("--set", setting.clone()));
+        let timing = self.microcode.iter().map(|_| ("--microcode", microcode::setting()));
+        let layer = self.ftl.iter().map(|name| ("--ftl", format!("ftl={name}")));
+        let size = self.capacity.iter().map(|size| ("--capacity", format!("capacity={size}")));
+        Selection {
+            device: self.device.clone(),
+            workload: self.workload.clone(),
+            set: layer.chain(timing).chain(size).chain(set).collect(),
+            seed: self.seed,
+            settle: self.settle,
+            restore: self.restore.clone(),
+            memory_mib: self.memory,
+        }
+    }
+}
+
+/// The arguments of the command as they were given, without its name.
+pub(crate) fn given() -> Vec<String> {
+    let arguments = std::env::args_os().skip(1);
+    arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 /// Options that few runs need.
@@ -365,7 +393,7 @@ pub(crate) const ALL: &str = "all";
 /// The name of a study, or a file with one.
 fn study(text: &str) -> Result<String, String> {
     let is_known = text == ALL || STUDIES.iter().any(|(name, _)| *name == text);
-    if is_known || crate::error::is_toml(text) {
+    if is_known || flashyard_run::error::is_toml(text) {
         return Ok(text.to_string());
     }
     let names: Vec<&str> = STUDIES.iter().map(|(name, _)| *name).collect();

@@ -1,21 +1,23 @@
 //! `flashyard compare`: the same work on each value of one key or more.
 
-use crate::args::CompareArgs;
-use crate::error::wrong;
-use crate::inputs::{Bases, Inputs};
-use crate::output::verdict::{self, OfSeveral};
-use crate::output::{json, print, remark};
-use crate::points::axis::{self, Axis};
-use crate::points::columns::{self, Figures};
-use crate::points::headline::{self, Headline};
-use crate::points::runs::{self, Run};
-use crate::points::{self, refuse_standard_input};
+use crate::args::{self, CompareArgs};
+use crate::columns::{self, Figures};
+use crate::output::verdict::text as verdict_text;
+use crate::output::{print, remark};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
 use crate::report::{self, words};
-use crate::simulate::Outcome;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
+use flashyard_run::contract;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::{Bases, Plan};
+use flashyard_run::points::axis::{self, Axis};
+use flashyard_run::points::headline::{self, Headline};
+use flashyard_run::points::runs::{self, Run};
+use flashyard_run::points::{self, refuse_standard_input};
+use flashyard_run::simulate::Outcome;
+use flashyard_run::verdict::{self, OfSeveral};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::LatencyReport;
 use serde_json::Value;
@@ -64,7 +66,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     let points = axis::combinations("--vary", &axes.collect::<Result<Vec<_>>>()?)?;
     let (bases, mut runs) = (Bases::new(own), Vec::<Run>::new());
     for point in points {
-        let inputs = points::inputs(&bases, &args.input, "--vary", &point)?;
+        let inputs = points::inputs(&bases, &args.input.selection(), "--vary", &point)?;
         refuse_standard_input("compare", &inputs)?;
         let settings = inputs.settings()?;
         inputs.need(&settings, args.input.check).check()?;
@@ -80,9 +82,12 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
     for change in changes {
         remark(&format!("note: {change}"));
     }
-    let outcomes = simulate_all(&runs, args.input.check)?;
+    let mut outcomes = simulate_all(&runs, args.input.check)?;
+    for outcome in &mut outcomes {
+        outcome.provenance.command = args::given();
+    }
     let object = |(run, outcome): (&Run, &Outcome)| {
-        json::object(&run.inputs, &outcome.provenance, &outcome.report)
+        contract::object(&run.inputs, &outcome.provenance, &outcome.report)
     };
     let objects = || runs.iter().zip(&outcomes).map(object).collect::<Vec<_>>();
     let replicas = args.seeds.unwrap_or(1);
@@ -98,7 +103,7 @@ pub(crate) fn run(args: &CompareArgs, own: OwnParts) -> Result<()> {
 }
 
 /// The seeds of a point's runs; none where there is one run with the seed that it has.
-fn seeds(args: &CompareArgs, inputs: &Inputs, point: &[axis::Setting]) -> Result<Vec<Option<u64>>> {
+fn seeds(args: &CompareArgs, inputs: &Plan, point: &[axis::Setting]) -> Result<Vec<Option<u64>>> {
     let Some(count) = args.seeds else { return Ok(vec![None]) };
     if point.iter().any(|(key, _)| key == "seed") {
         return Err(wrong("--seeds: the seed is varied already; leave one of the two out"));
@@ -174,7 +179,7 @@ fn text(runs: &[Run], outcomes: &[Outcome], replicas: usize) -> String {
         let names = shown(reports.map(|report| &report.latency_ns));
         let _ = write!(figures, "\nstream {stream}\n{}", columns::table(&keys, &names, &all));
     }
-    let verdicts = verdicts(runs, outcomes, replicas).text();
+    let verdicts = verdict_text(&labels(runs, replicas), &verdicts(runs, outcomes, replicas));
     format!("{}\n\n{verdicts}\n{figures}", heading(runs, replicas))
 }
 
@@ -190,7 +195,7 @@ fn shown<'a>(runs: impl Iterator<Item = &'a Latencies>) -> Vec<&'static str> {
 /// The device and the workload, all of them where they are varied; what the figures are of several
 /// runs.
 fn heading(runs: &[Run], replicas: usize) -> String {
-    let listed = |name: fn(&Inputs) -> &str| {
+    let listed = |name: fn(&Plan) -> &str| {
         let mut names: Vec<&str> = Vec::new();
         for run in runs {
             if !names.contains(&name(&run.inputs)) {
@@ -202,7 +207,7 @@ fn heading(runs: &[Run], replicas: usize) -> String {
             count => format!("{}, ... ({count})", names[0]),
         }
     };
-    let (device, workload) = (listed(|inputs| &inputs.device_name), listed(Inputs::workload_name));
+    let (device, workload) = (listed(|inputs| &inputs.device_name), listed(Plan::workload_name));
     let mut text = format!("device {device}, workload {workload}");
     if replicas > 1 {
         text += &columns::note(replicas);
@@ -249,11 +254,16 @@ fn remark_changes(labels: &[String], outcomes: &[Outcome]) {
 fn simulate_all(runs: &[Run], check: bool) -> Result<Vec<Outcome>> {
     let progress = Progress::many("", "runs", runs.len() as u64);
     let mut found: Vec<Option<Result<Outcome>>> = runs.iter().map(|_| None).collect();
-    runs::each(runs, check, &progress, |place, outcome| {
-        let go_on = outcome.is_ok();
-        found[place] = Some(outcome);
-        go_on
-    });
+    runs::each(
+        runs,
+        check,
+        || progress.of_run(),
+        |place, outcome| {
+            let go_on = outcome.is_ok();
+            found[place] = Some(outcome);
+            go_on
+        },
+    );
     drop(progress);
     let missing = || Err(wrong("a run before it failed"));
     // The first failure in the order of runs is that of a run, which comes before what was not run.

@@ -34,38 +34,26 @@
 //! `docs/ADDING_A_POLICY.md` goes through it step by step, `examples/own-parts` is such a crate.
 
 mod args;
+mod columns;
 mod compare;
-mod device;
-mod error;
-mod experiment;
 mod fit;
-mod image;
 mod import;
-mod inputs;
 mod interrupt;
 mod lab;
-mod lanes;
 mod list;
 mod manuals;
-mod memory;
-mod microcode;
 mod output;
-mod points;
-mod presets;
-mod profile;
 mod progress;
 mod report;
 mod reproduce;
 mod run;
 mod schema;
 mod show;
-mod simulate;
-mod stats;
+mod studies;
 mod sweep;
 mod trace;
 mod why;
 mod window;
-mod workload_file;
 
 /// What policies, keys and requests are.
 pub use flashyard_core as core;
@@ -74,7 +62,7 @@ pub use flashyard_sim as sim;
 
 use args::{Cli, Command, TraceCommand};
 use clap::Parser;
-use error::InputError;
+use flashyard_run::error::InputError;
 use flashyard_sim::own::Parts;
 use std::process::ExitCode;
 
@@ -103,7 +91,7 @@ pub fn main_with(parts: Parts) -> ExitCode {
 
 fn run(command: &Command, mut parts: Parts) -> anyhow::Result<()> {
     if let Some(file) = command.microcode() {
-        parts = microcode::add(parts, file)?;
+        parts = flashyard_run::microcode::add(parts, file)?;
     }
     let own = parts.keep();
     match command {

@@ -4,16 +4,16 @@ mod ftls;
 mod keys;
 
 use crate::args::{ListArgs, Listing};
-use crate::error::wrong;
-use crate::inputs::AllSections;
 use crate::output::print;
 use crate::output::text::columns;
-use crate::presets::{DEFAULT_DEVICE, DEVICES};
 use anyhow::Result;
 use flashyard_core::bus::policy::BusPolicyKeys;
 use flashyard_core::host::HostPolicyKeys;
 use flashyard_core::key::Key;
 use flashyard_core::policy::PolicyKeys;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::AllSections;
+use flashyard_run::presets::{DEFAULT_DEVICE, DEVICES};
 use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::{Family, OwnParts};
 use flashyard_workload::{

@@ -1,24 +1,26 @@
 //! `flashyard run`: one simulation.
 
-use crate::args::RunArgs;
-use crate::error::wrong;
-use crate::inputs::{Bases, Inputs};
+use crate::args::{self, RunArgs};
 use crate::output::bus::BusLogger;
 use crate::output::commands::CommandLogger;
-use crate::output::json;
 use crate::output::log::SharedLog;
 use crate::output::parquet::{self, Note};
 use crate::output::power::PowerLogger;
 use crate::output::requests::{RequestLog, RequestLogger};
+use crate::output::state;
 use crate::output::timeline::TimelineLogger;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print, remark, series, summary::summary};
 use crate::progress::Progress;
 use crate::report::{self, block_map::BlockMap};
-use crate::simulate::simulate;
 use anyhow::{Context, Result};
 use flashyard_core::units::Span;
+use flashyard_run::contract;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::{Bases, Plan};
+use flashyard_run::simulate::{Options, Outcome, simulate};
 use flashyard_sim::config::{Precision, Settings};
+use flashyard_sim::device::Device;
 use flashyard_sim::observe::{Observer, Shared};
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
@@ -49,19 +51,16 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
         in_report = Some((dir, log, map));
     }
     let start = Instant::now();
-    let progress = Progress::one("");
-    let (part, save) = (progress.part(1.0), args.save.as_deref());
-    let mut outcome = simulate(&inputs, &settings, args.input.check, observers, part, save)?;
-    drop(progress);
+    let (mut outcome, saved) = simulated(args, &inputs, &settings, observers)?;
     let seconds = start.elapsed().as_secs_f64();
     let plotted = report::series::Series::of(&outcome.report);
     if !has_series {
         outcome.report.forget_series();
     }
-    let object = json::object(&inputs, &outcome.provenance, &outcome.report);
+    let object = contract::object(&inputs, &outcome.provenance, &outcome.report);
     let mut text = serde_json::to_string_pretty(&object).context("the results as JSON")?;
     text.push('\n');
-    let mut files = Vec::from_iter(outcome.saved.take());
+    let mut files = Vec::from_iter(saved);
     let notes = parquet::notes(&inputs, &outcome.provenance);
     if let Some((dir, log, map)) = in_report {
         let page = report::run::Run {
@@ -97,9 +96,33 @@ pub(crate) fn run(args: &RunArgs, own: OwnParts) -> Result<()> {
     Ok(())
 }
 
+/// Simulates, with a display of how far that is; what was found, and the saved device.
+fn simulated(
+    args: &RunArgs,
+    inputs: &Plan,
+    settings: &Settings,
+    observers: Vec<Box<dyn Observer>>,
+) -> Result<(Outcome, Option<WholeFile>)> {
+    let progress = Progress::one("");
+    let mut saved = None;
+    let mut saver = |device: &Device| {
+        saved = args.save.as_deref().map(|path| state::save(path, device)).transpose()?;
+        Ok(())
+    };
+    let options = Options {
+        check: args.input.check,
+        observers,
+        progress: progress.of_run(),
+        save: args.save.is_some().then_some(&mut saver),
+    };
+    let mut outcome = simulate(inputs, settings, options)?;
+    outcome.provenance.command = args::given();
+    Ok((outcome, saved))
+}
+
 /// What is to be run.
 struct Wanted {
-    inputs: Inputs,
+    inputs: Plan,
     settings: Settings,
     /// Measured time is simulated time.
     whole: bool,
@@ -109,7 +132,7 @@ struct Wanted {
 
 /// Resolves the arguments, and says what was changed that nobody named.
 fn wanted(args: &RunArgs, own: OwnParts) -> Result<Wanted> {
-    let mut inputs = Inputs::new(&Bases::new(own), &args.input, &[])?;
+    let mut inputs = Plan::new(&Bases::new(own), &args.input.selection(), &[])?;
     // A timeline shows power where measured time is simulated time.
     let whole = inputs.experiment().phases.len() == 1 && inputs.restore.is_none();
     if args.power.is_some() || (args.timeline.is_some() && whole) {
@@ -244,7 +267,7 @@ fn folder(path: &Path) -> Result<Folder> {
 }
 
 /// How long the simulation itself took. No result: it goes to standard error.
-fn pace(inputs: &Inputs, report: &Report, seconds: f64) -> String {
+fn pace(inputs: &Plan, report: &Report, seconds: f64) -> String {
     // Phases of a saved device come first; they cost nothing now.
     let phases = report.phases.iter().rev().take(inputs.experiment().phases.len());
     let requests: u64 = phases.map(|phase| phase.requests).sum();

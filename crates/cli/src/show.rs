@@ -1,15 +1,15 @@
 //! `flashyard show`: a device or a workload as a file to edit, with the source of each number.
 
 use crate::args::ShowArgs;
-use crate::device::NOTES;
-use crate::error::{is_toml, read_text, wrong};
-use crate::experiment::{Experiment, Origin, StreamPlan};
-use crate::inputs::{Inputs, Named, recognise};
 use crate::output::text::{WIDTH, headed};
 use crate::output::{print, remark};
-use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
 use flashyard_core::key::{Key, Kind, Value};
+use flashyard_run::device::NOTES;
+use flashyard_run::error::{is_toml, read_text, wrong};
+use flashyard_run::experiment::{Experiment, Origin, StreamPlan};
+use flashyard_run::plan::{Named, Plan, recognise};
+use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ShowArgs, own: OwnParts) -> Result<()> {
     let set: Vec<_> = layer.chain(size).chain(set).collect();
     match recognise(args.name.as_deref().unwrap_or(DEFAULT_DEVICE))? {
         Named::Device(name) => {
-            let inputs = Inputs::load(own, &name, DEFAULT_WORKLOAD, &set)?;
+            let inputs = Plan::load(own, &name, DEFAULT_WORKLOAD, &set)?;
             let settings = inputs.settings()?;
             inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
             print(&device(&inputs, &settings, args.all, own))
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ShowArgs, own: OwnParts) -> Result<()> {
             print(&read_text(&name)?)
         }
         Named::Workload(name) => {
-            let inputs = Inputs::load(own, DEFAULT_DEVICE, &name, &set)?;
+            let inputs = Plan::load(own, DEFAULT_DEVICE, &name, &set)?;
             print(&workload(inputs.experiment()))
         }
     }
@@ -78,7 +78,7 @@ fn assignment(key: &Key, value: Value, comment: &str) -> String {
 }
 
 /// A device file that gives the same device.
-fn device(inputs: &Inputs, settings: &Settings, every: bool, own: OwnParts) -> String {
+fn device(inputs: &Plan, settings: &Settings, every: bool, own: OwnParts) -> String {
     let (keys, description) = (&inputs.sections.device, &inputs.description);
     let mut text = String::new();
     for name in NOTES {

@@ -89,7 +89,7 @@ fn descriptors(root: &Path) -> Result<Vec<Vec<u8>>> {
 
 /// Every preset.
 fn devices(root: &Path) -> Result<Vec<Vec<u8>>> {
-    let folder = root.join("crates/cli/devices");
+    let folder = root.join("crates/run/devices");
     let mut inputs = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("no {}", folder.display()))? {
         let path = entry?.path();
@@ -125,7 +125,7 @@ mod tests {
             let named = traces.iter().filter(|input| input[11..] == example).count();
             assert_eq!(named, 4 * (format.splits.len() + 2) + 1, "{}", format.name);
         }
-        let presets = fs::read_dir(root.join("crates/cli/devices")).unwrap().count();
+        let presets = fs::read_dir(root.join("crates/run/devices")).unwrap().count();
         assert_eq!(devices(&root).unwrap().len(), presets);
     }
 }

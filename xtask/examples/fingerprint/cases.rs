@@ -1,10 +1,10 @@
 //! The cases: presets under built-in workloads, every key, and random devices.
 
 use crate::generators::{devices, hosts, keys};
-use crate::presets::DEVICES;
 use crate::simulate::{Found, Plan};
 use devices::Family;
 use flashyard_core::key::{Key, Kind};
+use flashyard_run::presets::DEVICES;
 use flashyard_sim::config::{DeviceKeys, Sections, Settings, read_toml};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;

@@ -10,9 +10,6 @@
 mod common;
 #[path = "../../../crates/sim/tests/sim/generators/mod.rs"]
 mod generators;
-#[path = "../../../crates/cli/src/presets.rs"]
-#[expect(dead_code, reason = "only the table of devices is of use here")]
-mod presets;
 
 mod cases;
 mod hash;

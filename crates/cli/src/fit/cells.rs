@@ -4,8 +4,8 @@
 //! lists the columns.
 
 use super::fio;
-use crate::error::{read_text, wrong};
 use anyhow::Result;
+use flashyard_run::error::{read_text, wrong};
 use flashyard_sim::config::nearest;
 use flashyard_sim::report::Report;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! The device file that a fit writes: the one it started from, with the fitted keys in it.
 
 use super::model::Setting;
-use crate::error::{is_toml, read_text, wrong};
-use crate::presets;
 use anyhow::Result;
+use flashyard_run::error::{is_toml, read_text, wrong};
+use flashyard_run::presets;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};
 

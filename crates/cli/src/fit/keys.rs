@@ -4,10 +4,10 @@
 use super::cells::{Cell, Class, What};
 use super::model::{Model, Setting};
 use super::search::{Parameter, Point};
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use anyhow::Result;
 use flashyard_core::key::{Key, Kind, Value};
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
 use flashyard_sim::config::{Sections, nearest, parse_value};
 use flashyard_sim::own::OwnParts;
 
@@ -149,7 +149,7 @@ impl Keys {
 }
 
 /// Whether the cells tell of a key.
-fn is_told(told: Told, cells: &[Cell], device: &Inputs) -> Result<bool> {
+fn is_told(told: Told, cells: &[Cell], device: &Plan) -> Result<bool> {
     let has = |class, what| cells.iter().any(|cell| cell.value(class, what).is_some());
     Ok(match told {
         Told::Reads => has(Class::Read, What::Mean),
@@ -179,7 +179,7 @@ fn read_sizes(cells: &[Cell]) -> Result<Vec<f64>> {
 }
 
 /// The stored value of a key of the device that is a number.
-fn stored(device: &Inputs, path: &str) -> Option<u64> {
+fn stored(device: &Plan, path: &str) -> Option<u64> {
     let (section, key) = path.rsplit_once('.')?;
     match device.sections.get(section, key)? {
         Value::Number(value) => Some(value),
@@ -188,7 +188,7 @@ fn stored(device: &Inputs, path: &str) -> Option<u64> {
 }
 
 fn parameter(own: OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {
-    let sections = crate::inputs::AllSections::new(own).sections();
+    let sections = flashyard_run::plan::AllSections::new(own).sections();
     let all = sections.iter().flat_map(|(section, keys, _)| {
         keys.iter().map(move |key| (format!("{section}.{}", key.name), key))
     });
@@ -220,7 +220,7 @@ const OUTSIDE: [f64; 3] = [0.04, 0.2, 0.4];
 /// Closed forms of measurements.
 struct Starts<'a> {
     cells: &'a [Cell],
-    device: &'a Inputs,
+    device: &'a Plan,
     outside: f64,
 }
 

@@ -11,12 +11,12 @@ mod search;
 mod show;
 
 use crate::args::{FitArgs, SearchArgs};
-use crate::error::{is_toml, wrong};
 use crate::output::{WholeFile, print, remark};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 pub(crate) use board::board;
 use cells::{Cell, RAN};
+use flashyard_run::error::{is_toml, wrong};
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use identify::{Known, identify};

@@ -2,16 +2,15 @@
 
 use super::cells::{Cell, Class, Figure, What};
 use crate::args::SearchArgs;
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use crate::output::remark;
-use crate::progress::Part;
-use crate::simulate::simulate;
-use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Span, Time};
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
+use flashyard_run::simulate::{Options, simulate};
+use flashyard_run::workload_file;
 use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
@@ -134,7 +133,8 @@ impl Model {
         let observer = Behind { warm_up, rates: rates.clone() };
         let observer = (warm_up > 0).then(|| Box::new(observer) as Box<dyn Observer>);
         let observers = observer.into_iter().collect();
-        let report = simulate(&inputs, &settings, false, observers, Part::silent(), None)?.report;
+        let options = Options { observers, ..Options::default() };
+        let report = simulate(&inputs, &settings, options)?.report;
         let per_second = match warm_up {
             0 => Rates::of_whole(&report),
             _ => rates.get().per_second(),
@@ -149,11 +149,11 @@ impl Model {
     }
 
     /// The device of a cell as it is before anything is fitted.
-    pub(crate) fn device(&self, cell: &Cell) -> Result<Inputs> {
+    pub(crate) fn device(&self, cell: &Cell) -> Result<Plan> {
         self.inputs(cell, &[])
     }
 
-    fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Inputs> {
+    fn inputs(&self, cell: &Cell, keys: &[Setting]) -> Result<Plan> {
         let warm_up = warm_up(cell, self.requests)?;
         let plan = plan(cell, self.requests + warm_up)?;
         let mut set = vec![
@@ -169,7 +169,7 @@ impl Model {
         }
         let load = |set: &[(&str, String)]| {
             let plan = |problems: &mut _| workload_file::parse(&cell.place, &plan, false, problems);
-            Inputs::load_with(self.own, &self.device, plan, set)
+            Plan::load_with(self.own, &self.device, plan, set)
         };
         let mut inputs = load(&set)?;
         if let Some(gib) = cell.number("visible_gib")? {

@@ -4,9 +4,9 @@ use super::cells::{Cell, Figure, What};
 use super::search::pairs;
 use super::{Fitted, Known};
 use crate::args::FitArgs;
-use crate::output::json::SCHEMA_VERSION;
 use crate::output::table::{render, table};
 use anyhow::Result;
+use flashyard_run::contract::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
 /// The error of a modelled figure, as a share of the measured one.

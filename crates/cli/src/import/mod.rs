@@ -9,13 +9,13 @@ mod workload;
 mod xml;
 
 use crate::args::ImportArgs;
-use crate::device::{Origin, read_text_of};
-use crate::error::wrong;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print};
-use crate::workload_file;
 use anyhow::{Context, Result};
 use facts::Facts;
+use flashyard_run::device::{Origin, read_text_of};
+use flashyard_run::error::wrong;
+use flashyard_run::workload_file;
 use flashyard_sim::config::{DeviceKeys, Settings};
 use flashyard_sim::own::OwnParts;
 use flow::Trace;

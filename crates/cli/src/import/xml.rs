@@ -1,7 +1,7 @@
 //! Reading MQSim's XML: groups of elements, and what stands in them on which line.
 
-use crate::error::{read_text, wrong};
 use anyhow::Result;
+use flashyard_run::error::{read_text, wrong};
 use roxmltree::{Document, Node, TextPos};
 
 /// An element with a value.

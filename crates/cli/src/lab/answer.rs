@@ -1,7 +1,7 @@
 //! Files with answers.
 
-use crate::error::{read_text, wrong};
 use anyhow::Result;
+use flashyard_run::error::{read_text, wrong};
 use flashyard_sim::config::{Item, Table, line_of_item, nearest, parse_toml};
 use std::ops::RangeInclusive;
 

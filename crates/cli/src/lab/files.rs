@@ -2,10 +2,10 @@
 
 use super::{rule, spare, tail};
 use crate::args::lab::{Lab, StartArgs};
-use crate::error::wrong;
 use crate::output::unfinished::Folder;
 use crate::output::{WholeFile, print};
 use anyhow::{Context, Result};
+use flashyard_run::error::wrong;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;

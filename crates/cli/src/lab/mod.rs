@@ -14,9 +14,9 @@ mod tail;
 mod verdict;
 
 use crate::args::lab::{CheckArgs, Lab, LabCommand};
-use crate::error::wrong;
 use crate::output::print;
 use anyhow::Result;
+use flashyard_run::error::wrong;
 use flashyard_sim::own::OwnParts;
 
 impl Lab {

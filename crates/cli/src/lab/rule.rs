@@ -5,10 +5,10 @@ use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use crate::output::table::{render, table};
 use anyhow::Result;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
 use flashyard_sim::ftl::victim::VictimKeys;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
@@ -64,7 +64,7 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
 }
 
 /// The run of a rule.
-fn inputs(own: OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) -> Result<Inputs> {
+fn inputs(own: OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) -> Result<Plan> {
     let (device, workload) = task(seed, skewed);
     let names = if skewed {
         ["skewed-device.toml", "skewed.toml"]
@@ -73,7 +73,7 @@ fn inputs(own: OwnParts, seed: u64, skewed: bool, rule: &str, set: &[String]) ->
     };
     let rule = [("RULE", format!("gc.policy={rule}"))].into_iter();
     let set: Vec<_> = rule.chain(set.iter().map(|one| ("--set", one.clone()))).collect();
-    let mut inputs = Inputs::of_texts(own, (names[0], &device), (names[1], &workload), &set)?;
+    let mut inputs = Plan::of_texts(own, (names[0], &device), (names[1], &workload), &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }
@@ -104,7 +104,7 @@ pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
     }
     let built_in: Vec<&str> = VictimKeys::PARTS.iter().map(|(name, ..)| *name).collect();
     let is_own = !built_in.contains(&name);
-    let pair = |rule: &str, set: &[String]| -> Result<[Inputs; 2]> {
+    let pair = |rule: &str, set: &[String]| -> Result<[Plan; 2]> {
         Ok([inputs(own, seed, true, rule, set)?, inputs(own, seed, false, rule, set)?])
     };
     // A wrong name or key ends the check before anything runs.

@@ -1,14 +1,14 @@
 //! Runs of a checker, side by side.
 
-use crate::inputs::Inputs;
-use crate::points::runs::{self, Run};
 use crate::progress::Progress;
 use anyhow::{Result, anyhow};
+use flashyard_run::plan::Plan;
+use flashyard_run::points::runs::{self, Run};
 use flashyard_sim::report::Report;
 
 /// Runs all; what was found of each. With `check` every rule of the devices is checked.
-pub(super) fn all(inputs: Vec<Inputs>, check: bool) -> Result<Vec<Result<Report>>> {
-    let run = |inputs: Inputs| {
+pub(super) fn all(inputs: Vec<Plan>, check: bool) -> Result<Vec<Result<Report>>> {
+    let run = |inputs: Plan| {
         let settings = inputs.settings()?;
         inputs.need(&settings, check).check()?;
         Ok(Run { point: Vec::new(), inputs, settings, prepare: None })
@@ -17,10 +17,15 @@ pub(super) fn all(inputs: Vec<Inputs>, check: bool) -> Result<Vec<Result<Report>
     let progress = Progress::many("", "runs", all.len() as u64);
     let mut found: Vec<Result<Report>> =
         all.iter().map(|_| Err(anyhow!("it was not run"))).collect();
-    runs::each(&all, check, &progress, |place, outcome| {
-        found[place] = outcome.map(|outcome| outcome.report);
-        true
-    });
+    runs::each(
+        &all,
+        check,
+        || progress.of_run(),
+        |place, outcome| {
+            found[place] = outcome.map(|outcome| outcome.report);
+            true
+        },
+    );
     Ok(found)
 }
 

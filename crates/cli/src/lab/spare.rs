@@ -6,9 +6,9 @@ use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
-use crate::inputs::Inputs;
 use crate::output::table::{render, table};
 use anyhow::Result;
+use flashyard_run::plan::Plan;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
 
@@ -69,11 +69,11 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
     (files, next)
 }
 
-fn inputs(own: OwnParts, seed: u64, spare: u64) -> Result<Inputs> {
+fn inputs(own: OwnParts, seed: u64, spare: u64) -> Result<Plan> {
     let (device, workload) = task(seed);
     let set = [("over_provisioning_percent", format!("ftl.over_provisioning_percent={spare}"))];
     let (device, workload) = (("device.toml", &*device), ("workload.toml", workload));
-    let mut inputs = Inputs::of_texts(own, device, workload, &set)?;
+    let mut inputs = Plan::of_texts(own, device, workload, &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }

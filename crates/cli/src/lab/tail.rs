@@ -6,12 +6,12 @@ use super::runs::{self, amplification};
 use super::verdict::Verdict;
 use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use crate::output::table::{render, table};
 use crate::why::blamed::{Behind, SlowReads, slow_reads};
 use anyhow::Result;
 use flashyard_core::command::{Op, Purpose};
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
@@ -88,11 +88,11 @@ pub(super) fn files(seed: u64) -> (Vec<Written>, String) {
     (files, next)
 }
 
-fn inputs(own: OwnParts, seed: u64, change: Option<&str>) -> Result<Inputs> {
+fn inputs(own: OwnParts, seed: u64, change: Option<&str>) -> Result<Plan> {
     let (device, workload) = task(seed);
     let set: Vec<_> = change.iter().map(|change| ("change", (*change).to_string())).collect();
     let (device, workload) = (("device.toml", &*device), ("workload.toml", &*workload));
-    let mut inputs = Inputs::of_texts(own, device, workload, &set)?;
+    let mut inputs = Plan::of_texts(own, device, workload, &set)?;
     inputs.set_seed(seed);
     Ok(inputs)
 }

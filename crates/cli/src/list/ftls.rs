@@ -1,11 +1,11 @@
 //! `flashyard list ftls`: the translation layers, and what each would be on a device.
 
 use crate::args::ListArgs;
-use crate::device::layer::{self, changed};
-use crate::inputs::Inputs;
 use crate::output::text::headed;
-use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use anyhow::Result;
+use flashyard_run::device::layer::{self, changed};
+use flashyard_run::plan::Plan;
+use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
 use flashyard_sim::config::{DeviceKeys, LayerSetting, Settings};
 use flashyard_sim::ftl::log::SchemeKeys;
 use flashyard_sim::ftl::memory::Footprint;
@@ -56,7 +56,7 @@ impl Layer {
 fn layers(args: &ListArgs, own: OwnParts) -> Result<(String, Vec<Layer>)> {
     let device = args.of.as_deref().unwrap_or(DEFAULT_DEVICE);
     let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-    let inputs = Inputs::load(own, device, DEFAULT_WORKLOAD, &set)?;
+    let inputs = Plan::load(own, device, DEFAULT_WORKLOAD, &set)?;
     let (keys, known) = (inputs.sections.device, &inputs.description.origins);
     let schemes = SchemeKeys::PARTS.iter().map(|(name, _, doc)| (*name, *doc));
     let schemes: Vec<_> = schemes.chain(own.names(Family::Scheme)).collect();

@@ -1,9 +1,9 @@
 //! `flashyard list keys`: every key, or those of a section or a word.
 
-use crate::error::wrong;
 use crate::output::text::headed;
 use anyhow::Result;
 use flashyard_core::key::{Key, Kind, Value};
+use flashyard_run::error::wrong;
 use flashyard_sim::config::{Meant, Sections, meant, show_value};
 use serde_json::json;
 

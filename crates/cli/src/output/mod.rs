@@ -3,7 +3,6 @@
 pub(crate) mod bus;
 pub(crate) mod columnar;
 pub(crate) mod commands;
-pub(crate) mod json;
 pub(crate) mod log;
 pub(crate) mod parquet;
 pub(crate) mod power;
@@ -16,7 +15,6 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod timeline;
 pub(crate) mod unfinished;
-pub(crate) mod units;
 pub(crate) mod verdict;
 mod whole_file;
 

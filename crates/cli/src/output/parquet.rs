@@ -3,9 +3,10 @@
 //! Every file has the version of the program, the unit of each column and what it is in its
 //! metadata; files of a run have all settings, the seed and the hash of the requests as well.
 
-use super::{WholeFile, json};
-use crate::inputs::Inputs;
+use super::WholeFile;
 use anyhow::{Context, Result, ensure};
+use flashyard_run::contract;
+use flashyard_run::plan::Plan;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::metadata::KeyValue;
@@ -274,7 +275,7 @@ impl Table {
 pub(crate) type Note = (&'static str, String);
 
 /// What the files of a run say about where they come from.
-pub(crate) fn notes(inputs: &Inputs, provenance: &json::Provenance) -> Vec<Note> {
+pub(crate) fn notes(inputs: &Plan, provenance: &contract::Provenance) -> Vec<Note> {
     vec![
         ("flashyard.settings", all_settings(inputs)),
         ("flashyard.seed", provenance.seed.map_or_else(String::new, |seed| seed.to_string())),
@@ -283,8 +284,8 @@ pub(crate) fn notes(inputs: &Inputs, provenance: &json::Provenance) -> Vec<Note>
 }
 
 /// All settings of a run, idle sections left out.
-pub(crate) fn all_settings(inputs: &Inputs) -> String {
+pub(crate) fn all_settings(inputs: &Plan) -> String {
     let keys = &inputs.sections.device;
-    let device = json::settings(keys, |section| keys.has_section(section));
-    serde_json::json!({ "device": device, "workload": json::plan(inputs) }).to_string()
+    let device = contract::settings(keys, |section| keys.has_section(section));
+    serde_json::json!({ "device": device, "workload": contract::plan(inputs) }).to_string()
 }

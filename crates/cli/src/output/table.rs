@@ -90,11 +90,6 @@ fn narrowed(name: &str, width: usize) -> String {
     if name.chars().count() <= width { name.to_string() } else { wrapped(name, width, "  ") }
 }
 
-/// A share in percent with one digit.
-pub(crate) fn percent(part: f64, whole: f64) -> String {
-    if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "-".to_string() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,8 +10,8 @@
 //! complete.
 
 use super::unfinished::{self, Listed};
-use crate::error::wrong;
 use anyhow::{Context, Result};
+use flashyard_run::error::wrong;
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

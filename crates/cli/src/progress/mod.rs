@@ -2,13 +2,13 @@
 //! a line a minute.
 //!
 //! Work is one piece (a run, a trace that is read) or many (the runs of a comparison). `text` says
-//! it in words, `run` knows how far a run is, `source` counts the requests that are read.
+//! it in words, `source` counts the requests that are read.
 
-pub(crate) mod run;
 pub(crate) mod source;
 mod text;
 
 use crate::output::remark;
+use flashyard_run::meter::Listener;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -118,6 +118,11 @@ impl Progress {
         Part(Some(Piece { work: self.work.clone(), weight, told: 0.0, requests: 0 }))
     }
 
+    /// A piece of equal length that is a run.
+    pub(crate) fn of_run(&self) -> Box<dyn Listener> {
+        Box::new(self.part(1.0))
+    }
+
     /// A piece of equal length is done.
     pub(crate) fn step(&self) {
         drop(self.part(1.0));
@@ -169,19 +174,6 @@ impl Part {
         Self(None)
     }
 
-    /// What is done now, of work of one piece: its time counts from here. Pieces of other work say
-    /// no more than their share.
-    pub(crate) fn stage(&mut self, label: &str) {
-        let Some(piece) = &mut self.0 else { return };
-        let mut state = piece.work.state();
-        if state.unit.is_empty() {
-            label.clone_into(&mut state.label);
-            (state.now, state.known, state.requests) = (0.0, false, 0);
-            state.start = Instant::now();
-            (piece.told, piece.requests) = (0.0, 0);
-        }
-    }
-
     /// How far the piece is, where that is known, and how many requests it has taken.
     pub(crate) fn at(&mut self, share: Option<f64>, requests: u64) {
         let Some(piece) = &mut self.0 else { return };
@@ -198,14 +190,33 @@ impl Part {
         state.requests += requests.saturating_sub(piece.requests);
         piece.requests = piece.requests.max(requests);
     }
+}
+
+impl Listener for Part {
+    /// What is done now, of work of one piece: its time counts from here. Pieces of other work say
+    /// no more than their share.
+    fn stage(&mut self, label: &str) {
+        let Some(piece) = &mut self.0 else { return };
+        let mut state = piece.work.state();
+        if state.unit.is_empty() {
+            label.clone_into(&mut state.label);
+            (state.now, state.known, state.requests) = (0.0, false, 0);
+            state.start = Instant::now();
+            (piece.told, piece.requests) = (0.0, 0);
+        }
+    }
 
     /// So much of a device has been built. Pieces of other work do not say so: nobody knows what
     /// share of a run that is.
-    pub(crate) fn built(&mut self, done: u64, of: u64) {
+    fn built(&mut self, done: u64, of: u64) {
         let is_alone = |piece: &Piece| piece.work.state().unit.is_empty();
         if of > 0 && self.0.as_ref().is_some_and(is_alone) {
             self.at(Some(done as f64 / of as f64), 0);
         }
+    }
+
+    fn at(&mut self, share: Option<f64>, requests: u64) {
+        Self::at(self, share, requests);
     }
 }
 

@@ -45,7 +45,7 @@ impl<S: RequestSource> RequestSource for Told<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::StreamPlan;
+    use flashyard_run::experiment::StreamPlan;
 
     /// Every generated workload that has an end comes to it, and never goes back.
     #[test]

@@ -1,6 +1,6 @@
 //! What a progress display says.
 
-use crate::output::units;
+use flashyard_run::units;
 use std::time::Duration;
 
 /// Places of the gauge on a terminal.

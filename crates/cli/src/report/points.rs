@@ -3,10 +3,10 @@
 use super::plot::{Axis, Kind, Plot, Values};
 use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
-use crate::output::units;
-use crate::points::columns::{Figures, summary};
-use crate::points::headline;
+use crate::columns::{Figures, summary};
 use flashyard_core::request::RequestOp;
+use flashyard_run::points::headline;
+use flashyard_run::units;
 use flashyard_sim::report::Report;
 
 /// Several runs, or points of several runs each.

@@ -5,10 +5,10 @@ use super::plot::{Axis, Bar, Kind, Line, Plot, Row};
 use super::series::Series;
 use super::words::{self, spaced};
 use super::{Absent, Page, Section, Table};
-use crate::inputs::Inputs;
 use crate::output::summary::latency::{FEW, percentile};
-use crate::output::{units, verdict};
 use flashyard_core::request::RequestOp;
+use flashyard_run::plan::Plan;
+use flashyard_run::{units, verdict};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::Report;
 use serde_json::Value;
@@ -22,7 +22,7 @@ const STEPS: usize = 600;
 
 /// What a run found, for its page.
 pub(crate) struct Run<'a> {
-    pub(crate) inputs: &'a Inputs,
+    pub(crate) inputs: &'a Plan,
     pub(crate) report: &'a Report,
     /// The JSON object of the run.
     pub(crate) object: &'a Value,
@@ -189,7 +189,7 @@ pub(crate) fn results(object: &Value) -> Value {
 }
 
 /// The verdict as a sentence with a capital.
-fn verdict_of(inputs: &Inputs, report: &Report) -> String {
+fn verdict_of(inputs: &Plan, report: &Report) -> String {
     sentence(&verdict::unmarked(inputs, report))
 }
 

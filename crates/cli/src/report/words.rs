@@ -1,6 +1,6 @@
 //! A device and a workload in words, from the settings of the JSON object.
 
-use crate::output::table;
+use flashyard_run::units::percent;
 use serde_json::Value;
 
 /// The device: its shape, what maps it, who collects its garbage, how it is scheduled.
@@ -77,7 +77,7 @@ pub(crate) fn workload(object: &Value) -> String {
     let kinds = kinds.iter().filter(|(key, _)| count(key) > 0);
     let kinds: Vec<String> = kinds
         .map(|(key, name)| {
-            let share = table::percent(count(key) as f64, count("requests") as f64);
+            let share = percent(count(key) as f64, count("requests") as f64);
             let plural = match *name {
                 "flush" => "flushes".to_string(),
                 name if count(key) == 1 => name.to_string(),

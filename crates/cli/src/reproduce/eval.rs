@@ -4,7 +4,7 @@ use super::expr::{Aggregate, Expr, Operator, Printed, RunOf};
 use super::names::Names;
 use super::runs::RunKey;
 use super::sample::{Sample, Spread};
-use crate::stats::{mean, median};
+use flashyard_run::stats::{mean, median};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 

@@ -3,10 +3,10 @@
 
 use super::schema::{Example, ExampleRun};
 use super::study::settings_of;
-use crate::error::wrong;
 use crate::output::text::{WIDTH, wrapped};
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::{Request, RequestOp};
+use flashyard_run::error::wrong;
 use flashyard_sim::config::DeviceKeys;
 use flashyard_sim::device::{Device, RunError};
 use flashyard_sim::observe::{CommandDone, Observer, RequestDone, Shared};

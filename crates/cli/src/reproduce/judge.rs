@@ -3,7 +3,7 @@
 use super::eval::{Evaluator, Figures, Scope, on, without};
 use super::expr::{Expr, Quantifier, Relation, Trend};
 use super::sample::{Sample, Spread};
-use crate::stats::Interval;
+use flashyard_run::stats::Interval;
 
 /// How far two figures may be apart and still be called the same: a ratio of 1.05 either way. The
 /// whole confidence interval has to lie within.

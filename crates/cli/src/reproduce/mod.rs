@@ -30,14 +30,14 @@ mod twins;
 mod workloads;
 
 use crate::args::{ALL, ReproduceArgs};
-use crate::error::{InputError, read_text, wrong};
-use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
 use crate::output::text::{WIDTH, wrapped};
-use crate::presets::STUDIES;
+use crate::studies::STUDIES;
 use anyhow::Result;
 use eval::{Evaluator, Figures, Recorder};
 use expr::Printed;
+use flashyard_run::contract::SCHEMA_VERSION;
+use flashyard_run::error::{InputError, read_text, wrong};
 use flashyard_sim::own::OwnParts;
 pub(crate) use metrics::METRICS;
 use runs::{RunKey, Runs};

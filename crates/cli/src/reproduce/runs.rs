@@ -4,14 +4,14 @@ use super::metrics::{METRICS, Metric, WORKLOAD_METRICS};
 use super::schema::Experiment;
 use super::study::{Study, settings_of};
 use super::workloads::{at_point, jittered, scaled};
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use crate::output::remark;
-use crate::progress::run::STEP;
 use crate::progress::{Part, Progress};
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
 use flashyard_core::units::Span;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
+use flashyard_run::simulate::Options;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::RunError;
 use flashyard_sim::drive::Drive;
@@ -20,6 +20,9 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
+
+/// Requests between two times that a run tells how far it is.
+const STEP: u64 = 1 << 12;
 
 /// A run of a study by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +57,7 @@ struct Loaded {
     /// Settings of workloads, of a device or of a point.
     further: Vec<String>,
     /// Where the device decides when requests come; then there is no list of them.
-    on_device: Option<Inputs>,
+    on_device: Option<Plan>,
     requests: Vec<Request>,
     notes: Vec<String>,
 }
@@ -365,8 +368,9 @@ impl Runs {
         if let Some(inputs) = &loaded.on_device {
             let mut inputs = inputs.clone();
             inputs.set_seed(study.experiment.seed + seed);
-            let found =
-                crate::simulate::simulate(&inputs, &job.settings, self.check, vec![], part, None);
+            let options =
+                Options { check: self.check, progress: Box::new(part), ..Options::default() };
+            let found = flashyard_run::simulate::simulate(&inputs, &job.settings, options);
             let found = found.map_err(|error| self.in_run(study, number, &error))?;
             return Ok(Found::of(&found.report));
         }
@@ -428,7 +432,7 @@ fn figures_of(requests: &[Request]) -> Vec<f64> {
 }
 
 /// Phases that end by time, and the bursts in them, take this share of their time.
-fn shorten(inputs: &mut Inputs, percent: u64) {
+fn shorten(inputs: &mut Plan, percent: u64) {
     for phase in &mut inputs.sections.workload.phases {
         phase.keys.time_ms = Span::from_ns(phase.keys.time_ms.as_ns() * percent / 100);
         for keys in phase.streams.iter_mut().map(|stream| &mut stream.keys) {

@@ -1,6 +1,6 @@
 //! A figure as an expression sees it: of the run itself, and of its replicas.
 
-use crate::stats::Interval;
+use flashyard_run::stats::Interval;
 
 /// A figure of a run, or one computed from figures of runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,9 @@ use super::schema::{self, Catalogue, Experiment, Point};
 use super::workloads::{ANY_WORKLOAD, Places, Source, of_group};
 use super::{examples, sizes};
 use crate::args::{ALL, ReproduceArgs};
-use crate::error::wrong;
-use crate::inputs::Inputs;
 use anyhow::{Context, Result, ensure};
+use flashyard_run::error::wrong;
+use flashyard_run::plan::Plan;
 use flashyard_sim::config::{DeviceKeys, Settings, apply_setting};
 use flashyard_sim::own::OwnParts;
 use std::collections::BTreeSet;
@@ -231,7 +231,7 @@ fn devices(experiment: &Experiment, args: &ReproduceArgs, own: OwnParts) -> Resu
     let load = |row: &schema::Device| {
         let preset = args.device.clone().unwrap_or_else(|| row.preset.clone());
         let set: Vec<_> = args.set.iter().map(|setting| ("--set", setting.clone())).collect();
-        let inputs = Inputs::load(own, &preset, ANY_WORKLOAD, &set)?;
+        let inputs = Plan::load(own, &preset, ANY_WORKLOAD, &set)?;
         inputs.settings()?;
         let keys = with_settings(&inputs.sections.device, &row.settings)?;
         settings_of(&keys, &[])?;

@@ -9,8 +9,8 @@ use super::show;
 use super::study::{HERE, SENSITIVITY, Study};
 use crate::output::table;
 use crate::output::text::{WIDTH, wrapped};
-use crate::stats::{mean, median};
 use anyhow::{Context as _, Result, ensure};
+use flashyard_run::stats::{mean, median};
 use serde_json::{Value, json};
 
 /// Columns of text that the names of rows take at most.

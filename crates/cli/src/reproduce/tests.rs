@@ -11,7 +11,7 @@ use super::statements::{self, Verdict};
 use super::study::{Study, settings_of};
 use super::tables;
 use crate::args::ReproduceArgs;
-use crate::presets::STUDIES;
+use crate::studies::STUDIES;
 use flashyard_sim::own::OwnParts;
 use std::path::PathBuf;
 

@@ -5,12 +5,13 @@ use super::schema::Form;
 use super::show;
 use super::study::{Study, settings_of};
 use crate::args::ReproduceArgs;
-use crate::error::{workload_error, wrong};
-use crate::output::{json, print, table};
+use crate::output::{print, table};
 use crate::progress::{Part, Progress};
-use crate::stats::median;
 use anyhow::{Result, ensure};
 use flashyard_core::request::Request;
+use flashyard_run::contract;
+use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::stats::median;
 use flashyard_sim::config::Settings;
 use flashyard_workload::RequestSource;
 use flashyard_workload::profile::{Fitter, Profile, ProfileKeys, Twin};
@@ -206,7 +207,7 @@ fn object(
         })
     });
     json!({
-        "schema_version": json::SCHEMA_VERSION,
+        "schema_version": contract::SCHEMA_VERSION,
         "study": format!("{} twins", study.name),
         "device": study.devices[study.names.grids[0].device].preset,
         "traces": args.traces.as_ref().map(|dir| dir.display().to_string()),

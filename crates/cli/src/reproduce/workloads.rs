@@ -2,14 +2,14 @@
 
 use super::schema::{Catalogue, Group, Point, Published, Workload};
 use super::tokens::printed;
-use crate::error::{workload_error, wrong};
-use crate::experiment::Source as Opened;
-use crate::inputs::Inputs;
-use crate::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
-use crate::workload_file::parse;
 use anyhow::{Context, Result, bail};
 use flashyard_core::request::Request;
 use flashyard_core::units::Time;
+use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::experiment::Source as Opened;
+use flashyard_run::plan::Plan;
+use flashyard_run::presets::{DEFAULT_DEVICE, DEFAULT_WORKLOAD};
+use flashyard_run::workload_file::parse;
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use flashyard_workload::random::SplitMix64;
@@ -85,7 +85,7 @@ impl Source {
         further: &[String],
         seed: u64,
         limit: Option<usize>,
-    ) -> Result<Option<Inputs>> {
+    ) -> Result<Option<Plan>> {
         let inputs = self.inputs(further, seed)?;
         let Some(mut inputs) = inputs.filter(|inputs| inputs.experiment().needs_device()) else {
             return Ok(None);
@@ -101,7 +101,7 @@ impl Source {
     }
 
     /// The workload with its settings, none where it is absent.
-    fn inputs(&self, further: &[String], seed: u64) -> Result<Option<Inputs>> {
+    fn inputs(&self, further: &[String], seed: u64) -> Result<Option<Plan>> {
         let set = |settings: &[String]| -> Vec<_> {
             let all = settings.iter().chain(further).cloned();
             all.map(|setting| ("the study", setting)).collect()
@@ -109,11 +109,11 @@ impl Source {
         let own = OwnParts::default();
         let mut inputs = match &self.origin {
             Origin::Trace { path: name, settings } | Origin::BuiltIn { name, settings } => {
-                Inputs::load(own, DEFAULT_DEVICE, name, &set(settings))?
+                Plan::load(own, DEFAULT_DEVICE, name, &set(settings))?
             }
             Origin::Plan { text, settings } => {
                 let parse = |problems: &mut _| parse(&self.name, text, false, problems);
-                Inputs::load_with(own, DEFAULT_DEVICE, parse, &set(settings))?
+                Plan::load_with(own, DEFAULT_DEVICE, parse, &set(settings))?
             }
             Origin::Absent => return Ok(None),
         };

@@ -2,9 +2,9 @@
 //! figures of studies.
 
 use super::closed;
-use crate::experiment::StreamPlan;
 use crate::reproduce::METRICS;
 use flashyard_core::key::{Key, Kind, Value as KeyValue};
+use flashyard_run::experiment::StreamPlan;
 use flashyard_sim::config::{DeviceKeys, DeviceKind, Sections, show_value};
 use flashyard_sim::device::PhaseKeys;
 use flashyard_sim::own::OwnParts;

@@ -6,11 +6,11 @@ mod keys;
 mod page;
 
 use crate::args::Printed;
-use crate::output::json::SCHEMA_VERSION;
 use crate::output::print;
 use crate::output::text::without_links;
 use anyhow::Result;
 use contract::{Contract, Field, Type};
+use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_sim::own::OwnParts;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

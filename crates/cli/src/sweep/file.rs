@@ -1,9 +1,9 @@
 //! What a sweep file says. docs/SWEEPS.md describes it.
 
-use crate::error::{read_text, wrong};
-use crate::points::axis::{Axis, Decimal, Point, combinations, setting, twice};
-use crate::points::headline;
 use anyhow::Result;
+use flashyard_run::error::{read_text, wrong};
+use flashyard_run::points::axis::{Axis, Decimal, Point, combinations, setting, twice};
+use flashyard_run::points::headline;
 use flashyard_sim::config::{line_of_item, nearest};
 use serde::Deserialize;
 
@@ -305,7 +305,7 @@ mod tests {
                     [[point]]\nset = [\"map.store=cmt\"]\n[[point]]\ndevice = \"ros\"\n";
         let sweep = Sweep::parse("s.toml", text).unwrap();
         let points: Vec<_> =
-            sweep.points.iter().map(|point| crate::points::axis::label(point)).collect();
+            sweep.points.iter().map(|point| flashyard_run::points::axis::label(point)).collect();
         assert_eq!(
             points,
             [

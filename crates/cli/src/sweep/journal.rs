@@ -9,10 +9,11 @@
 //! counts for nothing, wherever it stands: its run is done again.
 
 use super::plan::Name;
-use crate::error::wrong;
-use crate::output::{json, remark};
-use crate::points::headline;
+use crate::output::remark;
 use anyhow::{Context, Result};
+use flashyard_run::contract;
+use flashyard_run::error::wrong;
+use flashyard_run::points::headline;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ impl Line {
     fn new(run: &Name, found: &Found) -> Self {
         let values = found.values.iter().map(|value| value.map(|value| value.to_string()));
         Self {
-            run: json::hex(run),
+            run: contract::hex(run),
             values: values.collect(),
             warnings: found.warnings.clone(),
             workload: found.workload.clone(),
@@ -99,7 +100,7 @@ const CHECKSUM: usize = 16;
 /// A line with its checksum: the first 64 bits of SHA-256 over the header and the line.
 fn checked(header: &str, line: &str) -> String {
     let hash = Sha256::new().chain_update(header).chain_update(line).finalize();
-    format!("{} {line}\n", &json::hex(&hash)[..CHECKSUM])
+    format!("{} {line}\n", &contract::hex(&hash)[..CHECKSUM])
 }
 
 /// What the checksum of a whole line is right for.

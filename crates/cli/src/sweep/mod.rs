@@ -13,19 +13,20 @@ mod show;
 mod varied;
 
 use crate::args::SweepArgs;
-use crate::error::wrong;
+use crate::columns::summary;
 use crate::interrupt;
-use crate::output::{print, remark, text::hanging, verdict};
-use crate::points;
-use crate::points::axis::{Setting, label};
-use crate::points::columns::summary;
-use crate::points::headline;
-use crate::points::runs::{self, Run};
+use crate::output::{print, remark, text::hanging};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
-use crate::simulate::Outcome;
 use anyhow::{Result, anyhow};
 use file::{Goal, Sweep};
+use flashyard_run::error::wrong;
+use flashyard_run::points;
+use flashyard_run::points::axis::{Setting, label};
+use flashyard_run::points::headline;
+use flashyard_run::points::runs::{self, Run};
+use flashyard_run::simulate::Outcome;
+use flashyard_run::verdict;
 use flashyard_sim::own::OwnParts;
 use goal::{End, Search, Tried};
 use journal::{Found, Journal};
@@ -173,10 +174,17 @@ impl Runner {
         };
         let journal = &mut self.journal;
         let mut written = Ok(());
-        runs::all(&outlines, room, check, progress, make, |place, outcome| {
-            written = journal.add(pending[place].2, found(outcome));
-            written.is_ok()
-        });
+        runs::all(
+            &outlines,
+            room,
+            check,
+            || progress.of_run(),
+            make,
+            |place, outcome| {
+                written = journal.add(pending[place].2, found(outcome));
+                written.is_ok()
+            },
+        );
         written
     }
 

@@ -2,16 +2,17 @@
 
 use super::file::{Prepare, Sweep};
 use super::varied::{Varied, VariedKey};
-use crate::args::{InputArgs, SweepArgs};
-use crate::error::wrong;
-use crate::experiment::Origin;
-use crate::inputs::{Bases, Inputs};
-use crate::memory::{Largest, Room};
-use crate::output::json;
-use crate::points::axis::{Setting, setting};
-use crate::points::runs::{Outline, Run};
-use crate::points::{self, refuse_standard_input};
+use crate::args::SweepArgs;
 use anyhow::{Context, Result};
+use flashyard_run::contract;
+use flashyard_run::error::wrong;
+use flashyard_run::experiment::Origin;
+use flashyard_run::memory::{Largest, Room};
+use flashyard_run::microcode;
+use flashyard_run::plan::{Bases, Plan, Selection};
+use flashyard_run::points::axis::{Setting, setting};
+use flashyard_run::points::runs::{Outline, Run};
+use flashyard_run::points::{self, refuse_standard_input};
 use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
 use sha2::{Digest, Sha256};
@@ -56,7 +57,7 @@ pub(crate) struct Planner<'a> {
     sweep: &'a Sweep,
     args: &'a SweepArgs,
     bases: Bases,
-    input: InputArgs,
+    input: Selection,
     /// The room for devices, known with the first one.
     room: Option<Room>,
     largest: Largest,
@@ -84,25 +85,20 @@ impl<'a> Planner<'a> {
             set.retain(|(known, _)| *known != key);
             set.push((key, value));
         }
-        let mut input = InputArgs {
+        let timing = args.microcode.iter().map(|_| ("--microcode", microcode::setting()));
+        let mut input = Selection {
             device: sweep.file.device.clone(),
             workload: sweep.file.workload.clone(),
-            set: Vec::new(),
-            seed: None,
-            restore: None,
-            memory: args.memory,
-            settle: false,
-            check: args.check,
-            microcode: args.microcode.clone(),
-            capacity: None,
-            ftl: None,
+            set: timing.collect(),
+            memory_mib: args.memory,
+            ..Selection::default()
         };
         if input.device.is_some() || input.workload.is_some() {
             // Points may name what is missing; what is not named by them has its default.
             let names = |name: &str| sweep.points.iter().flatten().any(|(key, _)| key == name);
             let (device, workload) = (names("device"), names("workload"));
             let given = (input.device.clone(), input.workload.clone());
-            Inputs::fill_names(&mut input);
+            Plan::fill_names(&mut input);
             input.device = input.device.filter(|_| given.0.is_some() || !device);
             input.workload = input.workload.filter(|_| given.1.is_some() || !workload);
         }
@@ -129,7 +125,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The inputs of a point, with the first seed.
-    pub(crate) fn inputs(&self, point: &[Setting]) -> Result<Inputs> {
+    pub(crate) fn inputs(&self, point: &[Setting]) -> Result<Plan> {
         let all = [&self.set[..], point].concat();
         let mut inputs = points::inputs(&self.bases, &self.input, &self.place, &all)?;
         inputs.set_seed(self.sweep.seeds[0]);
@@ -157,7 +153,7 @@ impl<'a> Planner<'a> {
     fn run_of(
         &self,
         point: &[Setting],
-        mut inputs: Inputs,
+        mut inputs: Plan,
         settings: &Settings,
         seed: usize,
     ) -> Result<Run> {
@@ -216,7 +212,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The workload that the device of these inputs runs first.
-    fn prepare(&self, prepare: &Prepare, inputs: &Inputs) -> Result<Inputs> {
+    fn prepare(&self, prepare: &Prepare, inputs: &Plan) -> Result<Plan> {
         let option = format!("{}: prepare.set", self.place);
         let set: Vec<_> = prepare.set.iter().map(|text| (&option[..], text.clone())).collect();
         let loaded = self.bases.get(&inputs.device_name, &prepare.workload)?.with(&set)?;
@@ -256,9 +252,9 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        add(&format!("{:?}", run.prepare.as_ref().map(Inputs::seed)));
+        add(&format!("{:?}", run.prepare.as_ref().map(Plan::seed)));
         let keys = &run.inputs.sections.device;
-        json::hash_settings(&mut hash, keys, |section| keys.has_section(section));
+        contract::hash_settings(&mut hash, keys, |section| keys.has_section(section));
         Ok(hash)
     }
 }
@@ -270,7 +266,7 @@ fn hash_of(path: &Path) -> Result<String> {
     let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(json::hex(&hash.finalize())),
+            Ok(0) => return Ok(contract::hex(&hash.finalize())),
             Ok(count) => hash.update(&buffer[..count]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(cannot(error)),

@@ -4,14 +4,14 @@ use super::file::Sweep;
 use super::journal::Found;
 use super::plan::{Planned, Planner};
 use crate::args::SweepArgs;
-use crate::error::{read_text, wrong};
+use crate::columns::{Figures, summary};
 use crate::output::WholeFile;
 use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings};
-use crate::points;
-use crate::points::columns::{Figures, summary};
-use crate::points::headline;
 use anyhow::Result;
+use flashyard_run::error::{read_text, wrong};
+use flashyard_run::points;
+use flashyard_run::points::headline;
 use serde_json::{Map, Value};
 use std::path::Path;
 

@@ -4,12 +4,12 @@ use super::file::{Find, Goal, Sweep};
 use super::goal::{End, Search};
 use super::plan::Planner;
 use super::results::Row;
+use crate::columns::{self, short, summary, title};
 use crate::output::table;
 use crate::output::text::WIDTH;
-use crate::points;
-use crate::points::axis::{Setting, label};
-use crate::points::columns::{self, short, summary, title};
-use crate::points::headline::{self, Better};
+use flashyard_run::points;
+use flashyard_run::points::axis::{Setting, label};
+use flashyard_run::points::headline::{self, Better};
 use std::fmt::Write;
 
 /// The figures of the table where the file names none.

@@ -1,7 +1,7 @@
 //! The keys in which the points of a sweep differ.
 
-use crate::inputs::Inputs;
 use flashyard_core::key::{Key, Kind, Value};
+use flashyard_run::plan::Plan;
 use flashyard_sim::config::{Sections, show_value};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) struct VariedKey {
 
 impl Varied {
     /// Takes note of the keys that a point has an effect of.
-    pub(super) fn note(&mut self, inputs: &Inputs) {
+    pub(super) fn note(&mut self, inputs: &Plan) {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
         for (section, keys, _) in device.sections() {
             if device.has_section(&section) {
@@ -88,7 +88,7 @@ impl VariedKey {
     }
 
     /// Its value as files have it, where the point has an effect of it.
-    pub(super) fn value(&self, inputs: &Inputs) -> Option<String> {
+    pub(super) fn value(&self, inputs: &Plan) -> Option<String> {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
         let value = match device.get(&self.section, self.key.name) {
             Some(value) => Some(value).filter(|_| device.has_section(&self.section)),

@@ -2,15 +2,15 @@
 
 use super::{check_settings, load as load_one, refuse_output};
 use crate::args::TraceConvertArgs;
-use crate::error::{workload_error, wrong};
-use crate::experiment::Source;
-use crate::inputs::{DEFAULT_SEED, Inputs};
 use crate::output::{WholeFile, print, remark};
-use crate::presets::DEFAULT_DEVICE;
 use crate::progress::source::STEP;
 use crate::progress::{Part, Progress};
 use anyhow::Result;
 use flashyard_core::request::Request;
+use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::experiment::Source;
+use flashyard_run::plan::{DEFAULT_SEED, Plan};
+use flashyard_run::presets::DEFAULT_DEVICE;
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::stream::Pacing;
@@ -108,7 +108,7 @@ fn format_of(to: Option<&str>, out: &str, stem: &str) -> Result<&'static FormatI
 
 /// What is written.
 struct Work {
-    inputs: Vec<Inputs>,
+    inputs: Vec<Plan>,
     requests: Requests,
 }
 
@@ -127,7 +127,7 @@ impl Work {
         out: &str,
     ) -> Result<Self> {
         let inputs = load(args, own, workloads, out)?;
-        let open = |inputs: &Inputs| {
+        let open = |inputs: &Plan| {
             let capacity = match args.device {
                 Some(_) => Some(inputs.settings()?.capacity_sectors()),
                 None => None,
@@ -137,7 +137,7 @@ impl Work {
         let requests = if let [only] = &inputs[..] {
             Requests::One(open(only)?)
         } else {
-            let name = |inputs: &Inputs| {
+            let name = |inputs: &Plan| {
                 let name = Path::new(inputs.workload_name()).file_name();
                 name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
             };
@@ -207,7 +207,7 @@ fn load(
     own: OwnParts,
     workloads: &[String],
     out: &str,
-) -> Result<Vec<Inputs>> {
+) -> Result<Vec<Plan>> {
     check_settings(&args.set)?;
     let device = args.device.as_deref().unwrap_or(DEFAULT_DEVICE);
     let mut all = Vec::new();

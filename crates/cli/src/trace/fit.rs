@@ -2,14 +2,14 @@
 
 use super::{check_settings, load, refuse_output};
 use crate::args::TraceFitArgs;
-use crate::error::{is_toml, workload_error, wrong};
-use crate::inputs::DEFAULT_SEED;
 use crate::output::{WholeFile, print, remark, table};
-use crate::presets::DEFAULT_DEVICE;
 use crate::progress::Progress;
 use crate::progress::source::Told;
 use anyhow::{Context, Result};
 use flashyard_core::request::Request;
+use flashyard_run::error::{is_toml, workload_error, wrong};
+use flashyard_run::plan::DEFAULT_SEED;
+use flashyard_run::presets::DEFAULT_DEVICE;
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::info::{Figure, Info};
 use flashyard_workload::profile::{Fitter, MAX_SPAN_SECTORS, Profile, ProfileKeys, Twin};
@@ -58,7 +58,7 @@ pub(crate) fn fit(args: &TraceFitArgs) -> Result<()> {
     let figures: Vec<(Figure, Figure)> = trace.figures().into_iter().zip(twin.figures()).collect();
     if args.json {
         return print(&serde_json::to_string_pretty(&json!({
-            "schema_version": crate::output::json::SCHEMA_VERSION,
+            "schema_version": flashyard_run::contract::SCHEMA_VERSION,
             "workload": args.workload,
             "file": out,
             "bytes": text.len(),

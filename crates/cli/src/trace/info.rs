@@ -2,13 +2,13 @@
 
 use super::{check_settings, load};
 use crate::args::TraceInfoArgs;
-use crate::error::{workload_error, wrong};
-use crate::inputs::Inputs;
 use crate::output::print;
-use crate::presets::DEFAULT_DEVICE;
 use crate::progress::Progress;
 use crate::progress::source::Told;
 use anyhow::Result;
+use flashyard_run::error::{workload_error, wrong};
+use flashyard_run::plan::Plan;
+use flashyard_run::presets::DEFAULT_DEVICE;
 use flashyard_sim::own::OwnParts;
 use flashyard_workload::RequestSource;
 use flashyard_workload::info::{Figure, Info, compare};
@@ -60,7 +60,7 @@ fn settings_of(names: [&str; 2], set: &[String]) -> Result<[Vec<String>; 2]> {
         load(OwnParts::default(), DEFAULT_DEVICE, names[0], &[])?,
         load(OwnParts::default(), DEFAULT_DEVICE, names[1], &[])?,
     ];
-    let takes = |workload: &Inputs, setting: &str| {
+    let takes = |workload: &Plan, setting: &str| {
         let path = setting.split('=').next().unwrap_or_default().trim();
         let section = path.rsplit_once('.').map_or("", |(section, _)| section);
         workload.experiment().idle(section).is_none()

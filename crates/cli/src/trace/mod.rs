@@ -8,11 +8,11 @@ pub(crate) use convert::convert;
 pub(crate) use fit::fit;
 pub(crate) use info::info;
 
-use crate::error::wrong;
-use crate::experiment::Origin;
-use crate::inputs::Inputs;
-use crate::workload_file::ORIGINS;
 use anyhow::Result;
+use flashyard_run::error::wrong;
+use flashyard_run::experiment::Origin;
+use flashyard_run::plan::Plan;
+use flashyard_run::workload_file::ORIGINS;
 use flashyard_sim::own::OwnParts;
 
 /// Refuses settings of anything but workloads.
@@ -28,13 +28,13 @@ fn check_settings(set: &[String]) -> Result<()> {
 }
 
 /// A workload for a device of this name, with settings applied.
-fn load(own: OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Inputs> {
+fn load(own: OwnParts, device: &str, workload: &str, set: &[String]) -> Result<Plan> {
     let set: Vec<_> = set.iter().map(|setting| ("--set", setting.clone())).collect();
-    Inputs::load(own, device, workload, &set)
+    Plan::load(own, device, workload, &set)
 }
 
 /// Refuses to write over what is read.
-fn refuse_output(inputs: &Inputs, out: &str) -> Result<()> {
+fn refuse_output(inputs: &Plan, out: &str) -> Result<()> {
     let Ok(out_path) = std::fs::canonicalize(out) else { return Ok(()) };
     let is_out = |path: &str| std::fs::canonicalize(path).is_ok_and(|path| path == out_path);
     let reads_it = |origin: &Origin| {

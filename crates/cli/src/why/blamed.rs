@@ -3,9 +3,9 @@
 use super::follow::Choice;
 use super::sums::By;
 use super::{Found, data, explained};
-use crate::inputs::Inputs;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
+use flashyard_run::plan::Plan;
 use std::collections::BTreeMap;
 
 /// Time behind operations of one kind.
@@ -31,7 +31,7 @@ pub(crate) struct SlowReads {
 }
 
 /// Explains the reads at a percentile, in parts of 10,000, and above.
-pub(crate) fn slow_reads(inputs: &Inputs, above: u64) -> Result<SlowReads> {
+pub(crate) fn slow_reads(inputs: &Plan, above: u64) -> Result<SlowReads> {
     let found =
         Found { choice: Choice::Above(above), class: Some(RequestOp::Read), by_stream: false };
     let settings = inputs.settings()?;

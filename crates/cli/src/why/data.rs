@@ -6,9 +6,9 @@ use super::history::Cause;
 use super::sums::By;
 use super::words::Words;
 use super::{Found, Side, show};
-use crate::output::json::SCHEMA_VERSION;
 use anyhow::{Context, Result};
 use flashyard_core::graph::EdgeKind;
+use flashyard_run::contract::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
 /// One run: an object, or a list with one for each stream.

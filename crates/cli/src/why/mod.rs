@@ -14,16 +14,16 @@ mod sums;
 mod words;
 
 use crate::args::{WhyArgs, WhyClass};
-use crate::error::wrong;
-use crate::inputs::{Bases, Inputs};
-use crate::output::units::time;
 use crate::output::{print, remark};
-use crate::points::axis::{self, Axis, Setting};
-use crate::points::{self, refuse_standard_input};
 use crate::progress::Progress;
-use crate::simulate::simulate;
 use anyhow::Result;
 use flashyard_core::request::RequestOp;
+use flashyard_run::error::wrong;
+use flashyard_run::plan::{Bases, Plan};
+use flashyard_run::points::axis::{self, Axis, Setting};
+use flashyard_run::points::{self, refuse_standard_input};
+use flashyard_run::simulate::{Options, simulate};
+use flashyard_run::units::time;
 use flashyard_sim::config::Settings;
 use flashyard_sim::observe::{Observer, Shared};
 use flashyard_sim::own::OwnParts;
@@ -41,7 +41,7 @@ struct Found {
 
 /// A run that has been explained.
 struct Side {
-    inputs: Inputs,
+    inputs: Plan,
     settings: Settings,
     sums: Sums,
     /// The slowest of them, the slowest first.
@@ -156,7 +156,7 @@ fn two_points(vary: &str) -> Result<[Vec<Setting>; 2]> {
 
 /// Runs the workload twice and explains the chosen requests.
 fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> Result<Vec<Side>> {
-    let inputs = points::inputs(&Bases::new(own), &args.input, "--vary", point)?;
+    let inputs = points::inputs(&Bases::new(own), &args.input.selection(), "--vary", point)?;
     refuse_standard_input("why", &inputs)?;
     let settings = inputs.settings()?;
     inputs.changes().iter().for_each(|change| remark(&format!("note: {change}")));
@@ -167,16 +167,13 @@ fn explain(args: &WhyArgs, own: OwnParts, found: &Found, point: &[Setting]) -> R
 }
 
 /// The same for resolved inputs.
-fn explained(
-    inputs: &Inputs,
-    settings: &Settings,
-    found: &Found,
-    check: bool,
-) -> Result<Vec<Side>> {
+fn explained(inputs: &Plan, settings: &Settings, found: &Found, check: bool) -> Result<Vec<Side>> {
     let progress = Progress::many("", "runs", 2);
     let clock = Shared::new(Vec::new());
     let observer = Box::new(Clock(clock.clone()));
-    let outcome = simulate(inputs, settings, check, vec![observer], progress.part(1.0), None)?;
+    let observers: Vec<Box<dyn Observer>> = vec![observer];
+    let options = Options { check, observers, progress: progress.of_run(), save: None };
+    let outcome = simulate(inputs, settings, options)?;
     let phases = &outcome.report.phases;
     let phases = &phases[phases.len() - inputs.experiment().phases.len()..];
     let phases: Vec<_> = phases.iter().map(|phase| (phase.requests, phase.measured)).collect();
@@ -214,7 +211,8 @@ fn explained(
         observers.push(Box::new(Follower::new(settings, chosen, sums.clone())));
         found_of.push((stream.map(str::to_string), of, percentile, sums));
     }
-    simulate(inputs, settings, false, observers, progress.part(1.0), None)?;
+    let options = Options { observers, progress: progress.of_run(), ..Options::default() };
+    simulate(inputs, settings, options)?;
     drop(progress);
     let side = |(stream, of, percentile, sums): (_, _, _, Shared<Sums>)| {
         let mut sums = sums.take();

@@ -100,7 +100,7 @@ fn check(name: &str, text: &[u8], seed: u64, rounds: u32, args: &[&str]) {
     assert!(refused > 0, "something is changed that counts");
 }
 
-const DEVICE: &[u8] = include_bytes!("../../devices/embedded-2x2.toml");
+const DEVICE: &[u8] = include_bytes!("../../../run/devices/embedded-2x2.toml");
 
 /// Traces alone, since a pattern may become one of more requests than a test has time for.
 const WORKLOAD: &[u8] = b"[[phase]]\nname = \"fill\"\n[phase.trace]\npath = \"t.txt\"\n\

@@ -54,7 +54,7 @@ fn every_number_of_a_product_has_a_source() {
         .collect();
     assert!(devices.len() >= 7, "{devices:?}");
     for device in devices {
-        let text = repository_file(&format!("crates/cli/devices/{device}.toml"));
+        let text = repository_file(&format!("crates/run/devices/{device}.toml"));
         let section = text.find("\n[").expect("a section");
         for line in text[section..].lines().filter(|line| line.contains('=')) {
             let source = line.split_once('#').map_or("", |(_, comment)| comment.trim());

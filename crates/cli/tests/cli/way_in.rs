@@ -114,7 +114,7 @@ fn what_is_shown_of_a_preset_is_the_preset() {
         };
         assert_eq!(values(&every), values(&again), "{preset}");
         assert!(values(&every).len() > 30, "{every}");
-        let file = repository_file(&format!("crates/cli/devices/{preset}.toml"));
+        let file = repository_file(&format!("crates/run/devices/{preset}.toml"));
         let comments = file.lines().filter(|line| line.contains(" # ")).count();
         let shown = text.lines().filter(|line| line.contains("# ")).count();
         assert!(shown >= comments, "{preset}: {shown} of {comments} comments");

@@ -19,7 +19,7 @@ macro_rules! small {
     ($name:literal, $($setting:literal),*) => {
         Small(
             $name,
-            include_str!(concat!("../../../cli/devices/", $name, ".toml")),
+            include_str!(concat!("../../../run/devices/", $name, ".toml")),
             [$(concat!("geometry.", $setting)),*],
         )
     };

@@ -1,9 +1,9 @@
 //! Energy and power.
 
 use crate::output::style;
-use crate::output::table::percent;
 use crate::output::text::{line, marked_line};
-use crate::output::units::{efficiency, energy, or_dash, power, time};
+use flashyard_run::units::percent;
+use flashyard_run::units::{efficiency, energy, or_dash, power, time};
 use flashyard_sim::report::Report;
 
 /// Energies below this share of all are not listed.

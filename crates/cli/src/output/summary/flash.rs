@@ -1,9 +1,9 @@
 //! What flash, map, collection and buffer did; and what a disk did.
 
 use super::share;
-use crate::output::table::percent;
 use crate::output::text::line;
-use crate::output::units::{count, energy, or_dash, size, time};
+use flashyard_run::units::percent;
+use flashyard_run::units::{count, energy, or_dash, size, time};
 use flashyard_sim::report::{Report, Wear};
 
 /// Lines on a disk.

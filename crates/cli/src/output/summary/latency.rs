@@ -1,9 +1,10 @@
 //! Latencies by class and by stream, and what they are made of.
 
-use crate::output::table::{percent, render, render_groups, table};
-use crate::output::units::{count, or_dash, per_second, time};
+use crate::output::table::{render, render_groups, table};
 use comfy_table::Table;
 use flashyard_core::request::RequestOp;
+use flashyard_run::units::percent;
+use flashyard_run::units::{count, or_dash, per_second, time};
 use flashyard_sim::metrics::parts::{Part, Parts};
 use flashyard_sim::report::{LatencyReport, Report};
 use std::collections::BTreeMap;

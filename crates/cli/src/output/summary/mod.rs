@@ -4,16 +4,17 @@ mod energy;
 mod flash;
 pub(crate) mod latency;
 
-use super::table::{percent, render, table};
+use super::table::{render, table};
 use super::text::{WIDTH, line, wrapped};
-use super::units::{NONE, count, or_dash, per_second, rate, time};
 use super::verdict;
-use crate::inputs::Inputs;
+use flashyard_run::plan::Plan;
+use flashyard_run::units::percent;
+use flashyard_run::units::{NONE, count, or_dash, per_second, rate, time};
 use flashyard_sim::device::Share;
 use flashyard_sim::report::Report;
 
 /// The summary of a run.
-pub(crate) fn summary(inputs: &Inputs, report: &Report) -> String {
+pub(crate) fn summary(inputs: &Plan, report: &Report) -> String {
     let (device, workload) = (&inputs.device_name, inputs.workload_name());
     let mut text = format!("device {device}, workload {workload}\n");
     let measured = report.phases.iter().any(|phase| phase.measured);
@@ -42,7 +43,7 @@ pub(crate) fn summary(inputs: &Inputs, report: &Report) -> String {
     lines.extend(if inputs.sections.device.is_disk() {
         flash::of_disk(report)
     } else {
-        flash::figures(verdict::merges(inputs), report)
+        flash::figures(flashyard_run::verdict::merges(inputs), report)
     });
     lines.extend(energy::figures(report));
     text += &(lines.join("\n") + "\n\n");

@@ -1,0 +1,36 @@
+//! Devices and workloads by name, runs of them, and their results: what the command `flashyard`
+//! does, for programs. Nothing here reads the command line or writes to a screen.
+//!
+//! ```
+//! use flashyard_run::plan::Plan;
+//! use flashyard_run::simulate::Options;
+//! use flashyard_sim::own::OwnParts;
+//!
+//! let set = [("", "pattern.requests=1000".to_string())];
+//! let plan = Plan::load(OwnParts::default(), "embedded-2x2", "random-read", &set)?;
+//! let outcome = plan.run(Options::default())?;
+//! assert_eq!(outcome.report.latency_ns["read"].count, 1_000);
+//! let figures: std::collections::BTreeMap<_, _> = outcome.figures().collect();
+//! assert!(figures["read.p99_us"] > figures["read.p50_us"]);
+//! assert_eq!(outcome.object(&plan)["workload"]["name"], "random-read");
+//! # anyhow::Ok(())
+//! ```
+
+pub mod contract;
+pub mod device;
+pub mod error;
+pub mod experiment;
+pub mod image;
+pub mod lanes;
+pub mod memory;
+pub mod meter;
+pub mod microcode;
+pub mod plan;
+pub mod points;
+pub mod presets;
+pub mod profile;
+pub mod simulate;
+pub mod stats;
+pub mod units;
+pub mod verdict;
+pub mod workload_file;

@@ -1,0 +1,151 @@
+//! Runs of points: what they share is built once, and as many as fit run side by side.
+
+use super::states::{self, Shared};
+use super::{axis::Setting, pool};
+use crate::memory::Room;
+use crate::meter::Listener;
+use crate::plan::Plan;
+use crate::simulate::{Options, Outcome, simulate};
+use anyhow::{Result, anyhow};
+use flashyard_sim::config::Settings;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// One run of a point, with one seed.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What its point sets.
+    pub point: Vec<Setting>,
+    /// Its device and workload.
+    pub inputs: Plan,
+    /// The settings of the device.
+    pub settings: Settings,
+    /// The workload that its device has run before; nothing of it counts.
+    pub prepare: Option<Plan>,
+}
+
+impl Run {
+    /// The room for devices like that of this run.
+    pub fn room(&self, check: bool) -> Room {
+        self.inputs.need(&self.settings, check).room()
+    }
+
+    /// Its outline, where there is so much room.
+    pub fn outline(&self, room: Room, check: bool) -> Outline {
+        Outline {
+            state: states::key(&self.inputs, &self.settings, self.prepare.as_ref(), room),
+            prepared: self.prepare.is_some(),
+            device: self.inputs.need(&self.settings, check).bytes(),
+            image: self.settings.footprint(false).bytes(),
+        }
+    }
+}
+
+/// What the order of runs and their room depend on; the runs of a point have one outline.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// Runs of the same key share a state.
+    state: Option<[u8; 32]>,
+    prepared: bool,
+    /// Bytes of its device.
+    device: u64,
+    /// Bytes of the image that it starts from, at most about.
+    image: u64,
+}
+
+/// A run as a job: with the state that it shares.
+struct Job {
+    place: usize,
+    shared: Option<Arc<Shared>>,
+}
+
+/// Runs all; `progress` makes what hears how far each is. `done` takes what was found of the run at
+/// a place, and returns whether to go on.
+pub fn each(
+    runs: &[Run],
+    check: bool,
+    progress: impl Fn() -> Box<dyn Listener> + Sync,
+    mut done: impl FnMut(usize, Result<Outcome>) -> bool + Send,
+) {
+    let room = runs.first().map_or_else(Room::default, |run| run.room(check));
+    let outlines: Vec<Outline> = runs.iter().map(|run| run.outline(room, check)).collect();
+    let make = |place: usize| Ok(Cow::Borrowed(&runs[place]));
+    all(&outlines, room, check, progress, make, |place, found| {
+        done(place, found.map(|(_, outcome)| outcome))
+    });
+}
+
+/// The same of runs that are made when their turn comes, by their places. They have these outlines
+/// and this room.
+pub fn all<'a>(
+    outlines: &[Outline],
+    room: Room,
+    check: bool,
+    progress: impl Fn() -> Box<dyn Listener> + Sync,
+    make: impl Fn(usize) -> Result<Cow<'a, Run>> + Sync,
+    mut done: impl FnMut(usize, Result<(Cow<'a, Run>, Outcome)>) -> bool + Send,
+) {
+    let jobs = jobs(outlines);
+    let bytes = |job: &Job| {
+        let outline = &outlines[job.place];
+        outline.device + if job.shared.is_some() { outline.image } else { 0 }
+    };
+    let run = |job: &Job| {
+        let one = || {
+            let run = make(job.place)?;
+            let outcome = one(&run, job.shared.as_deref(), check, progress())?;
+            Ok((run, outcome))
+        };
+        let found = catch_unwind(AssertUnwindSafe(one));
+        if let Some(shared) = &job.shared {
+            shared.leave();
+        }
+        found.unwrap_or_else(|panic| Err(anyhow!("the simulator failed: {}", said(&*panic))))
+    };
+    pool::run(&jobs, room, bytes, run, |place, found| done(jobs[place].place, found));
+}
+
+/// Runs that share a state one after the other, so that it is not kept for longer than needed.
+fn jobs(outlines: &[Outline]) -> Vec<Job> {
+    let mut states: BTreeMap<[u8; 32], (usize, Vec<usize>)> = BTreeMap::new();
+    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (place, outline) in outlines.iter().enumerate() {
+        match outline.state {
+            Some(key) => states.entry(key).or_insert((place, Vec::new())).1.push(place),
+            None => groups.push((place, vec![place])),
+        }
+    }
+    groups.extend(states.into_values());
+    groups.sort();
+    let of = |(_, places): (usize, Vec<usize>)| {
+        let prepared = outlines[places[0]].prepared;
+        let shared = (places.len() > 1 || prepared).then(|| Shared::of(places.len()));
+        places.into_iter().map(move |place| Job { place, shared: shared.clone() })
+    };
+    groups.into_iter().flat_map(of).collect()
+}
+
+fn one(
+    run: &Run,
+    shared: Option<&Shared>,
+    check: bool,
+    progress: Box<dyn Listener>,
+) -> Result<Outcome> {
+    let Run { inputs, settings, prepare, .. } = run;
+    let image = match (shared, prepare) {
+        (Some(shared), prepare) => Some(shared.get(settings, prepare.as_ref())?),
+        (None, Some(prepare)) => Some(Arc::new(crate::simulate::image(settings, Some(prepare))?)),
+        (None, None) => None,
+    };
+    let mut inputs = inputs.clone();
+    inputs.image = image;
+    simulate(&inputs, settings, Options { check, progress, ..Options::default() })
+}
+
+/// What a panic said.
+fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
