@@ -33,4 +33,5 @@ pub mod simulate;
 pub mod stats;
 pub mod units;
 pub mod verdict;
+pub mod why;
 pub mod workload_file;

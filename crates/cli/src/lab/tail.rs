@@ -7,11 +7,12 @@ use super::verdict::Verdict;
 use super::{mixed, state_seed};
 use crate::args::lab::{CheckArgs, Lab};
 use crate::output::table::{render, table};
-use crate::why::blamed::{Behind, SlowReads, slow_reads};
+use crate::progress::Progress;
 use anyhow::Result;
 use flashyard_core::command::{Op, Purpose};
 use flashyard_run::error::wrong;
 use flashyard_run::plan::Plan;
+use flashyard_run::why::blamed::{Behind, SlowReads, slow_reads};
 use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::own::OwnParts;
 use flashyard_sim::report::Report;
@@ -157,7 +158,10 @@ pub(super) fn check(args: &CheckArgs, own: OwnParts) -> Result<()> {
     let after = inputs(own, seed, Some(&answers.change))?;
     // A value that the key cannot have is told before anything runs.
     after.settings()?;
-    let slow = slow_reads(&before, PERCENTILE)?;
+    let slow = {
+        let progress = Progress::many("", "runs", 2);
+        slow_reads(&before, PERCENTILE, || progress.of_run())?
+    };
     let mut verdict = Verdict::new(Lab::SlowTail, seed);
     judge_cause(&mut verdict, &answers, &slow);
     let mut found = runs::all(vec![before, after], true)?.into_iter();

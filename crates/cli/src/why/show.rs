@@ -1,13 +1,13 @@
 //! One screen: the finding, a table of what time went to, the slowest requests as chains.
 
-use super::blame::{Step, Who};
-use super::follow::Explained;
-use super::sums::{Key, Sums};
-use super::words::Words;
-use super::{Found, Side};
 use crate::output::text::{hanging, headed};
 use flashyard_core::units::Time;
 use flashyard_run::units::time;
+use flashyard_run::why::blame::{Step, Who};
+use flashyard_run::why::follow::Explained;
+use flashyard_run::why::sums::{Key, Sums};
+use flashyard_run::why::words::Words;
+use flashyard_run::why::{Explanation, Question};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -25,10 +25,10 @@ fn percent(part: f64, whole: f64) -> f64 {
 }
 
 /// What one run shows.
-pub(super) fn one(found: &Found, side: &Side) -> String {
+pub(super) fn one(found: &Question, side: &Explanation) -> String {
     let words = Words(&side.settings);
     let mut text = String::new();
-    text += &headed("", &finding(found, side, &words), "");
+    text += &headed("", &side.finding(found), "");
     if side.sums.requests == 0 {
         return text;
     }
@@ -62,18 +62,8 @@ pub(super) fn one(found: &Found, side: &Side) -> String {
     text
 }
 
-/// The first line.
-pub(super) fn finding(found: &Found, side: &Side, words: &Words<'_>) -> String {
-    let what = found.what(side);
-    let Some((key, ns)) = side.sums.rows().into_iter().next() else {
-        return format!("{what}: no such request was answered");
-    };
-    let share = percent(ns as f64, side.sums.latency_ns as f64);
-    format!("{what}: {share:.0} % {}", words.row(&key))
-}
-
 /// Which requests these are.
-fn subject(found: &Found, side: &Side) -> String {
+fn subject(found: &Question, side: &Explanation) -> String {
     let sums = &side.sums;
     let mean = time(sums.mean(sums.latency_ns));
     let class = found.class_words();
@@ -83,7 +73,7 @@ fn subject(found: &Found, side: &Side) -> String {
 }
 
 /// What the time of the chosen requests went to.
-fn table(side: &Side, words: &Words<'_>) -> String {
+fn table(side: &Explanation, words: &Words<'_>) -> String {
     let mut text = "  share      time  part          what for\n".to_string();
     let rows = side.sums.rows();
     let mut rest = 0;
@@ -101,7 +91,7 @@ fn table(side: &Side, words: &Words<'_>) -> String {
     text
 }
 
-fn row(text: &mut String, side: &Side, ns: u64, part: &str, what: &str) {
+fn row(text: &mut String, side: &Explanation, ns: u64, part: &str, what: &str) {
     let share = percent(ns as f64, side.sums.latency_ns as f64);
     let mean = time(side.sums.mean(ns));
     *text += &hanging(&format!("{share:5.1} % {mean:>9}  {part:<12}  "), what);
@@ -170,7 +160,7 @@ fn chain(request: &Explained, words: &Words<'_>) -> String {
 }
 
 /// What the second value of a key changes.
-pub(super) fn two(found: &Found, sides: &[Side; 2], names: &[String; 2]) -> String {
+pub(super) fn two(found: &Question, sides: &[Explanation; 2], names: &[String; 2]) -> String {
     let words = [Words(&sides[0].settings), Words(&sides[1].settings)];
     let [before, after] = [0, 1].map(|side| by_text(&sides[side].sums, &words[side]));
     let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -224,8 +214,8 @@ fn by_text(sums: &Sums, words: &Words<'_>) -> BTreeMap<(String, String), f64> {
 
 /// The first line of a comparison.
 fn change(
-    found: &Found,
-    sides: &[Side; 2],
+    found: &Question,
+    sides: &[Explanation; 2],
     name: &str,
     first: Option<&(f64, f64, &(String, String))>,
 ) -> String {

@@ -5,14 +5,14 @@ use super::follow::{Choice, Explained};
 use super::history::Cause;
 use super::sums::By;
 use super::words::Words;
-use super::{Found, Side, show};
+use super::{Explanation, Question};
+use crate::contract::SCHEMA_VERSION;
 use anyhow::{Context, Result};
 use flashyard_core::graph::EdgeKind;
-use flashyard_run::contract::SCHEMA_VERSION;
 use serde_json::{Value, json};
 
 /// One run: an object, or a list with one for each stream.
-pub(super) fn one(found: &Found, sides: &[Side]) -> Result<String> {
+pub fn one(found: &Question, sides: &[Explanation]) -> Result<String> {
     match sides {
         [side] if side.stream.is_none() => text(&object(found, side)),
         _ => text(&sides.iter().map(|side| object(found, side)).collect()),
@@ -20,7 +20,7 @@ pub(super) fn one(found: &Found, sides: &[Side]) -> Result<String> {
 }
 
 /// The two runs of a comparison, for each stream where these are told apart.
-pub(super) fn two(found: &Found, sides: &[[Side; 2]], names: &[String; 2]) -> Result<String> {
+pub fn two(found: &Question, sides: &[[Explanation; 2]], names: &[String; 2]) -> Result<String> {
     let runs = sides.iter().flat_map(|two| two.iter().zip(names)).map(|(side, name)| {
         let mut run = object(found, side);
         run["setting"] = name.as_str().into();
@@ -35,7 +35,7 @@ fn text(value: &Value) -> Result<String> {
     Ok(text)
 }
 
-fn object(found: &Found, side: &Side) -> Value {
+fn object(found: &Question, side: &Explanation) -> Value {
     let words = Words(&side.settings);
     let sums = &side.sums;
     let choice = match found.choice {
@@ -72,7 +72,7 @@ fn object(found: &Found, side: &Side) -> Value {
         "flashyard": env!("CARGO_PKG_VERSION"),
         "device": side.inputs.device_name,
         "workload": side.inputs.workload_name(),
-        "finding": show::finding(found, side, &words),
+        "finding": side.finding(found),
         "class": found.class_words(),
         "choice": choice,
         "percentile_ns": side.percentile,
@@ -147,7 +147,8 @@ const fn via(via: Via) -> &'static str {
     }
 }
 
-pub(super) const fn suspension(limit: Limit) -> &'static str {
+/// Why an operation did not make way, as the JSON names it.
+pub const fn suspension(limit: Limit) -> &'static str {
     match limit {
         Limit::Never => "never",
         Limit::UsedUp(_) => "used_up",

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Why commands are there, without what tells one from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reason {
+pub enum Reason {
     /// The request that waits itself: another page of it.
     Same,
     /// Another request of the host that came earlier.
@@ -32,7 +32,7 @@ pub(super) enum Reason {
 
 impl Reason {
     /// Why a command is there that a request waits for.
-    pub(super) fn of(cause: Cause, waiter: u64) -> Self {
+    pub(crate) fn of(cause: Cause, waiter: u64) -> Self {
         match cause {
             Cause::Request(order) if order == waiter => Self::Same,
             Cause::Request(order) if order > waiter => Self::Later,
@@ -48,24 +48,32 @@ impl Reason {
 
 /// Who was in the way, without what tells one from the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum By {
+pub enum By {
+    /// Nobody: the work of the request itself.
     Nobody,
+    /// An operation of a die that was not its own: what it did, what for, why that was there, and
+    /// why it did not make way.
     Operation(Op, Purpose, Reason, Option<Limit>),
+    /// An operation of its own set.
     Own(Op, Purpose),
+    /// What a channel carried: what for, and whether that was data out of a die.
     Channel(Purpose, bool),
 }
 
 /// What time went to: the part, the wait for another set, whoever was in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) part: u8,
-    pub(super) via: Option<Via>,
-    pub(super) by: By,
+pub struct Key {
+    /// The latency part, by its place among all.
+    pub part: u8,
+    /// The wait for another set.
+    pub via: Option<Via>,
+    /// Who was in the way.
+    pub by: By,
 }
 
 impl Key {
     /// What a step of a request goes to.
-    pub(super) fn of(step: &Step, waiter: u64) -> Self {
+    pub fn of(step: &Step, waiter: u64) -> Self {
         let by = match step.who {
             Who::Nobody => By::Nobody,
             Who::Operation(operation, limit) => {
@@ -79,7 +87,8 @@ impl Key {
     }
 
     /// The same for all operations of a kind, whatever their arrays do.
-    pub(super) const fn group(self) -> Self {
+    #[must_use]
+    pub const fn group(self) -> Self {
         match self.by {
             By::Operation(_, purpose, reason, _) => {
                 Self { by: By::Operation(Op::Read, purpose, reason, None), ..self }
@@ -88,30 +97,35 @@ impl Key {
         }
     }
 
-    pub(super) fn part(&self) -> Part {
+    /// The latency part.
+    pub fn part(&self) -> Part {
         Part::ALL[usize::from(self.part)]
     }
 }
 
 /// Sums over the chosen requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums {
-    pub(super) requests: u64,
-    pub(super) latency_ns: u64,
-    pub(super) parts: Parts,
-    pub(super) by_key: BTreeMap<Key, u64>,
+pub struct Sums {
+    /// How many requests there are.
+    pub requests: u64,
+    /// The sum of their latencies, in nanoseconds.
+    pub latency_ns: u64,
+    /// The sum of their latency parts.
+    pub parts: Parts,
+    /// Nanoseconds by what they went to.
+    pub by_key: BTreeMap<Key, u64>,
     /// Time in which an operation of a die was in the way.
-    pub(super) by_die: BTreeMap<u32, u64>,
+    pub by_die: BTreeMap<u32, u64>,
     /// The slowest of them, and some more.
     slow: Vec<Explained>,
 }
 
 /// Requests that are shown one by one, at most.
-pub(super) const CHAINS: usize = 100;
+pub const CHAINS: usize = 100;
 
 impl Sums {
     /// Adds a request.
-    pub(super) fn add(&mut self, request: Explained) {
+    pub fn add(&mut self, request: Explained) {
         self.requests += 1;
         self.latency_ns += request.latency();
         self.parts.merge(&request.parts);
@@ -133,27 +147,27 @@ impl Sums {
     }
 
     /// Takes the slowest requests, the slowest first.
-    pub(super) fn take_slowest(&mut self) -> Vec<Explained> {
+    pub fn take_slowest(&mut self) -> Vec<Explained> {
         self.keep_slowest();
         std::mem::take(&mut self.slow)
     }
 
     /// What most time went to, first.
-    pub(super) fn rows(&self) -> Vec<(Key, u64)> {
+    pub fn rows(&self) -> Vec<(Key, u64)> {
         let mut rows: Vec<_> = self.by_key.iter().map(|(key, ns)| (*key, *ns)).collect();
         rows.sort_by_key(|(key, ns)| (Reverse(*ns), *key));
         rows
     }
 
     /// Dies in whose queues most time was spent, first.
-    pub(super) fn dies(&self) -> Vec<(u32, u64)> {
+    pub fn dies(&self) -> Vec<(u32, u64)> {
         let mut dies: Vec<_> = self.by_die.iter().map(|(die, ns)| (*die, *ns)).collect();
         dies.sort_by_key(|(die, ns)| (Reverse(*ns), *die));
         dies
     }
 
     /// Nanoseconds for each request, of a sum over them.
-    pub(super) fn mean(&self, ns: u64) -> f64 {
+    pub fn mean(&self, ns: u64) -> f64 {
         ns as f64 / self.requests.max(1) as f64
     }
 }

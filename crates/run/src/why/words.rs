@@ -10,11 +10,12 @@ use flashyard_sim::metrics::parts::Part;
 use flashyard_sim::observe::{FlushTrigger, Trigger};
 
 /// The words for one device.
-pub(super) struct Words<'a>(pub(super) &'a Settings);
+#[derive(Debug)]
+pub struct Words<'a>(pub &'a Settings);
 
 impl Words<'_> {
     /// What time went to, behind "p99 is 1 ms: 80 % ".
-    pub(super) fn row(&self, key: &Key) -> String {
+    pub fn row(&self, key: &Key) -> String {
         let what = match key.by {
             By::Operation(op, purpose, reason, limit) => {
                 let commands = commands(op, purpose, reason);
@@ -44,7 +45,7 @@ impl Words<'_> {
     }
 
     /// Steps of one kind of the request of this number, which follow one another.
-    pub(super) fn steps(&self, steps: &[Step], waiter: u64) -> String {
+    pub fn steps(&self, steps: &[Step], waiter: u64) -> String {
         let first = self.step(&steps[0], waiter);
         let [Step { who: Who::Operation(one, limit), .. }, _, ..] = steps else { return first };
         let count = |op: Op| {
@@ -78,7 +79,7 @@ impl Words<'_> {
     }
 
     /// A step of the request of this number.
-    pub(super) fn step(&self, step: &Step, waiter: u64) -> String {
+    pub fn step(&self, step: &Step, waiter: u64) -> String {
         let what = match step.who {
             Who::Operation(operation, limit) => self.behind(step, &operation, limit, waiter),
             Who::Own(operation) => {

@@ -16,26 +16,26 @@ use std::collections::BTreeMap;
 
 /// An answered request, as far as the choice needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answered {
-    pub(super) order: u64,
-    pub(super) op: RequestOp,
-    pub(super) stream: u16,
-    pub(super) arrival: Time,
+pub(crate) struct Answered {
+    pub(crate) order: u64,
+    pub(crate) op: RequestOp,
+    pub(crate) stream: u16,
+    pub(crate) arrival: Time,
     /// Before its translation began.
-    pub(super) started: Time,
-    pub(super) completion: Time,
+    pub(crate) started: Time,
+    pub(crate) completion: Time,
     /// Command sets that served it.
-    pub(super) sets: u32,
+    pub(crate) sets: u32,
 }
 
 impl Answered {
-    pub(super) fn latency(&self) -> u64 {
+    pub(crate) fn latency(&self) -> u64 {
         self.completion.since(self.arrival).as_ns()
     }
 }
 
 /// Takes down when requests are answered.
-pub(super) struct Clock(pub(super) Shared<Vec<Answered>>);
+pub(crate) struct Clock(pub(crate) Shared<Vec<Answered>>);
 
 impl Observer for Clock {
     fn request_done(&mut self, event: &RequestDone) {
@@ -49,7 +49,7 @@ impl Observer for Clock {
 
 /// Which requests are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
+pub enum Choice {
     /// Those in the bucket of a percentile and above, in parts of 10,000.
     Above(u64),
     /// The slowest so many.
@@ -60,13 +60,13 @@ pub(super) enum Choice {
 
 /// The chosen requests.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     /// By order of arrival, with how many command sets serve them.
-    pub(super) orders: BTreeMap<u64, u32>,
+    pub(crate) orders: BTreeMap<u64, u32>,
     /// How many requests there were to choose from.
-    pub(super) of: u64,
+    pub(crate) of: u64,
     /// The percentile that was chosen by, or p99.
-    pub(super) percentile: Option<u64>,
+    pub(crate) percentile: Option<u64>,
     /// Spans from the start of what was under way when any of them was started until its end, one
     /// after the other.
     spans: Vec<(Time, Time)>,
@@ -74,7 +74,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Chooses among the answered requests of a class that count in the report.
-    pub(super) fn new(
+    pub(crate) fn new(
         choice: Choice,
         class: Option<RequestOp>,
         answered: &[Answered],
@@ -115,11 +115,11 @@ impl Chosen {
 }
 
 /// For each instant the start of the earliest request that was under way.
-pub(super) struct Backs(Vec<(Time, Time)>);
+pub(crate) struct Backs(Vec<(Time, Time)>);
 
 impl Backs {
     /// Of these requests, at each of their starts.
-    pub(super) fn new(answered: &[Answered]) -> Self {
+    pub(crate) fn new(answered: &[Answered]) -> Self {
         let mut starts: Vec<_> = answered.iter().map(|one| (one.started, one.completion)).collect();
         starts.sort_unstable();
         let mut first = 0;
@@ -144,7 +144,7 @@ impl Backs {
 /// Leaves out the requests that do not count in the report: those of phases that are not measured,
 /// and the first ones of the others. A phase is its number of requests and whether it is measured;
 /// `answered` is in the order of arrival.
-pub(super) fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], skip: u64) {
+pub(crate) fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], skip: u64) {
     let total: u64 = phases.iter().map(|phase| phase.0).sum();
     if total != answered.len() as u64 {
         return;
@@ -161,23 +161,28 @@ pub(super) fn leave_out(answered: &mut Vec<Answered>, phases: &[(u64, bool)], sk
 
 /// A request that is explained.
 #[derive(Clone, Debug)]
-pub(super) struct Explained {
-    pub(super) order: u64,
-    pub(super) request: Request,
-    pub(super) completion: Time,
-    pub(super) parts: Parts,
+pub struct Explained {
+    /// Its place in the order of arrival.
+    pub order: u64,
+    /// What it was.
+    pub request: Request,
+    /// When it was answered.
+    pub completion: Time,
+    /// Its latency parts, as the account has them.
+    pub parts: Parts,
     /// What its time went to; together exactly its latency, and by part its latency parts.
-    pub(super) steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 impl Explained {
-    pub(super) fn latency(&self) -> u64 {
+    /// Nanoseconds from its arrival to its answer.
+    pub fn latency(&self) -> u64 {
         self.completion.since(self.request.arrival).as_ns()
     }
 }
 
 /// Follows the sets of a run, and explains the chosen requests.
-pub(super) struct Follower {
+pub(crate) struct Follower {
     settings: Settings,
     chosen: Chosen,
     history: History,
@@ -192,7 +197,7 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(settings: &Settings, chosen: Chosen, found: Shared<Sums>) -> Self {
+    pub(crate) fn new(settings: &Settings, chosen: Chosen, found: Shared<Sums>) -> Self {
         let (history, steps) = (History::default(), BTreeMap::new());
         let left = chosen.orders.clone();
         Self { settings: *settings, chosen, history, span: 0, left, steps, found }

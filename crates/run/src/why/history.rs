@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Why a command is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub enum Cause {
     /// It moves data of this request, or its map entries.
     Request(u64),
     /// Of a job of garbage collection.
@@ -28,44 +28,50 @@ pub(super) enum Cause {
 
 /// An operation of a die.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Operation {
-    pub(super) die: u32,
-    pub(super) op: Op,
-    pub(super) purpose: Purpose,
-    pub(super) stage: &'static str,
-    pub(super) cause: Cause,
-    pub(super) ppn: Option<u32>,
+pub struct Operation {
+    /// The number of the die.
+    pub die: u32,
+    /// What it did.
+    pub op: Op,
+    /// What for.
+    pub purpose: Purpose,
+    /// The stage of its command.
+    pub stage: &'static str,
+    /// Why it was there.
+    pub cause: Cause,
+    /// Its page, or its block as the first page of it, where it had one.
+    pub ppn: Option<u32>,
 }
 
 /// A time in which a die was in the hands of an operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) from: Time,
-    pub(super) until: Time,
+pub(crate) struct Held {
+    pub(crate) from: Time,
+    pub(crate) until: Time,
     /// How often the operation had been suspended before.
-    pub(super) suspended: u64,
+    pub(crate) suspended: u64,
     /// Whether it was on its way out of the array, to be suspended.
-    pub(super) leaves: bool,
-    pub(super) operation: Operation,
+    pub(crate) leaves: bool,
+    pub(crate) operation: Operation,
 }
 
 /// A time in which a channel carried something for an operation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Carried {
-    pub(super) from: Time,
-    pub(super) until: Time,
-    pub(super) purpose: Purpose,
-    pub(super) out: bool,
+pub(crate) struct Carried {
+    pub(crate) from: Time,
+    pub(crate) until: Time,
+    pub(crate) purpose: Purpose,
+    pub(crate) out: bool,
 }
 
 /// What a set did for a while.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Did {
-    pub(super) command: CommandName,
-    pub(super) die: DieId,
-    pub(super) from: Time,
-    pub(super) until: Time,
-    pub(super) doing: Doing,
+pub(crate) struct Did {
+    pub(crate) command: CommandName,
+    pub(crate) die: DieId,
+    pub(crate) from: Time,
+    pub(crate) until: Time,
+    pub(crate) doing: Doing,
     /// Why the set is there, where it is the device's own work.
     why: Why,
 }
@@ -92,7 +98,7 @@ struct Slot {
 
 /// What the end of a set lets others have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Freed {
+pub(crate) enum Freed {
     /// Room in the write buffer.
     Line,
     /// A slot of the queue, of this die if dies have their own.
@@ -126,7 +132,7 @@ impl Ended {
 
 /// Everything that was told since it was last cleared, and what had not ended then.
 #[derive(Debug, Default)]
-pub(super) struct History {
+pub(crate) struct History {
     slots: Vec<Slot>,
     dies: Vec<Vec<Held>>,
     /// The suspended operation of each die.
@@ -177,7 +183,7 @@ fn overlaps<T>(
 
 impl History {
     /// Forgets what is over.
-    pub(super) fn clear(&mut self, now: Time) {
+    pub(crate) fn clear(&mut self, now: Time) {
         for slot in &mut self.slots {
             slot.pieces.clear();
             slot.parts.clear();
@@ -197,7 +203,7 @@ impl History {
     }
 
     /// A piece of a set's life is over.
-    pub(super) fn piece(&mut self, piece: &Piece) {
+    pub(crate) fn piece(&mut self, piece: &Piece) {
         let slot = self.slot(piece.set);
         let Piece { command, die, from, until, doing, parts, .. } = *piece;
         slot.pieces.push(Did { command, die, from, until, doing, why: slot.why });
@@ -206,7 +212,7 @@ impl History {
 
     /// A set is over; the next one with its number is another one. It is remembered if a chosen
     /// request is under way.
-    pub(super) fn set_over(&mut self, over: &SetOver, keeps: bool) {
+    pub(crate) fn set_over(&mut self, over: &SetOver, keeps: bool) {
         let slot = self.slot(over.set);
         let pieces = (slot.first, slot.pieces.len());
         slot.first = slot.pieces.len();
@@ -221,7 +227,7 @@ impl History {
     }
 
     /// A request is answered.
-    pub(super) fn request_answered(&mut self, event: &RequestAnswered) {
+    pub(crate) fn request_answered(&mut self, event: &RequestAnswered) {
         if let Some(place) = self.last_sets.remove(&event.order) {
             self.answered.push((event.at, place));
         }
@@ -236,7 +242,7 @@ impl History {
 
     /// What the set that was over last at the end of a span did in it, cut to the span, if its end
     /// has freed this; the latest piece first.
-    pub(super) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
+    pub(crate) fn of_freer(&self, what: Freed, span: (Time, Time)) -> Option<Vec<Did>> {
         let end = self.ended.partition_point(|ended| ended.at <= span.1);
         let at_once = self.ended[..end].iter().rev().take_while(|ended| ended.at == span.1);
         let over = at_once.into_iter().find(|ended| ended.has_freed(what));
@@ -248,30 +254,30 @@ impl History {
     }
 
     /// A die has the power that it stood in line for.
-    pub(super) fn powered(&mut self, waited: &PowerWaited) {
+    pub(crate) fn powered(&mut self, waited: &PowerWaited) {
         self.powered.push(*waited);
     }
 
     /// The wait of a die for power that covers the end of a span.
-    pub(super) fn power_wait(&self, die: DieId, span: (Time, Time)) -> Option<&PowerWaited> {
+    pub(crate) fn power_wait(&self, die: DieId, span: (Time, Time)) -> Option<&PowerWaited> {
         let from = self.powered.partition_point(|waited| waited.until < span.1);
         self.powered[from..].iter().find(|waited| waited.die == die && waited.from < span.1)
     }
 
     /// The pieces of the set that has a number now.
-    pub(super) fn current(&self, set: u32) -> impl Iterator<Item = (&Did, &Parts)> {
+    pub(crate) fn current(&self, set: u32) -> impl Iterator<Item = (&Did, &Parts)> {
         let slot = self.slots.get(set as usize);
         slot.into_iter().flat_map(|slot| slot.pieces[slot.first..].iter().zip(&slot.parts))
     }
 
     /// What sets of a number did in a span, the latest first, cut to the span.
-    pub(super) fn of_set(&self, set: u32, span: (Time, Time)) -> impl Iterator<Item = Did> {
+    pub(crate) fn of_set(&self, set: u32, span: (Time, Time)) -> impl Iterator<Item = Did> {
         let pieces = self.slots.get(set as usize).map_or(&[][..], |slot| &slot.pieces);
         within(pieces, span)
     }
 
     /// Why what a set did was there.
-    pub(super) fn cause_of(&self, did: &Did) -> Cause {
+    pub(crate) fn cause_of(&self, did: &Did) -> Cause {
         did.command.request.map_or_else(|| self.cause(did.why), Cause::Request)
     }
 
@@ -286,7 +292,7 @@ impl History {
     }
 
     /// The device makes a set for work of its own.
-    pub(super) fn own_work(&mut self, work: &OwnWork) {
+    pub(crate) fn own_work(&mut self, work: &OwnWork) {
         let why = match work.cause {
             OwnCause::Job => last(&self.jobs, work.plane).map_or(Why::Unknown, Why::Job),
             OwnCause::Merge(plane) => last(&self.merges, plane).map_or(Why::Unknown, Why::Merge),
@@ -297,14 +303,14 @@ impl History {
     }
 
     /// A job begins.
-    pub(super) fn job(&mut self, job: &JobBegan) {
+    pub(crate) fn job(&mut self, job: &JobBegan) {
         let place = u32::try_from(self.all_jobs.len()).ok();
         self.all_jobs.push(*job);
         *grown(&mut self.jobs, job.plane.index(), || None) = place;
     }
 
     /// Merges have been planned.
-    pub(super) fn merge(&mut self, merge: &MergeBegan) {
+    pub(crate) fn merge(&mut self, merge: &MergeBegan) {
         let place = u32::try_from(self.all_merges.len()).ok();
         self.all_merges.push(*merge);
         *grown(&mut self.merges, merge.plane.index(), || None) = place;
@@ -312,7 +318,7 @@ impl History {
 
     /// A die takes an operation. What it did before is of no use unless a chosen request is under
     /// way.
-    pub(super) fn operation(&mut self, began: &OperationBegan, keeps: bool) {
+    pub(crate) fn operation(&mut self, began: &OperationBegan, keeps: bool) {
         let own = || {
             let slot = self.slots.get(began.set as usize);
             slot.map_or(Cause::Unknown, |slot| self.cause(slot.why))
@@ -336,7 +342,7 @@ impl History {
     }
 
     /// A command is over, and with it its operation.
-    pub(super) fn done(&mut self, done: &CommandDone) {
+    pub(crate) fn done(&mut self, done: &CommandDone) {
         let held = grown(&mut self.dies, done.die.index(), Vec::new);
         // A suspended operation began earlier than its last time on the die; reads never are.
         let is_open = |held: &&mut Held| {
@@ -349,7 +355,7 @@ impl History {
     }
 
     /// An operation is suspended, or goes on.
-    pub(super) fn suspended(&mut self, event: &Suspension) {
+    pub(crate) fn suspended(&mut self, event: &Suspension) {
         let held = grown(&mut self.dies, event.die.index(), Vec::new);
         if event.resumed {
             let asleep = self.asleep.get_mut(event.die.index());
@@ -374,7 +380,7 @@ impl History {
     }
 
     /// A channel is reserved.
-    pub(super) fn transfer(&mut self, transfer: &ChannelTransfer) {
+    pub(crate) fn transfer(&mut self, transfer: &ChannelTransfer) {
         let ChannelTransfer { from, until, purpose, out, .. } = *transfer;
         let carried = grown(&mut self.channels, transfer.channel.index(), Vec::new);
         carried.push(Carried { from, until, purpose, out });
@@ -382,7 +388,7 @@ impl History {
 
     /// Who had a die in a span, the latest first: each part of the span once, with nobody where the
     /// die did nothing.
-    pub(super) fn of_die(
+    pub(crate) fn of_die(
         &self,
         die: DieId,
         span: (Time, Time),
@@ -394,7 +400,7 @@ impl History {
     }
 
     /// The same of a channel.
-    pub(super) fn of_channel(
+    pub(crate) fn of_channel(
         &self,
         channel: usize,
         span: (Time, Time),

@@ -14,7 +14,7 @@ const POWER_DEPTH: u32 = 8;
 
 /// Why an operation did not make way for a read that waited behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Limit {
+pub enum Limit {
     /// The device suspends no such operation.
     Never,
     /// It had used up this number of suspensions.
@@ -29,7 +29,7 @@ pub(super) enum Limit {
 
 /// Who a part of a latency is due to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Who {
+pub enum Who {
     /// Nobody in particular.
     Nobody,
     /// An operation of a die, and why it did not make way.
@@ -42,7 +42,7 @@ pub(super) enum Who {
 
 /// What a request waits for that is in turn kept waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Via {
+pub enum Via {
     /// Another set.
     Set(EdgeKind),
     /// The flush that makes room in the write buffer.
@@ -57,7 +57,7 @@ pub(super) enum Via {
 
 impl Via {
     /// Whether it is something that others have, not another set.
-    pub(super) const fn is_shared(self) -> bool {
+    pub const fn is_shared(self) -> bool {
         !matches!(self, Self::Set(_))
     }
 
@@ -97,15 +97,19 @@ impl Ord for Via {
 
 /// A part of a latency.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub(super) from: Time,
-    pub(super) until: Time,
+pub struct Step {
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub until: Time,
     /// How much of that: less than all of it where the account of a run knows no better.
-    pub(super) ns: u64,
-    pub(super) part: Part,
+    pub ns: u64,
+    /// The latency part.
+    pub part: Part,
     /// What the request waited for that was in turn kept waiting.
-    pub(super) via: Option<Via>,
-    pub(super) who: Who,
+    pub via: Option<Via>,
+    /// Who was in the way.
+    pub who: Who,
 }
 
 /// How the time of a set is looked at: as a request's own, or from one that waits for it.
@@ -153,15 +157,15 @@ enum Next {
 }
 
 /// Finds who is to blame.
-pub(super) struct Blamer<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) history: &'a History,
+pub(crate) struct Blamer<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) history: &'a History,
 }
 
 impl Blamer<'_> {
     /// The steps of the set that has a number now, from its first piece to its last; those whose
     /// time is charged otherwise by the account of the run are corrected.
-    pub(super) fn steps(&self, set: u32) -> Vec<Step> {
+    pub(crate) fn steps(&self, set: u32) -> Vec<Step> {
         let mut steps = Vec::new();
         for (did, parts) in self.history.current(set) {
             let first = steps.len();
@@ -255,7 +259,7 @@ impl Blamer<'_> {
     }
 
     /// The time before a request was started, in the host queue.
-    pub(super) fn before_start(&self, span: (Time, Time)) -> Vec<Step> {
+    pub(crate) fn before_start(&self, span: (Time, Time)) -> Vec<Step> {
         let view = View { via: Some(Via::Start), others: true, charged: Some(Part::HostQueue) };
         let mut steps = Vec::new();
         self.look(Next::Freed(Freed::Start, span), view, &mut steps);
@@ -435,12 +439,7 @@ fn meaning(stage: &str) -> (Op, Purpose) {
 }
 
 /// Makes the steps from `first` on add up to the parts that the account of the run has charged.
-pub(super) fn reconcile(
-    parts: &Parts,
-    (from, until): (Time, Time),
-    steps: &mut Vec<Step>,
-    first: usize,
-) {
+pub fn reconcile(parts: &Parts, (from, until): (Time, Time), steps: &mut Vec<Step>, first: usize) {
     for part in Part::ALL {
         let mut left = parts.get(part);
         for step in steps[first..].iter_mut().filter(|step| step.part == part) {
