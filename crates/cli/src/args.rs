@@ -7,6 +7,7 @@ use crate::window::Window;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use flashyard_core::key::{Kind, Value};
+use flashyard_run::fit::Asked;
 use flashyard_run::microcode;
 use flashyard_run::plan::Selection;
 use flashyard_run::presets::FITTED_DEVICE;
@@ -589,6 +590,14 @@ pub(crate) struct SearchArgs {
     /// Prints one JSON object instead of the tables.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl SearchArgs {
+    /// What is fitted.
+    pub(crate) fn asked(&self) -> Asked {
+        let Self { requests, evaluations, seed, .. } = *self;
+        Asked { keys: self.key.clone(), set: self.set.clone(), requests, evaluations, seed }
+    }
 }
 
 /// Simulators whose files can be imported.

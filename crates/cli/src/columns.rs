@@ -3,7 +3,7 @@
 use crate::output::summary::latency;
 use crate::output::table;
 use crate::output::text::WIDTH;
-use flashyard_run::points::headline::{self, Better, Headline};
+use flashyard_run::headline::{self, Better, Headline};
 use flashyard_run::stats::{Interval, mean};
 
 /// Characters of a value of a key, at most.

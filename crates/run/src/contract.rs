@@ -2,6 +2,7 @@
 //! `schema_version`, changed or removed only with a new one.
 
 use crate::experiment::{PhasePlan, StreamPlan};
+use crate::hash::hex;
 use crate::plan::Plan;
 use crate::verdict;
 use flashyard_core::key::{Key, Kind, Value as KeyValue};
@@ -108,31 +109,6 @@ pub fn settings(sections: &dyn Sections, has_section: impl Fn(&str) -> bool) -> 
     Value::Object(all)
 }
 
-/// Adds the effective settings of sections that there are to a hash.
-pub fn hash_settings(
-    hash: &mut Sha256,
-    sections: &dyn Sections,
-    has_section: impl Fn(&str) -> bool,
-) {
-    for (section, listed, _) in sections.sections() {
-        if listed.is_empty() || !has_section(&section) {
-            continue;
-        }
-        hash.update(section.as_bytes());
-        for key in listed {
-            let (kind, value) = match sections.get(&section, key.name) {
-                None => (0, 0),
-                Some(KeyValue::Bool(value)) => (1, u64::from(value)),
-                Some(KeyValue::Number(value)) => (2, value),
-                Some(KeyValue::Choice(index)) => (3, index as u64),
-            };
-            hash.update([0, kind]);
-            hash.update(value.to_le_bytes());
-        }
-        hash.update([u8::MAX]);
-    }
-}
-
 /// Keys with their values, numbers in the unit that the key's name says.
 fn keys(keys: &[Key], get: impl Fn(&str) -> Option<KeyValue>) -> Value {
     let values = keys.iter().map(|key| {
@@ -149,9 +125,4 @@ fn setting(kind: &Kind, value: KeyValue) -> Value {
         KeyValue::Choice(_) => text.into(),
         KeyValue::Number(_) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
     }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

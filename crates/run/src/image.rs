@@ -1,7 +1,7 @@
 //! Built devices, in memory or in a file, from which runs start.
 
-use crate::contract;
 use crate::error::wrong;
+use crate::hash;
 use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::device::Device;
@@ -63,7 +63,7 @@ pub fn restore(path: &Path, settings: &Settings) -> Result<(Device, String)> {
         return Err(cannot(error));
     }
     let device = device.map_err(|error| wrong(&format!("{place}: {error}")))?;
-    Ok((device, contract::hex(&hash.finalize())))
+    Ok((device, hash::hex(&hash.finalize())))
 }
 
 /// Reads until `bytes` are full or the file ends; returns how many there were.

@@ -3,11 +3,12 @@
 use crate::contract::{self, Provenance};
 use crate::error::{workload_error, wrong};
 use crate::experiment::{Experiment, Origin, PhasePlan, Source};
+use crate::hash;
+use crate::headline;
 use crate::image::{self, Image};
 use crate::lanes::{self, Lane};
 use crate::meter::{LaneMeter, Listener, RunMeter, STEP};
 use crate::plan::Plan;
-use crate::points::headline;
 use anyhow::Result;
 use flashyard_core::request::Request;
 use flashyard_sim::config::Settings;
@@ -308,9 +309,9 @@ impl<'a> Streams<'a> {
     fn hash(&mut self) -> String {
         let mut digests = self.hashes.drain(..).map(Digest::finalize);
         if digests.len() == 1 {
-            return digests.next().map_or_else(String::new, |digest| contract::hex(&digest));
+            return digests.next().map_or_else(String::new, |digest| hash::hex(&digest));
         }
-        contract::hex(&digests.fold(Sha256::new(), Digest::chain_update).finalize())
+        hash::hex(&digests.fold(Sha256::new(), Digest::chain_update).finalize())
     }
 }
 

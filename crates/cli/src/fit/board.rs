@@ -5,16 +5,17 @@
 //! one. A cell that lies between others is told apart from one beyond them, where the fit has to
 //! guess what no cell shows.
 
-use super::cells::{self, Cell, What};
-use super::fit;
-use super::model::Model;
 use super::show::{cells_table, median, median_error, percent};
+use super::stage;
 use crate::args::BoardArgs;
 use crate::output::table::{render, table};
 use crate::output::{print, remark};
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;
 use flashyard_run::error::wrong;
+use flashyard_run::fit::cells::{self, Cell, What};
+use flashyard_run::fit::fit;
+use flashyard_run::fit::model::Model;
 use flashyard_sim::own::OwnParts;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -112,7 +113,8 @@ fn drives(file: &Path, cells: Vec<Cell>) -> Vec<(String, Vec<Cell>)> {
 }
 
 fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Result<Row> {
-    let model = Model::new(own, &args.device, &args.search, &cells)?;
+    let asked = args.search.asked();
+    let model = Model::new(own, &args.device, &asked, &cells)?;
     if cells.len() < 2 {
         return Err(wrong(&format!(
             "{}: a drive of one cell leaves none to fit to",
@@ -127,7 +129,8 @@ fn row(args: &BoardArgs, own: OwnParts, name: String, cells: Vec<Cell>) -> Resul
         let mut training = cells.clone();
         let test = training.remove(held_out);
         between.push(test.is_between(&training)?);
-        let fitted = fit(&model, &training, &[test], &args.search, &label)?;
+        let fitted = fit(&model, &training, &[test], &asked, &label, &stage)?;
+        fitted.notes.iter().for_each(|note| remark(note));
         figures.extend(fitted.held_out);
     }
     Ok(Row { name, cells, figures, between })

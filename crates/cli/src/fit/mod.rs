@@ -1,42 +1,22 @@
 //! `flashyard fit` and `flashyard board`: device files from measurements of real drives.
 
 mod board;
-mod cells;
-mod device_file;
-mod fio;
-mod identify;
-mod keys;
-mod model;
-mod search;
 mod show;
 
-use crate::args::{FitArgs, SearchArgs};
+use crate::args::FitArgs;
 use crate::output::{WholeFile, print, remark};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 pub(crate) use board::board;
-use cells::{Cell, RAN};
 use flashyard_run::error::{is_toml, wrong};
+use flashyard_run::fit::cells::{self, Cell, RAN};
+use flashyard_run::fit::device_file;
+use flashyard_run::fit::fit;
+use flashyard_run::fit::identify::identify;
+use flashyard_run::fit::model::Model;
 use flashyard_sim::config::nearest;
 use flashyard_sim::own::OwnParts;
-use identify::{Known, identify};
-use keys::Keys;
-use model::Model;
-use search::{Point, STEPS, Search};
 use std::io::Write;
-use std::sync::atomic::AtomicUsize;
-
-/// A fit, and what it says about the cells.
-#[derive(Clone, Debug)]
-struct Fitted {
-    keys: Keys,
-    point: Point,
-    /// The figures of the training cells.
-    training: Vec<Vec<f64>>,
-    /// Those of the held-out cells.
-    held_out: Vec<Vec<f64>>,
-    evaluations: usize,
-}
 
 /// Runs `flashyard fit`.
 pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
@@ -68,8 +48,10 @@ pub(crate) fn run(args: &FitArgs, own: OwnParts) -> Result<()> {
     if training.is_empty() {
         return Err(wrong("--hold-out: no cell is left to fit to"));
     }
-    let model = Model::new(own, &args.device, &args.search, &training)?;
-    let fitted = fit(&model, &training, &held_out, &args.search, "fitting")?;
+    let asked = args.search.asked();
+    let model = Model::new(own, &args.device, &asked, &training)?;
+    let fitted = fit(&model, &training, &held_out, &asked, "fitting", &stage)?;
+    fitted.notes.iter().for_each(|note| remark(note));
     let progress = Progress::one("slopes of the keys");
     let known = identify(&model, &training, &fitted.keys, &fitted.point)?;
     drop(progress);
@@ -115,29 +97,8 @@ fn check_hold_out(hold_out: &[String], cells: &[Cell]) -> Result<()> {
     Ok(())
 }
 
-/// Fits keys to the training cells, and runs the held-out ones. `label` is what the progress
-/// display calls it.
-fn fit(
-    model: &Model,
-    training: &[Cell],
-    held_out: &[Cell],
-    args: &SearchArgs,
-    label: &str,
-) -> Result<Fitted> {
-    let (keys, evaluations) = (Keys::new(model, training, &args.key)?, args.evaluations);
-    let (cells, taken) = (training, AtomicUsize::new(0));
-    let search = Search { model, cells, keys: &keys, evaluations, taken };
-    let progress = Progress::many(label, "sets of runs", evaluations as u64);
-    let point = search.best(&|| progress.step())?;
-    drop(progress);
-    let progress = Progress::many(&format!("{label}, last steps"), "steps", STEPS as u64);
-    let point = search.polish(point, &|| progress.step())?;
-    drop(progress);
-    let evaluations = search.taken.into_inner();
-    let settings = keys.settings(&point);
-    let count = (training.len() + held_out.len()) as u64;
-    let progress = Progress::many(&format!("{label}, the device found"), "cells", count);
-    let of = |cells: &[Cell]| model.figures_of_file(cells, &settings, || progress.step());
-    let (training, held_out) = (of(training)?, of(held_out)?);
-    Ok(Fitted { keys, point, training, held_out, evaluations })
+/// A display of a stage of a fit.
+fn stage(label: &str, unit: &'static str, of: u64) -> Box<dyn Fn() + Sync> {
+    let progress = Progress::many(label, unit, of);
+    Box::new(move || progress.step())
 }

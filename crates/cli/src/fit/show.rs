@@ -1,12 +1,13 @@
 //! What a fit found, as text and as JSON.
 
-use super::cells::{Cell, Figure, What};
-use super::search::pairs;
-use super::{Fitted, Known};
 use crate::args::FitArgs;
 use crate::output::table::{render, table};
 use anyhow::Result;
 use flashyard_run::contract::SCHEMA_VERSION;
+use flashyard_run::fit::Fitted;
+use flashyard_run::fit::cells::{Cell, Figure, What};
+use flashyard_run::fit::identify::Known;
+use flashyard_run::fit::search::pairs;
 use serde_json::{Value, json};
 
 /// The error of a modelled figure, as a share of the measured one.

@@ -9,6 +9,7 @@ mod text;
 
 use crate::output::remark;
 use flashyard_run::meter::Listener;
+use flashyard_run::sweep::Runs;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -132,6 +133,16 @@ impl Progress {
     pub(crate) fn skip(&self) {
         self.work.state().before += 1.0;
         self.step();
+    }
+}
+
+impl Runs for Progress {
+    fn begin(&self) -> Box<dyn Listener> {
+        self.of_run()
+    }
+
+    fn skip(&self) {
+        Self::skip(self);
     }
 }
 

@@ -162,7 +162,7 @@ fn inside_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashyard_run::contract::hex;
+    use flashyard_run::hash::hex;
     use sha2::{Digest, Sha256};
 
     #[test]

@@ -5,7 +5,7 @@ use super::run::{cumulative, sentence, tail};
 use super::{Page, Section, Table};
 use crate::columns::{Figures, summary};
 use flashyard_core::request::RequestOp;
-use flashyard_run::points::headline;
+use flashyard_run::headline;
 use flashyard_run::units;
 use flashyard_sim::report::Report;
 

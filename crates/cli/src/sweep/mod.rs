@@ -1,16 +1,9 @@
 //! `flashyard sweep`: every point of a grid or a list, or the value of a key that meets a goal.
 //!
-//! `file` reads the sweep file, `plan` makes runs of points, `varied` knows in which keys they
-//! differ, `journal` keeps what is finished, `goal` searches, `results` makes the table, `show`
-//! prints.
+//! `results` makes the table, `show` prints.
 
-mod file;
-mod goal;
-mod journal;
-mod plan;
 mod results;
 mod show;
-mod varied;
 
 use crate::args::SweepArgs;
 use crate::columns::summary;
@@ -18,22 +11,18 @@ use crate::interrupt;
 use crate::output::{print, remark, text::hanging};
 use crate::progress::Progress;
 use crate::report::points::{Point, Points};
-use anyhow::{Result, anyhow};
-use file::{Goal, Sweep};
+use anyhow::{Context, Result, anyhow};
 use flashyard_run::error::wrong;
 use flashyard_run::points;
 use flashyard_run::points::axis::{Setting, label};
-use flashyard_run::points::headline;
-use flashyard_run::points::runs::{self, Run};
-use flashyard_run::simulate::Outcome;
-use flashyard_run::verdict;
+use flashyard_run::sweep::Runner;
+use flashyard_run::sweep::file::{Goal, Sweep};
+use flashyard_run::sweep::goal::{End, Search, Tried};
+use flashyard_run::sweep::journal::Journal;
+use flashyard_run::sweep::plan::{Asked, Planned, Planner};
 use flashyard_sim::own::OwnParts;
-use goal::{End, Search, Tried};
-use journal::{Found, Journal};
-use plan::{Name, Planned, Planner};
 use results::Row;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +31,16 @@ pub(crate) fn run(args: &SweepArgs, own: OwnParts) -> Result<()> {
     let sweep = Sweep::read(&args.file)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&args.file));
     results::check_names(args, &out)?;
-    let mut planner = Planner::new(&sweep, args, own)?;
+    let program = std::env::current_exe().context("the program cannot find itself")?;
+    let asked = Asked {
+        place: args.file.clone(),
+        set: args.set.clone(),
+        check: args.check,
+        memory_mib: args.memory,
+        microcode: args.microcode.clone(),
+        program: Some(program),
+    };
+    let mut planner = Planner::new(&sweep, &asked, own)?;
     let journal = with_end(&out, ".journal");
     match &sweep.goal {
         None => grid(&sweep, args, &mut planner, &out, &journal),
@@ -78,21 +76,23 @@ fn grid(
         return Err(wrong(&format!("no point can run: {why}")));
     }
     if args.dry_run {
-        return list(planned.iter(), &Journal::look(path)?);
+        return list(planned.iter(), path);
     }
     let runs = planned.iter().map(|point| point.names().len()).sum::<usize>();
-    let mut runner = Runner::open(path, args.check)?;
-    runner.say_what_is_known(planned.iter());
+    let mut runner = open(path, args.check)?;
+    say_what_is_known(runner.journal(), planned.iter());
     let progress = Progress::many("", "runs", runs as u64);
     runner.run(planner, &planned.iter().collect::<Vec<_>>(), &progress)?;
     drop(progress);
     let rows: Vec<Row<'_>> =
-        (1..).zip(&planned).map(|(number, point)| runner.row(planner, number, point)).collect();
+        (1..).zip(&planned).map(|(number, point)| row(&runner, planner, number, point)).collect();
     finish(sweep, args, out, planner, &rows, "")
 }
 
 /// The points, and how much of each is done, if anything is.
-fn list<'a>(planned: impl Iterator<Item = &'a Planned>, journal: &Journal) -> Result<()> {
+fn list<'a>(planned: impl Iterator<Item = &'a Planned>, path: &Path) -> Result<()> {
+    let journal = Journal::look(path)?;
+    journal.damaged().into_iter().for_each(remark);
     let mut text = String::new();
     let (mut points, mut all, mut known) = (0, 0, 0);
     for point in planned {
@@ -111,110 +111,45 @@ fn list<'a>(planned: impl Iterator<Item = &'a Planned>, journal: &Journal) -> Re
     print(&format!("{text}{points} points, {known} of {all} runs done\n"))
 }
 
-/// Runs points, and keeps what they find.
-struct Runner {
-    journal: Journal,
-    /// Runs that this machine has no memory for. Another one may have it, so the journal does not
-    /// have them.
-    refused: BTreeMap<Name, Found>,
-    check: bool,
+/// Opens the journal, and says what is kept where.
+fn open(path: &Path, check: bool) -> Result<Runner> {
+    let runner = Runner::open(path, check)?;
+    runner.journal().damaged().into_iter().for_each(remark);
+    interrupt::keeps(format!(
+        "finished runs are kept in {}; run the same command to go on",
+        path.display()
+    ));
+    Ok(runner)
 }
 
-impl Runner {
-    fn open(path: &Path, check: bool) -> Result<Self> {
-        let journal = Journal::open(path)?;
-        interrupt::keeps(format!(
-            "finished runs are kept in {}; run the same command to go on",
-            path.display()
-        ));
-        Ok(Self { journal, refused: BTreeMap::new(), check })
+/// Says how many runs need not be done again.
+fn say_what_is_known<'a>(journal: &Journal, planned: impl Iterator<Item = &'a Planned>) {
+    let (mut runs, mut known) = (0, 0);
+    for name in planned.flat_map(Planned::names) {
+        runs += 1;
+        known += usize::from(journal.found(name).is_some());
     }
-
-    /// Says how many runs need not be done again.
-    fn say_what_is_known<'a>(&self, planned: impl Iterator<Item = &'a Planned>) {
-        let (mut runs, mut known) = (0, 0);
-        for name in planned.flat_map(Planned::names) {
-            runs += 1;
-            known += usize::from(self.journal.found(name).is_some());
-        }
-        if known > 0 {
-            remark(&format!("{known} of {runs} runs were done before"));
-        } else if !self.journal.is_empty() {
-            remark("the journal has no run of these settings, workloads and program; all are done");
-        }
-    }
-
-    /// Runs what is not in the journal.
-    fn run(
-        &mut self,
-        planner: &Planner<'_>,
-        points: &[&Planned],
-        progress: &Progress,
-    ) -> Result<()> {
-        let mut wanted = BTreeSet::new();
-        let (mut pending, mut outlines) = (Vec::new(), Vec::new());
-        for (point, runs) in points.iter().filter_map(|one| Some((one, one.runs.as_ref().ok()?))) {
-            for (seed, name) in runs.names.iter().enumerate() {
-                if self.found(name).is_some() || !wanted.insert(name) {
-                    progress.skip();
-                } else if runs.refused.is_some() {
-                    let found = Found { failed: runs.refused.clone(), ..Found::default() };
-                    self.refused.insert(*name, found);
-                    progress.skip();
-                } else {
-                    pending.push((point, seed, name));
-                    outlines.push(runs.outline);
-                }
-            }
-        }
-        let (room, check) = (planner.room(), self.check);
-        let make = |place: usize| {
-            let (point, seed, _) = pending[place];
-            planner.run(&point.point, seed).map(Cow::Owned)
-        };
-        let journal = &mut self.journal;
-        let mut written = Ok(());
-        runs::all(
-            &outlines,
-            room,
-            check,
-            || progress.of_run(),
-            make,
-            |place, outcome| {
-                written = journal.add(pending[place].2, found(outcome));
-                written.is_ok()
-            },
-        );
-        written
-    }
-
-    fn found(&self, name: &Name) -> Option<&Found> {
-        self.journal.found(name).or_else(|| self.refused.get(name))
-    }
-
-    /// The row of a point whose runs are all done.
-    fn row<'a>(&'a self, planner: &Planner<'_>, number: usize, planned: &'a Planned) -> Row<'a> {
-        let mut found = Vec::new();
-        for (place, name) in planned.names().iter().enumerate() {
-            let runs = planned.runs.as_ref().expect("it has names");
-            let one = self.found(name).expect("all runs are done");
-            found.push((planner.seed(runs, place), one));
-        }
-        Row { number, planned, found, goal: None }
+    if known > 0 {
+        remark(&format!("{known} of {runs} runs were done before"));
+    } else if !journal.is_empty() {
+        remark("the journal has no run of these settings, workloads and program; all are done");
     }
 }
 
-/// What the journal keeps of a run.
-fn found(outcome: Result<(Cow<'_, Run>, Outcome)>) -> Found {
-    match outcome {
-        Err(error) => Found { failed: Some(format!("{error:#}")), ..Found::default() },
-        Ok((run, Outcome { report, provenance, .. })) => Found {
-            values: headline::ALL.iter().map(|headline| headline.value(&report)).collect(),
-            warnings: verdict::warnings(&run.inputs, &report),
-            workload: provenance.workload_sha256,
-            failed: None,
-        },
+/// The row of a point whose runs are all done.
+fn row<'a>(
+    runner: &'a Runner,
+    planner: &Planner<'_>,
+    number: usize,
+    planned: &'a Planned,
+) -> Row<'a> {
+    let mut found = Vec::new();
+    for (place, name) in planned.names().iter().enumerate() {
+        let runs = planned.runs.as_ref().expect("it has names");
+        let one = runner.found(name).expect("all runs are done");
+        found.push((planner.seed(runs, place), one));
     }
+    Row { number, planned, found, goal: None }
 }
 
 /// A goal: all searches take a step at a time, so that they use all processors.
@@ -230,16 +165,16 @@ fn search(
     let mut planned: BTreeMap<(usize, u64), Planned> = BTreeMap::new();
     let first = plan_next(sweep, goal, &searches, planner)?;
     if args.dry_run {
-        return list(first.values(), &Journal::look(path)?);
+        return list(first.values(), path);
     }
     let most = Search::most(goal) * (searches.len() * sweep.seeds.len()) as u64;
-    let mut runner = Runner::open(path, args.check)?;
+    let mut runner = open(path, args.check)?;
     let progress = Progress::many("", "runs at most", most);
     let mut next = first;
     while !next.is_empty() {
         runner.run(planner, &next.values().collect::<Vec<_>>(), &progress)?;
         for (&(place, number), point) in &next {
-            let row = runner.row(planner, 0, point);
+            let row = row(&runner, planner, 0, point);
             let (value, half) = summary(&row.figure(goal.metric));
             searches[place].tried.insert(number, Tried { value, half });
         }
@@ -248,7 +183,7 @@ fn search(
     }
     let mut rows = Vec::new();
     for ((place, number), point) in &planned {
-        let mut row = runner.row(planner, rows.len() + 1, point);
+        let mut row = row(&runner, planner, rows.len() + 1, point);
         let end = searches[*place].end(goal);
         let answer = matches!(end, End::Between { answer, .. } | End::Everywhere(answer)
             if answer == *number);

@@ -1,8 +1,5 @@
 //! The table of a sweep: a row for each point, or for each run.
 
-use super::file::Sweep;
-use super::journal::Found;
-use super::plan::{Planned, Planner};
 use crate::args::SweepArgs;
 use crate::columns::{Figures, summary};
 use crate::output::WholeFile;
@@ -10,8 +7,11 @@ use crate::output::columnar::{self, Cells, Column};
 use crate::output::parquet::{Note, all_settings};
 use anyhow::Result;
 use flashyard_run::error::{read_text, wrong};
+use flashyard_run::headline;
 use flashyard_run::points;
-use flashyard_run::points::headline;
+use flashyard_run::sweep::file::Sweep;
+use flashyard_run::sweep::journal::Found;
+use flashyard_run::sweep::plan::{Planned, Planner};
 use serde_json::{Map, Value};
 use std::path::Path;
 

@@ -1,15 +1,15 @@
 //! What a sweep prints: a table of points, the best and the worst, and what a goal found.
 
-use super::file::{Find, Goal, Sweep};
-use super::goal::{End, Search};
-use super::plan::Planner;
 use super::results::Row;
 use crate::columns::{self, short, summary, title};
 use crate::output::table;
 use crate::output::text::WIDTH;
+use flashyard_run::headline::{self, Better};
 use flashyard_run::points;
 use flashyard_run::points::axis::{Setting, label};
-use flashyard_run::points::headline::{self, Better};
+use flashyard_run::sweep::file::{Find, Goal, Sweep};
+use flashyard_run::sweep::goal::{End, Search};
+use flashyard_run::sweep::plan::Planner;
 use std::fmt::Write;
 
 /// The figures of the table where the file names none.

@@ -1,7 +1,6 @@
 //! Points: the same work with other settings, for `compare` and `sweep`.
 
 pub mod axis;
-pub mod headline;
 pub mod pool;
 pub mod runs;
 pub mod states;

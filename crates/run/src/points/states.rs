@@ -4,7 +4,7 @@
 //! one is a matter of time alone. Two runs share a state where all keys agree that it may depend
 //! on; after a preparation these are all keys.
 
-use crate::contract;
+use crate::hash;
 use crate::image::Image;
 use crate::memory::Room;
 use crate::plan::Plan;
@@ -84,7 +84,7 @@ pub fn key(
         keys.has_section(section) && (prepare.is_some() || !WITHOUT_EFFECT.contains(&family))
     };
     let mut hash = Sha256::new();
-    contract::hash_settings(&mut hash, keys, is_of_state);
+    hash::add_settings(&mut hash, keys, is_of_state);
     if let Some(prepare) = prepare {
         hash.update(format!("{:?} {:?}", prepare.experiment(), prepare.seed()));
     }

@@ -1,23 +1,26 @@
 //! What a sweep file says. docs/SWEEPS.md describes it.
 
+use crate::error::{read_text, wrong};
+use crate::headline;
+use crate::points::axis::{Axis, Decimal, Point, combinations, setting, twice};
 use anyhow::Result;
-use flashyard_run::error::{read_text, wrong};
-use flashyard_run::points::axis::{Axis, Decimal, Point, combinations, setting, twice};
-use flashyard_run::points::headline;
 use flashyard_sim::config::{line_of_item, nearest};
 use serde::Deserialize;
 
 /// A sweep file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct File {
+pub struct File {
+    /// What the sweep is.
     #[serde(default)]
-    pub(crate) title: String,
-    pub(crate) device: Option<String>,
-    pub(crate) workload: Option<String>,
+    pub title: String,
+    /// The device, where points do not name it.
+    pub device: Option<String>,
+    /// The workload, where points do not name it.
+    pub workload: Option<String>,
     /// Settings of all points.
     #[serde(default)]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     /// Axes, as `--vary` has them.
     #[serde(default)]
     vary: Vec<String>,
@@ -25,16 +28,18 @@ pub(crate) struct File {
     #[serde(default)]
     point: Vec<Listed>,
     /// The first seed.
+    /// Its seed.
     #[serde(default = "one")]
-    pub(crate) seed: u64,
+    pub seed: u64,
     seeds: Option<Seeds>,
     /// The figure by which the table names the best point.
     #[serde(default = "rank")]
-    pub(crate) rank: String,
+    pub rank: String,
     /// The figures of the table.
     #[serde(default)]
-    pub(crate) columns: Vec<String>,
-    pub(crate) prepare: Option<Prepare>,
+    pub columns: Vec<String>,
+    /// What each device runs first.
+    pub prepare: Option<Prepare>,
     goal: Option<GoalText>,
 }
 
@@ -67,13 +72,15 @@ enum Seeds {
 /// What every device runs before its workload.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Prepare {
-    pub(crate) workload: String,
+pub struct Prepare {
+    /// What is run.
+    pub workload: String,
     /// Settings of this workload.
     #[serde(default)]
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
+    /// Its seed.
     #[serde(default = "one")]
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 /// A goal as it is written.
@@ -93,43 +100,49 @@ struct GoalText {
 /// Which value of the key is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Find {
+pub enum Find {
+    /// The least.
     #[default]
     Least,
+    /// The most.
     Most,
 }
 
 /// A goal.
 #[derive(Clone, Debug)]
-pub(crate) struct Goal {
-    pub(crate) key: String,
+pub struct Goal {
+    /// The key that is searched.
+    pub key: String,
     /// The first value, and the distance of values, in units of so many digits.
     first: i64,
     step: i64,
     digits: u32,
     /// Values are numbered from 0 to this.
-    pub(crate) last: u64,
+    pub last: u64,
     /// The place of the figure.
-    pub(crate) metric: usize,
-    pub(crate) limit: f64,
-    pub(crate) below: bool,
-    pub(crate) find: Find,
+    pub metric: usize,
+    /// What the figure is held against.
+    pub limit: f64,
+    /// Whether it is to be below that.
+    pub below: bool,
+    /// Which value of the key is looked for.
+    pub find: Find,
 }
 
 impl Goal {
     /// The value of this number.
-    pub(crate) fn value(&self, number: u64) -> String {
+    pub fn value(&self, number: u64) -> String {
         let number = self.first + self.step * i64::try_from(number).expect("below the last");
         Decimal { number, digits: self.digits }.to_string()
     }
 
     /// Whether a figure meets it; one that is not defined does not.
-    pub(crate) fn holds(&self, value: Option<f64>) -> bool {
+    pub fn holds(&self, value: Option<f64>) -> bool {
         value.is_some_and(|value| if self.below { value < self.limit } else { value > self.limit })
     }
 
     /// The goal in words.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let relation = if self.below { "<" } else { ">" };
         format!("{} {relation} {}", headline::ALL[self.metric].name, self.limit)
     }
@@ -176,27 +189,30 @@ impl Goal {
 
 /// A sweep file that was checked, but for its settings.
 #[derive(Clone, Debug)]
-pub(crate) struct Sweep {
-    pub(crate) file: File,
+pub struct Sweep {
+    /// What the file says.
+    pub file: File,
     /// What the file itself says.
-    pub(crate) text: String,
+    pub text: String,
     /// The points of the grid and of the list; one that sets nothing where there are none.
-    pub(crate) points: Vec<Point>,
-    pub(crate) seeds: Vec<u64>,
+    pub points: Vec<Point>,
+    /// The seeds of each point.
+    pub seeds: Vec<u64>,
     /// The place of the figure by which points are ranked.
-    pub(crate) rank: usize,
-    pub(crate) goal: Option<Goal>,
+    pub rank: usize,
+    /// The goal in place of a grid.
+    pub goal: Option<Goal>,
 }
 
 impl Sweep {
     /// Reads a file.
-    pub(crate) fn read(path: &str) -> Result<Self> {
+    pub fn read(path: &str) -> Result<Self> {
         Self::parse(path, &read_text(path)?)
     }
 
     /// The sweep of a text, for tests.
     #[cfg(test)]
-    pub(crate) fn of_text(text: &str) -> Self {
+    pub fn of_text(text: &str) -> Self {
         Self::parse("s.toml", text).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -305,7 +321,7 @@ mod tests {
                     [[point]]\nset = [\"map.store=cmt\"]\n[[point]]\ndevice = \"ros\"\n";
         let sweep = Sweep::parse("s.toml", text).unwrap();
         let points: Vec<_> =
-            sweep.points.iter().map(|point| flashyard_run::points::axis::label(point)).collect();
+            sweep.points.iter().map(|point| crate::points::axis::label(point)).collect();
         assert_eq!(
             points,
             [

@@ -4,10 +4,10 @@
 use super::cells::{Cell, Class, What};
 use super::model::{Model, Setting};
 use super::search::{Parameter, Point};
+use crate::error::wrong;
+use crate::plan::Plan;
 use anyhow::Result;
 use flashyard_core::key::{Key, Kind, Value};
-use flashyard_run::error::wrong;
-use flashyard_run::plan::Plan;
 use flashyard_sim::config::{Sections, nearest, parse_value};
 use flashyard_sim::own::OwnParts;
 
@@ -59,10 +59,11 @@ const OF_CAPACITY: [&str; 4] =
 
 /// The keys of a fit.
 #[derive(Clone, Debug)]
-pub(crate) struct Keys {
-    pub(crate) parameters: Vec<Parameter>,
+pub struct Keys {
+    /// The keys and their bounds.
+    pub parameters: Vec<Parameter>,
     /// Where the search begins.
-    pub(crate) starts: Vec<Point>,
+    pub starts: Vec<Point>,
     /// Planes of the device at first, and blocks of each.
     planes: u64,
     blocks: u64,
@@ -73,7 +74,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// The declared keys that the cells tell of, or those that the user names as
     /// `section.key=low..high`.
-    pub(crate) fn new(model: &Model, cells: &[Cell], named: &[String]) -> Result<Self> {
+    pub fn new(model: &Model, cells: &[Cell], named: &[String]) -> Result<Self> {
         let device = model.device(&cells[0])?;
         let stored = |key: &str| stored(&device, key);
         let counts: Vec<_> =
@@ -125,7 +126,7 @@ impl Keys {
 
     /// The settings of a point. Where the point changes the number of planes, each has as many
     /// blocks more or less, so that the capacity stays.
-    pub(crate) fn settings(&self, point: &Point) -> Vec<Setting> {
+    pub fn settings(&self, point: &Point) -> Vec<Setting> {
         let pairs = self.parameters.iter().zip(point);
         let mut all: Vec<Setting> = pairs
             .map(|(parameter, &value)| (parameter.key.clone(), parameter.show(value)))
@@ -188,7 +189,7 @@ fn stored(device: &Plan, path: &str) -> Option<u64> {
 }
 
 fn parameter(own: OwnParts, path: &str, low: &str, high: &str) -> Result<Parameter> {
-    let sections = flashyard_run::plan::AllSections::new(own).sections();
+    let sections = crate::plan::AllSections::new(own).sections();
     let all = sections.iter().flat_map(|(section, keys, _)| {
         keys.iter().map(move |key| (format!("{section}.{}", key.name), key))
     });

@@ -19,20 +19,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A key that is fitted.
 #[derive(Clone, Debug)]
-pub(crate) struct Parameter {
+pub struct Parameter {
     /// `section.key`.
-    pub(crate) key: String,
-    pub(crate) kind: Kind,
-    /// Bounds of the stored value.
-    pub(crate) low: u64,
-    pub(crate) high: u64,
+    pub key: String,
+    /// What the key stores.
+    pub kind: Kind,
+    /// The least stored value.
+    pub low: u64,
+    /// The greatest one.
+    pub high: u64,
     /// The key counts parts of the device: only powers of two are tried.
-    pub(crate) is_count: bool,
+    pub is_count: bool,
 }
 
 impl Parameter {
     /// A stored value as a device file has it.
-    pub(crate) fn show(&self, value: u64) -> String {
+    pub fn show(&self, value: u64) -> String {
         show_value(&self.kind, Value::Number(value))
     }
 
@@ -64,20 +66,20 @@ impl Parameter {
 }
 
 /// Values of all parameters, in their order.
-pub(crate) type Point = Vec<u64>;
+pub type Point = Vec<u64>;
 
 /// A deviation below this, of the logarithm, counts little: the figures of percentiles are rounded
 /// by less than 1 %, and runs of a drive differ by as much.
 const SMALL: f64 = 0.01;
 
 /// The deviation of a modelled figure from the measured one: the logarithm of their ratio.
-pub(crate) fn deviation(measured: f64, modelled: f64) -> f64 {
+pub fn deviation(measured: f64, modelled: f64) -> f64 {
     (modelled / measured).ln()
 }
 
 /// How far figures are from the measured ones: the weighted mean of the deviations' sizes. Sizes
 /// and not squares, so that one figure that no device of this kind has does not decide all others.
-pub(crate) fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
+pub fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for ((figure, measured), modelled) in pairs(cells, figures) {
         let size = deviation(measured, modelled);
@@ -90,7 +92,7 @@ pub(crate) fn distance(cells: &[Cell], figures: &[Vec<f64>]) -> f64 {
 }
 
 /// Each measured figure with the modelled one.
-pub(crate) fn pairs<'a>(
+pub fn pairs<'a>(
     cells: &'a [Cell],
     figures: &'a [Vec<f64>],
 ) -> impl Iterator<Item = ((Figure, f64), f64)> + 'a {
@@ -113,7 +115,7 @@ struct Round {
 }
 
 /// Steps along the slopes at most, and how often each is shortened.
-pub(super) const STEPS: usize = 8;
+pub const STEPS: usize = 8;
 const TRIES: usize = 4;
 
 /// Wide searches with short runs from several starts, then a narrow one with long runs.
@@ -124,14 +126,18 @@ const ROUNDS: [Round; 3] = [
 ];
 
 /// A search over the training cells.
-pub(crate) struct Search<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) cells: &'a [Cell],
-    pub(crate) keys: &'a Keys,
+#[derive(Debug)]
+pub struct Search<'a> {
+    /// What runs the cells.
+    pub model: &'a Model,
+    /// What was measured.
+    pub cells: &'a [Cell],
+    /// What is searched.
+    pub keys: &'a Keys,
     /// Runs of all cells that the search may take.
-    pub(crate) evaluations: usize,
+    pub evaluations: usize,
     /// Those it has taken.
-    pub(crate) taken: AtomicUsize,
+    pub taken: AtomicUsize,
 }
 
 impl Search<'_> {
@@ -145,7 +151,7 @@ impl Search<'_> {
 
     /// The best point that was found. `tell` is called once for each of the evaluations: a little
     /// more or less than that are taken.
-    pub(crate) fn best(&self, tell: &(dyn Fn() + Sync)) -> Result<Point> {
+    pub fn best(&self, tell: &(dyn Fn() + Sync)) -> Result<Point> {
         // A device that cannot exist, or cells that it cannot run, are the user's to know.
         self.model.figures(self.cells, &self.keys.settings(&self.keys.starts[0]))?;
         let told = AtomicUsize::new(0);
@@ -178,7 +184,7 @@ impl Search<'_> {
     /// The point that steps along the slopes of all figures lead to (Gauss, Newton, Levenberg and
     /// Marquardt). Each deviation is divided by its size, so that the sum of sizes falls and not
     /// that of squares. `tell` is called for each step, and for those that are not taken.
-    pub(crate) fn polish(&self, start: Point, tell: &dyn Fn()) -> Result<Point> {
+    pub fn polish(&self, start: Point, tell: &dyn Fn()) -> Result<Point> {
         let mut best = (self.cost(&start, 1), start);
         let mut damping = 0.01;
         for step in 0..STEPS {

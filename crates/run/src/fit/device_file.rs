@@ -1,19 +1,14 @@
 //! The device file that a fit writes: the one it started from, with the fitted keys in it.
 
 use super::model::Setting;
+use crate::error::{is_toml, read_text, wrong};
+use crate::presets;
 use anyhow::Result;
-use flashyard_run::error::{is_toml, read_text, wrong};
-use flashyard_run::presets;
 use std::path::Path;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 /// The text of the file. `whence` says what the keys were fitted to.
-pub(super) fn text(
-    device: &str,
-    set: &[String],
-    fitted: &[Setting],
-    whence: &str,
-) -> Result<String> {
+pub fn text(device: &str, set: &[String], fitted: &[Setting], whence: &str) -> Result<String> {
     let base = match presets::device(device) {
         Some(text) => text.to_string(),
         None => read_text(device)?,

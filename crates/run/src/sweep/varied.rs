@@ -1,7 +1,7 @@
 //! The keys in which the points of a sweep differ.
 
+use crate::plan::Plan;
 use flashyard_core::key::{Key, Kind, Value};
-use flashyard_run::plan::Plan;
 use flashyard_sim::config::{Sections, show_value};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Seen {
 
 /// The keys of all points, and which of them differ.
 #[derive(Debug, Default)]
-pub(super) struct Varied {
+pub struct Varied {
     sections: BTreeMap<String, Seen>,
     /// Sections in the order in which points have them.
     order: Vec<String>,
@@ -25,14 +25,14 @@ pub(super) struct Varied {
 
 /// A key in which points differ.
 #[derive(Debug)]
-pub(super) struct VariedKey {
+pub struct VariedKey {
     section: String,
     key: &'static Key,
 }
 
 impl Varied {
     /// Takes note of the keys that a point has an effect of.
-    pub(super) fn note(&mut self, inputs: &Plan) {
+    pub fn note(&mut self, inputs: &Plan) {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
         for (section, keys, _) in device.sections() {
             if device.has_section(&section) {
@@ -60,7 +60,7 @@ impl Varied {
     }
 
     /// The keys in which points differ, and those that they name.
-    pub(super) fn keys(&self, named: &[String]) -> Vec<VariedKey> {
+    pub fn keys(&self, named: &[String]) -> Vec<VariedKey> {
         let mut all = Vec::new();
         for section in &self.order {
             let Seen { keys, differs, .. } = &self.sections[section];
@@ -76,11 +76,12 @@ impl Varied {
 
 impl VariedKey {
     /// `section.key`.
-    pub(super) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("{}.{}", self.section, self.key.name)
     }
 
-    pub(super) const fn unit(&self) -> &'static str {
+    /// The unit of its values.
+    pub const fn unit(&self) -> &'static str {
         match self.key.kind {
             Kind::Number { unit, .. } => unit,
             _ => "",
@@ -88,7 +89,7 @@ impl VariedKey {
     }
 
     /// Its value as files have it, where the point has an effect of it.
-    pub(super) fn value(&self, inputs: &Plan) -> Option<String> {
+    pub fn value(&self, inputs: &Plan) -> Option<String> {
         let (device, workload) = (&inputs.sections.device, &inputs.sections.workload);
         let value = match device.get(&self.section, self.key.name) {
             Some(value) => Some(value).filter(|_| device.has_section(&self.section)),

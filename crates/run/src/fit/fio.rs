@@ -1,8 +1,8 @@
 //! Cells from the JSON that `fio --output-format=json` writes: a cell for each job.
 
 use super::cells::{Cell, Class, Figure, What};
+use crate::error::wrong;
 use anyhow::Result;
-use flashyard_run::error::wrong;
 use serde_json::Value;
 
 /// Percentiles by their names in the JSON.

@@ -1,16 +1,15 @@
 //! The model: what a device file gives for a measured cell.
 
+use super::Asked;
 use super::cells::{Cell, Class, Figure, What};
-use crate::args::SearchArgs;
-use crate::output::remark;
+use crate::error::wrong;
+use crate::plan::Plan;
+use crate::simulate::{Options, simulate};
+use crate::workload_file;
 use anyhow::Result;
 use flashyard_core::quantity::Ppm;
 use flashyard_core::request::RequestOp;
 use flashyard_core::units::{Span, Time};
-use flashyard_run::error::wrong;
-use flashyard_run::plan::Plan;
-use flashyard_run::simulate::{Options, simulate};
-use flashyard_run::workload_file;
 use flashyard_sim::config::Sections;
 use flashyard_sim::config::{DeviceKeys, InitialState, MapStore};
 use flashyard_sim::observe::{Observer, RequestDone, Shared};
@@ -20,15 +19,17 @@ use rayon::prelude::*;
 
 /// How a device is run to be compared with cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Model {
-    pub(crate) own: OwnParts,
+pub struct Model {
+    /// Parts of the user's own.
+    pub own: OwnParts,
     /// The preset or device file to start from.
-    pub(crate) device: String,
+    pub device: String,
     /// Settings of every run, from the user.
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     /// Requests of a run.
-    pub(crate) requests: u64,
-    pub(crate) seed: u64,
+    pub requests: u64,
+    /// Their seed.
+    pub seed: u64,
     /// Whether a device with fewer and smaller blocks is run, which is made sooner.
     is_small: bool,
     /// The largest visible capacity of all cells.
@@ -58,19 +59,14 @@ const WARM_UP_ROUNDS: f64 = 8.0;
 const SPARE: &str = "ftl.over_provisioning_percent";
 
 /// A key and its value, as a device file has it.
-pub(crate) type Setting = (String, String);
+pub type Setting = (String, String);
 
 impl Model {
     /// A model for some cells. Where the map is in memory, the capacity matters little, and a small
     /// device is run, which is built at once.
-    pub(crate) fn new(
-        own: OwnParts,
-        device: &str,
-        args: &SearchArgs,
-        cells: &[Cell],
-    ) -> Result<Self> {
-        let SearchArgs { requests, seed, .. } = *args;
-        let (device, set) = (device.to_string(), args.set.clone());
+    pub fn new(own: OwnParts, device: &str, asked: &Asked, cells: &[Cell]) -> Result<Self> {
+        let Asked { requests, seed, .. } = *asked;
+        let (device, set) = (device.to_string(), asked.set.clone());
         let mut largest_gib = 0.0_f64;
         for cell in cells {
             largest_gib = largest_gib.max(cell.number("visible_gib")?.unwrap_or(0.0));
@@ -89,18 +85,18 @@ impl Model {
 
     /// The figures of cells, in the order in which they were measured; not a number where a run has
     /// no such figure. The cells run side by side.
-    pub(crate) fn figures(&self, cells: &[Cell], keys: &[Setting]) -> Result<Vec<Vec<f64>>> {
+    pub fn figures(&self, cells: &[Cell], keys: &[Setting]) -> Result<Vec<Vec<f64>>> {
         cells.par_iter().map(|cell| self.run(cell, keys)).collect()
     }
 
     /// The same of the device as its file has it, one cell after the other, since it may be large.
-    /// A device that does not fit into the memory is the small one, which is remarked on.
-    pub(crate) fn figures_of_file(
+    /// A device that does not fit into the memory is the small one, which a note tells.
+    pub fn figures_of_file(
         &self,
         cells: &[Cell],
         keys: &[Setting],
         tell: impl Fn(),
-    ) -> Result<Vec<Vec<f64>>> {
+    ) -> Result<(Vec<Vec<f64>>, Option<String>)> {
         let whole = Self { is_small: false, ..self.clone() };
         let mut refused = None;
         let run = |cell: &Cell| {
@@ -117,11 +113,11 @@ impl Model {
             tell();
             figures
         };
-        let figures = cells.iter().map(run).collect();
-        if let Some(why) = refused {
-            remark(&format!("figures of cells with writes are those of a small device: {why:#}"));
-        }
-        figures
+        let figures = cells.iter().map(run).collect::<Result<_>>()?;
+        let note = refused.map(|why| {
+            format!("figures of cells with writes are those of a small device: {why:#}")
+        });
+        Ok((figures, note))
     }
 
     fn run(&self, cell: &Cell, keys: &[Setting]) -> Result<Vec<f64>> {
@@ -144,12 +140,13 @@ impl Model {
     }
 
     /// The same with runs of a share of the requests.
-    pub(crate) fn shorter(&self, share: u64) -> Self {
+    #[must_use]
+    pub fn shorter(&self, share: u64) -> Self {
         Self { requests: (self.requests / share).max(1), ..self.clone() }
     }
 
     /// The device of a cell as it is before anything is fitted.
-    pub(crate) fn device(&self, cell: &Cell) -> Result<Plan> {
+    pub fn device(&self, cell: &Cell) -> Result<Plan> {
         self.inputs(cell, &[])
     }
 

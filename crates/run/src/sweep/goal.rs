@@ -6,25 +6,32 @@ use std::collections::BTreeMap;
 
 /// What was found at a value: the figure, half of its confidence interval, and why there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Tried {
-    pub(crate) value: Option<f64>,
-    pub(crate) half: Option<f64>,
+pub struct Tried {
+    /// The figure.
+    pub value: Option<f64>,
+    /// Half of its 95 % confidence interval.
+    pub half: Option<f64>,
 }
 
 /// The search at one point.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Search {
+pub struct Search {
     /// By the number of the value.
-    pub(crate) tried: BTreeMap<u64, Tried>,
+    pub tried: BTreeMap<u64, Tried>,
 }
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub enum End {
     /// These values are to be tried next: the second may be the same as the first.
     Try([u64; 2]),
     /// This is the value, and the one beside it does not meet the goal.
-    Between { answer: u64, beside: u64 },
+    Between {
+        /// The number of the value.
+        answer: u64,
+        /// That of the one beside it.
+        beside: u64,
+    },
     /// The goal is met at both ends: this is the one that is looked for.
     Everywhere(u64),
     /// It is not met at the end where it should be easiest.
@@ -33,7 +40,7 @@ pub(crate) enum End {
 
 impl Search {
     /// Where the search is.
-    pub(crate) fn end(&self, goal: &Goal) -> End {
+    pub fn end(&self, goal: &Goal) -> End {
         let (wanted, easy) = match goal.find {
             Find::Least => (0, goal.last),
             Find::Most => (goal.last, 0),
@@ -62,7 +69,7 @@ impl Search {
 
     /// The first two neighbours among the values that were tried between which the figure goes the
     /// wrong way.
-    pub(crate) fn turns(&self, goal: &Goal) -> Option<(u64, u64)> {
+    pub fn turns(&self, goal: &Goal) -> Option<(u64, u64)> {
         // With the value of the key the figure comes nearer to the goal, or the other way round.
         let rises = goal.below == (goal.find == Find::Most);
         let all: Vec<(u64, f64)> =
@@ -74,7 +81,7 @@ impl Search {
     }
 
     /// Runs of a search at most: both ends, and the bisection.
-    pub(crate) fn most(goal: &Goal) -> u64 {
+    pub fn most(goal: &Goal) -> u64 {
         2 + u64::from(u64::BITS - (goal.last - 1).leading_zeros())
     }
 }

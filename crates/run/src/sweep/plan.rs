@@ -2,60 +2,78 @@
 
 use super::file::{Prepare, Sweep};
 use super::varied::{Varied, VariedKey};
-use crate::args::SweepArgs;
-use anyhow::{Context, Result};
-use flashyard_run::contract;
-use flashyard_run::error::wrong;
-use flashyard_run::experiment::Origin;
-use flashyard_run::memory::{Largest, Room};
-use flashyard_run::microcode;
-use flashyard_run::plan::{Bases, Plan, Selection};
-use flashyard_run::points::axis::{Setting, setting};
-use flashyard_run::points::runs::{Outline, Run};
-use flashyard_run::points::{self, refuse_standard_input};
+use crate::error::wrong;
+use crate::experiment::Origin;
+use crate::hash::{self, of_file};
+use crate::memory::{Largest, Room};
+use crate::microcode;
+use crate::plan::{Bases, Plan, Selection};
+use crate::points::axis::{Setting, setting};
+use crate::points::runs::{Outline, Run};
+use crate::points::{self, refuse_standard_input};
+use anyhow::Result;
 use flashyard_sim::config::Settings;
 use flashyard_sim::own::OwnParts;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A point: what is known of its runs, or why its device is impossible. The runs themselves are
 /// made when their turn comes.
 #[derive(Debug)]
-pub(crate) struct Planned {
-    pub(crate) point: Vec<Setting>,
-    pub(crate) runs: Result<PlannedRuns, String>,
+pub struct Planned {
+    /// What it sets.
+    pub point: Vec<Setting>,
+    /// Its runs, or why there can be none.
+    pub runs: Result<PlannedRuns, String>,
 }
 
 impl Planned {
     /// The names of its runs; none where its device is impossible.
-    pub(crate) fn names(&self) -> &[Name] {
+    pub fn names(&self) -> &[Name] {
         self.runs.as_ref().map_or(&[], |runs| &runs.names)
     }
 }
 
 /// The runs of a point.
 #[derive(Debug)]
-pub(crate) struct PlannedRuns {
-    pub(crate) outline: Outline,
+pub struct PlannedRuns {
+    /// What their order and room depend on.
+    pub outline: Outline,
     /// Why this machine cannot run them. Another one may have the memory.
-    pub(crate) refused: Option<String>,
+    pub refused: Option<String>,
     /// The name of each run, in the order of seeds: SHA-256 of all that decides what it finds.
-    pub(crate) names: Vec<Name>,
+    pub names: Vec<Name>,
     /// Whether the workload has a seed. One without it has one run.
     seeded: bool,
 }
 
 /// The name of a run.
-pub(crate) type Name = [u8; 32];
+pub type Name = [u8; 32];
+
+/// What a sweep is asked to do beside its file.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// What messages call the sweep.
+    pub place: String,
+    /// Settings of all points.
+    pub set: Vec<String>,
+    /// Whether every rule is checked during the runs.
+    pub check: bool,
+    /// The memory that devices may take, in MiB, in place of what is free.
+    pub memory_mib: Option<u64>,
+    /// Programs of the flash controller.
+    pub microcode: Option<PathBuf>,
+    /// The file of the program that runs the sweep: another one gives runs other names. None:
+    /// runs are named by the version alone.
+    pub program: Option<PathBuf>,
+}
 
 /// Makes runs of points.
 #[derive(Debug)]
-pub(crate) struct Planner<'a> {
+pub struct Planner<'a> {
     sweep: &'a Sweep,
-    args: &'a SweepArgs,
+    check: bool,
     bases: Bases,
     input: Selection,
     /// The room for devices, known with the first one.
@@ -72,11 +90,12 @@ pub(crate) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(crate) fn new(sweep: &'a Sweep, args: &'a SweepArgs, own: OwnParts) -> Result<Self> {
-        let place = args.file.clone();
+    /// A planner of a sweep.
+    pub fn new(sweep: &'a Sweep, asked: &Asked, own: OwnParts) -> Result<Self> {
+        let place = asked.place.clone();
         let set = sweep.file.set.iter().map(|text| setting(text)).collect::<Result<_, _>>();
         let mut set: Vec<Setting> = set.map_err(|what| wrong(&format!("{place}: set: {what}")))?;
-        for text in &args.set {
+        for text in &asked.set {
             let (key, value) = setting(text).map_err(|what| wrong(&format!("--set: {what}")))?;
             let varied = sweep.points.iter().flatten().any(|(known, _)| *known == key);
             if varied || sweep.goal.as_ref().is_some_and(|goal| goal.key == key) {
@@ -85,12 +104,12 @@ impl<'a> Planner<'a> {
             set.retain(|(known, _)| *known != key);
             set.push((key, value));
         }
-        let timing = args.microcode.iter().map(|_| ("--microcode", microcode::setting()));
+        let timing = asked.microcode.iter().map(|_| ("--microcode", microcode::setting()));
         let mut input = Selection {
             device: sweep.file.device.clone(),
             workload: sweep.file.workload.clone(),
             set: timing.collect(),
-            memory_mib: args.memory,
+            memory_mib: asked.memory_mib,
             ..Selection::default()
         };
         if input.device.is_some() || input.workload.is_some() {
@@ -102,16 +121,15 @@ impl<'a> Planner<'a> {
             input.device = input.device.filter(|_| given.0.is_some() || !device);
             input.workload = input.workload.filter(|_| given.1.is_some() || !workload);
         }
-        let program = std::env::current_exe().context("the program cannot find itself")?;
-        let mut program = hash_of(&program)?;
-        if let Some(microcode) = &args.microcode {
-            program += &hash_of(microcode)?;
+        let mut program = asked.program.as_deref().map_or_else(|| Ok(String::new()), of_file)?;
+        if let Some(microcode) = &asked.microcode {
+            program += &of_file(microcode)?;
         }
         let (bases, files) = (Bases::new(own), BTreeMap::new());
         let (largest, varied) = (Largest::default(), Varied::default());
         Ok(Self {
             sweep,
-            args,
+            check: asked.check,
             bases,
             input,
             room: None,
@@ -125,7 +143,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The inputs of a point, with the first seed.
-    pub(crate) fn inputs(&self, point: &[Setting]) -> Result<Plan> {
+    pub fn inputs(&self, point: &[Setting]) -> Result<Plan> {
         let all = [&self.set[..], point].concat();
         let mut inputs = points::inputs(&self.bases, &self.input, &self.place, &all)?;
         inputs.set_seed(self.sweep.seeds[0]);
@@ -133,18 +151,18 @@ impl<'a> Planner<'a> {
     }
 
     /// The names of the device and the workload of a point that was planned.
-    pub(crate) fn names(&self, point: &[Setting]) -> [String; 2] {
+    pub fn names(&self, point: &[Setting]) -> [String; 2] {
         let inputs = self.inputs(point).expect("it was planned");
         [inputs.device_name.clone(), inputs.workload_name().to_string()]
     }
 
     /// The value of a key of a point that was planned, set by it or not.
-    pub(crate) fn value(&self, point: &[Setting], key: &str) -> String {
+    pub fn value(&self, point: &[Setting], key: &str) -> String {
         points::value(&self.inputs(point).expect("it was planned"), point, key)
     }
 
     /// A run of a point, with the seed of this place.
-    pub(crate) fn run(&self, point: &[Setting], seed: usize) -> Result<Run> {
+    pub fn run(&self, point: &[Setting], seed: usize) -> Result<Run> {
         let inputs = self.inputs(point)?;
         let settings = inputs.settings()?;
         self.run_of(point, inputs, &settings, seed)
@@ -164,23 +182,23 @@ impl<'a> Planner<'a> {
     }
 
     /// The seed of a run of a point, if its workload has one.
-    pub(crate) fn seed(&self, runs: &PlannedRuns, place: usize) -> Option<u64> {
+    pub fn seed(&self, runs: &PlannedRuns, place: usize) -> Option<u64> {
         runs.seeded.then(|| self.sweep.seeds[place])
     }
 
     /// The keys in which the points that were planned differ, and those that they name.
-    pub(crate) fn varied(&self, named: &[String]) -> Vec<VariedKey> {
+    pub fn varied(&self, named: &[String]) -> Vec<VariedKey> {
         self.varied.keys(named)
     }
 
     /// The room for devices, once a point is planned that has one.
-    pub(crate) fn room(&self) -> Room {
+    pub fn room(&self) -> Room {
         self.room.unwrap_or_default()
     }
 
     /// The runs of a point. Settings that no device has are an error; a device that cannot be made
     /// of them is a point that failed.
-    pub(crate) fn plan(&mut self, point: &[Setting]) -> Result<Planned> {
+    pub fn plan(&mut self, point: &[Setting]) -> Result<Planned> {
         let inputs = self.inputs(point)?;
         refuse_standard_input("sweep", &inputs)?;
         self.varied.note(&inputs);
@@ -193,7 +211,7 @@ impl<'a> Planner<'a> {
 
     /// What is kept of the runs of a point, of which this is the first.
     fn outlined(&mut self, run: &Run) -> Result<PlannedRuns> {
-        let check = self.args.check;
+        let check = self.check;
         let room = *self.room.get_or_insert_with(|| run.room(check));
         let refused = self.largest.check(&run.inputs.need(&run.settings, check)).err();
         let seeded = run.inputs.seed().is_some();
@@ -240,13 +258,13 @@ impl<'a> Planner<'a> {
         };
         add(env!("CARGO_PKG_VERSION"));
         add(&self.program);
-        add(if self.args.check { "checked" } else { "" });
+        add(if self.check { "checked" } else { "" });
         for inputs in [Some(&run.inputs), run.prepare.as_ref()].into_iter().flatten() {
             add(&format!("{:?}", inputs.experiment()));
             for stream in inputs.experiment().streams() {
                 if let Origin::Trace { path, .. } | Origin::Raw(Some(path)) = &stream.origin {
                     let known = self.files.get(path).cloned();
-                    let known = known.map_or_else(|| hash_of(Path::new(path)), Ok)?;
+                    let known = known.map_or_else(|| of_file(Path::new(path)), Ok)?;
                     add(&known);
                     self.files.insert(path.clone(), known);
                 }
@@ -254,22 +272,7 @@ impl<'a> Planner<'a> {
         }
         add(&format!("{:?}", run.prepare.as_ref().map(Plan::seed)));
         let keys = &run.inputs.sections.device;
-        contract::hash_settings(&mut hash, keys, |section| keys.has_section(section));
+        hash::add_settings(&mut hash, keys, |section| keys.has_section(section));
         Ok(hash)
-    }
-}
-
-/// The hash of a file's contents.
-fn hash_of(path: &Path) -> Result<String> {
-    let cannot = |error| wrong(&format!("{}: cannot be read, {error}", path.display()));
-    let mut file = File::open(path).map_err(cannot)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(contract::hex(&hash.finalize())),
-            Ok(count) => hash.update(&buffer[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(cannot(error)),
-        }
     }
 }

@@ -22,28 +22,28 @@ const SHARE: f64 = 0.3;
 
 /// What is known of the keys after a fit.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub struct Known {
     /// By key: the standard error of its value as a share of it; infinite where nothing says
     /// anything about the key. Counts have none.
-    pub(crate) errors: Vec<Option<f64>>,
+    pub errors: Vec<Option<f64>>,
     /// Keys that the data do not tell apart, or, of one key alone, do not depend on.
-    pub(crate) confused: Vec<Vec<String>>,
+    pub confused: Vec<Vec<String>>,
 }
 
 /// How figures change with keys, around a point.
 #[derive(Clone, Debug)]
-pub(super) struct Slopes {
+pub struct Slopes {
     /// Places of the keys that are no counts: the columns.
-    pub(super) free: Vec<usize>,
+    pub free: Vec<usize>,
     /// Change of the logarithm of a figure over that of a key, times the root of the figure's
     /// weight.
-    pub(super) of: DMatrix<f64>,
+    pub of: DMatrix<f64>,
     /// Deviations of the figures, times the same root.
-    pub(super) left: DVector<f64>,
+    pub left: DVector<f64>,
 }
 
 /// Finds the slopes of all figures that count, by moving each key up and down.
-pub(super) fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
+pub fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Slopes> {
     let free: Vec<usize> =
         (0..at.len()).filter(|&place| !keys.parameters[place].is_count).collect();
     let here = model.figures(cells, &keys.settings(at))?;
@@ -74,7 +74,7 @@ pub(super) fn slopes(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> 
 }
 
 /// Finds out what cells say about the keys.
-pub(crate) fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
+pub fn identify(model: &Model, cells: &[Cell], keys: &Keys, at: &Point) -> Result<Known> {
     let Slopes { free, of: slopes, left } = slopes(model, cells, keys, at)?;
     let counted = cells.iter().flat_map(|cell| &cell.measured);
     let count = counted.filter(|(figure, _)| figure.weight() > 0.0).count();

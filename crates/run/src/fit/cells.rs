@@ -4,15 +4,15 @@
 //! lists the columns.
 
 use super::fio;
+use crate::error::{read_text, wrong};
 use anyhow::Result;
-use flashyard_run::error::{read_text, wrong};
 use flashyard_sim::config::nearest;
 use flashyard_sim::report::Report;
 use std::path::Path;
 
 /// Whose latencies a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// Reads.
     Read,
     /// Writes.
@@ -20,7 +20,8 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(super) const fn word(self) -> &'static str {
+    /// Its word in files.
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -30,7 +31,7 @@ impl Class {
 
 /// What a figure says of its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub enum What {
     /// Requests answered a second.
     PerSecond,
     /// Mean latency, us.
@@ -60,14 +61,16 @@ impl What {
 
 /// A figure that both a drive and a run have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Figure {
-    pub(crate) class: Class,
-    pub(crate) what: What,
+pub struct Figure {
+    /// Of which requests.
+    pub class: Class,
+    /// What is measured of them.
+    pub what: What,
 }
 
 impl Figure {
     /// What the figure is called.
-    pub(super) fn name(self) -> String {
+    pub fn name(self) -> String {
         match self.what {
             What::Amplification => self.what.word().to_string(),
             _ => format!("{} {}", self.class.word(), self.what.word()),
@@ -77,7 +80,7 @@ impl Figure {
     /// How much a deviation of this figure counts in a fit. The means count most, and the tails the
     /// less, the fewer requests make them. The rate of a closed loop follows from its mean latency
     /// (Little's law), so it counts only where no mean was measured.
-    pub(super) const fn weight(self) -> f64 {
+    pub const fn weight(self) -> f64 {
         match self.what {
             What::Mean | What::Amplification => 1.0,
             What::P99 => 0.7,
@@ -89,7 +92,7 @@ impl Figure {
 
     /// The figure of a run that answered so many reads and writes a second behind its warm-up; none
     /// where the run has no such requests.
-    pub(super) fn of(self, report: &Report, per_second: [f64; 2]) -> Option<f64> {
+    pub fn of(self, report: &Report, per_second: [f64; 2]) -> Option<f64> {
         if self.what == What::Amplification {
             return report.flash.write_amplification;
         }
@@ -108,31 +111,31 @@ impl Figure {
 
 /// One measured cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
     /// File and line, or job, of messages.
-    pub(crate) place: String,
+    pub place: String,
     /// The drive; empty where the file does not name one.
-    pub(crate) drive: String,
+    pub drive: String,
     /// The columns that say what ran, and their entries.
-    pub(crate) ran: Vec<(String, String)>,
+    pub ran: Vec<(String, String)>,
     /// What was measured.
-    pub(crate) measured: Vec<(Figure, f64)>,
+    pub measured: Vec<(Figure, f64)>,
 }
 
 impl Cell {
     /// What ran, as a user reads it.
-    pub(super) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let parts = self.ran.iter().map(|(column, entry)| format!("{column}={entry}"));
         parts.collect::<Vec<_>>().join(" ")
     }
 
     /// The entry of a column.
-    pub(super) fn get(&self, column: &str) -> Option<&str> {
+    pub fn get(&self, column: &str) -> Option<&str> {
         self.ran.iter().find(|(name, _)| name == column).map(|(_, entry)| entry.as_str())
     }
 
     /// The entry of a column as a number.
-    pub(super) fn number(&self, column: &str) -> Result<Option<f64>> {
+    pub fn number(&self, column: &str) -> Result<Option<f64>> {
         let Some(entry) = self.get(column) else { return Ok(None) };
         let number = entry.parse::<f64>().ok().filter(|number| number.is_finite());
         number
@@ -141,14 +144,14 @@ impl Cell {
     }
 
     /// What was measured of this.
-    pub(super) fn value(&self, class: Class, what: What) -> Option<f64> {
+    pub fn value(&self, class: Class, what: What) -> Option<f64> {
         let wanted = Figure { class, what };
         self.measured.iter().find(|(figure, _)| *figure == wanted).map(|(_, value)| *value)
     }
 
     /// Whether others of the same kind lie on both sides of this cell: less and more of one thing,
     /// such as the queue depth, and all else the same.
-    pub(super) fn is_between(&self, others: &[Self]) -> Result<bool> {
+    pub fn is_between(&self, others: &[Self]) -> Result<bool> {
         for (column, _) in self.ran.iter().filter(|(column, _)| AXES.contains(&column.as_str())) {
             let rest = |cell: &Self| {
                 let rest = cell.ran.iter().filter(|(name, _)| name != column);
@@ -169,7 +172,7 @@ impl Cell {
     }
 
     /// Whether the cell is of one of these, each `column=entry`.
-    pub(super) fn is_one_of(&self, wanted: &[String]) -> bool {
+    pub fn is_one_of(&self, wanted: &[String]) -> bool {
         wanted.iter().any(|wanted| {
             let parts = wanted.split(',').filter_map(|part| part.split_once('='));
             let mut parts = parts.map(|(column, entry)| (column.trim(), entry.trim()));
@@ -179,7 +182,7 @@ impl Cell {
 }
 
 /// Columns that say what ran, beside the keys of the workload and of the device.
-pub(super) const RAN: [&str; 8] = [
+pub const RAN: [&str; 8] = [
     "pattern",
     "block_bytes",
     "queue_depth",
@@ -207,7 +210,7 @@ const MEASURED: [(&str, What); 5] = [
 const DRIVE: &str = "drive";
 
 /// The cells of a file: fio's JSON, or CSV.
-pub(crate) fn read(path: &str) -> Result<Vec<Cell>> {
+pub fn read(path: &str) -> Result<Vec<Cell>> {
     let text = read_text(path)?;
     let is_json = Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
     let cells = if is_json { fio::cells(path, &text)? } else { csv_cells(path, &text)? };

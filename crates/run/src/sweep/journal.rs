@@ -9,11 +9,10 @@
 //! counts for nothing, wherever it stands: its run is done again.
 
 use super::plan::Name;
-use crate::output::remark;
+use crate::error::wrong;
+use crate::hash;
+use crate::headline;
 use anyhow::{Context, Result};
-use flashyard_run::contract;
-use flashyard_run::error::wrong;
-use flashyard_run::points::headline;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -46,15 +45,15 @@ impl Header {
 
 /// What a run found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub struct Found {
     /// By headline.
-    pub(crate) values: Vec<Option<f64>>,
+    pub values: Vec<Option<f64>>,
     /// Warnings of the verdict.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// SHA-256 over the requests.
-    pub(crate) workload: String,
+    pub workload: String,
     /// Why it failed, if it did: then there is nothing else.
-    pub(crate) failed: Option<String>,
+    pub failed: Option<String>,
 }
 
 /// A run as a line has it. Figures are texts: those come back bit by bit.
@@ -71,7 +70,7 @@ impl Line {
     fn new(run: &Name, found: &Found) -> Self {
         let values = found.values.iter().map(|value| value.map(|value| value.to_string()));
         Self {
-            run: contract::hex(run),
+            run: hash::hex(run),
             values: values.collect(),
             warnings: found.warnings.clone(),
             workload: found.workload.clone(),
@@ -100,7 +99,7 @@ const CHECKSUM: usize = 16;
 /// A line with its checksum: the first 64 bits of SHA-256 over the header and the line.
 fn checked(header: &str, line: &str) -> String {
     let hash = Sha256::new().chain_update(header).chain_update(line).finalize();
-    format!("{} {line}\n", &contract::hex(&hash)[..CHECKSUM])
+    format!("{} {line}\n", &hash::hex(&hash)[..CHECKSUM])
 }
 
 /// What the checksum of a whole line is right for.
@@ -112,7 +111,7 @@ fn verified<'a>(header: &str, line: &'a [u8]) -> Option<&'a str> {
 
 /// The runs that are finished, and the file to which further ones are added.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub struct Journal {
     path: PathBuf,
     file: Option<File>,
     /// The first line, without its end.
@@ -120,6 +119,7 @@ pub(crate) struct Journal {
     /// When it was last brought to the disk.
     synced: Option<Instant>,
     found: BTreeMap<Name, Found>,
+    damaged: Option<String>,
 }
 
 impl Drop for Journal {
@@ -131,7 +131,7 @@ impl Drop for Journal {
 
 impl Journal {
     /// The journal at `path`, made where there is none. Nobody else may use it meanwhile.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         let say = || format!("{}: the journal cannot be written", path.display());
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path).with_context(say)?;
@@ -143,16 +143,19 @@ impl Journal {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(say)?;
         let Contents { found, whole, damaged } = read(path, &bytes)?;
-        if let Some(what) = damaged {
-            remark(&what);
-        }
         if whole < bytes.len() {
             file.set_len(whole as u64).with_context(say)?;
         }
         file.seek(SeekFrom::End(0)).with_context(say)?;
         let header = serde_json::to_string(&Header::new())?;
-        let mut journal =
-            Self { path: path.to_path_buf(), file: Some(file), header, synced: None, found };
+        let mut journal = Self {
+            path: path.to_path_buf(),
+            file: Some(file),
+            header,
+            synced: None,
+            found,
+            damaged,
+        };
         if whole == 0 {
             journal.write("")?;
         }
@@ -160,31 +163,33 @@ impl Journal {
     }
 
     /// What the journal at `path` has, without touching it.
-    pub(crate) fn look(path: &Path) -> Result<Self> {
+    pub fn look(path: &Path) -> Result<Self> {
         let bytes = match std::fs::read(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             bytes => bytes.with_context(|| format!("{}", path.display()))?,
         };
         let Contents { found, damaged, .. } = read(path, &bytes)?;
-        if let Some(what) = damaged {
-            remark(&what);
-        }
         let header = serde_json::to_string(&Header::new())?;
-        Ok(Self { path: path.to_path_buf(), file: None, header, synced: None, found })
+        Ok(Self { path: path.to_path_buf(), file: None, header, synced: None, found, damaged })
+    }
+
+    /// Which of its lines are damaged and so count for nothing, as a sentence.
+    pub fn damaged(&self) -> Option<&str> {
+        self.damaged.as_deref()
     }
 
     /// What a run found, if it is finished.
-    pub(crate) fn found(&self, run: &Name) -> Option<&Found> {
+    pub fn found(&self, run: &Name) -> Option<&Found> {
         self.found.get(run)
     }
 
     /// Whether it has no run at all.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
     /// Adds a run.
-    pub(crate) fn add(&mut self, run: &Name, found: Found) -> Result<()> {
+    pub fn add(&mut self, run: &Name, found: Found) -> Result<()> {
         let line = serde_json::to_string(&Line::new(run, &found))?;
         self.write(&line)?;
         self.found.insert(*run, found);

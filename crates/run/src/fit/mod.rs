@@ -1,0 +1,82 @@
+//! Device files from measurements of real drives: keys are searched whose runs give what was
+//! measured.
+
+pub mod cells;
+pub mod device_file;
+mod fio;
+pub mod identify;
+pub mod keys;
+pub mod model;
+pub mod search;
+
+use anyhow::Result;
+use cells::Cell;
+use keys::Keys;
+use model::Model;
+use search::{Point, STEPS, Search};
+use std::sync::atomic::AtomicUsize;
+
+/// What is fitted, and how long that may take.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Keys with their bounds, such as `nand.read_us=20..200`; none: the declared keys that the
+    /// cells tell something about (docs/FITTING.md).
+    pub keys: Vec<String>,
+    /// Settings of all runs.
+    pub set: Vec<String>,
+    /// Requests of the run of a cell.
+    pub requests: u64,
+    /// How often all cells are run for a search.
+    pub evaluations: usize,
+    /// The seed of the requests of all runs.
+    pub seed: u64,
+}
+
+/// Begins a stage of so many pieces of work: what it is, what the pieces are called, how many there
+/// are. What it returns is called for each that is done, and dropped at the end.
+pub type Stages<'a> = &'a dyn Fn(&str, &'static str, u64) -> Box<dyn Fn() + Sync>;
+
+/// A fit, and what it says about the cells.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The keys that were fitted.
+    pub keys: Keys,
+    /// Their values.
+    pub point: Point,
+    /// The figures of the training cells.
+    pub training: Vec<Vec<f64>>,
+    /// Those of the held-out cells.
+    pub held_out: Vec<Vec<f64>>,
+    /// How often the cells were run.
+    pub evaluations: usize,
+    /// What is to be known about the figures, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Fits keys to the training cells, and runs the held-out ones. `label` is what stages are called.
+pub fn fit(
+    model: &Model,
+    training: &[Cell],
+    held_out: &[Cell],
+    asked: &Asked,
+    label: &str,
+    begin: Stages<'_>,
+) -> Result<Fitted> {
+    let (keys, evaluations) = (Keys::new(model, training, &asked.keys)?, asked.evaluations);
+    let (cells, taken) = (training, AtomicUsize::new(0));
+    let search = Search { model, cells, keys: &keys, evaluations, taken };
+    let done = begin(label, "sets of runs", evaluations as u64);
+    let point = search.best(&*done)?;
+    drop(done);
+    let done = begin(&format!("{label}, last steps"), "steps", STEPS as u64);
+    let point = search.polish(point, &*done)?;
+    drop(done);
+    let evaluations = search.taken.into_inner();
+    let settings = keys.settings(&point);
+    let count = (training.len() + held_out.len()) as u64;
+    let done = begin(&format!("{label}, the device found"), "cells", count);
+    let of = |cells: &[Cell]| model.figures_of_file(cells, &settings, &*done);
+    let ((training, note), (held_out, other)) = (of(training)?, of(held_out)?);
+    let notes = note.into_iter().chain(other).collect();
+    Ok(Fitted { keys, point, training, held_out, evaluations, notes })
+}
